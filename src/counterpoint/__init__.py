@@ -1,0 +1,66 @@
+"""counterpoint: what would have had to be different for the model to decide otherwise?
+
+The Pareto set of counterfactual explanations of one row of a table, for any model that scores it
+(Dandl, Molnar, Binder, Bischl 2020). Names are loaded on first use, so importing is cheap.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from counterpoint.errors import (
+        CounterpointError,
+        InvalidInput,
+        PredictorError,
+        UnknownFeatureError,
+    )
+    from counterpoint.evolution.baselines import WhatIf
+    from counterpoint.evolution.search import Search
+    from counterpoint.explainer import Explainer
+    from counterpoint.problem.target import Target
+    from counterpoint.result.counterfactuals import Counterfactuals
+    from counterpoint.table.schema import Schema
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "CounterpointError": "errors",
+    "Counterfactuals": "result.counterfactuals",
+    "Explainer": "explainer",
+    "InvalidInput": "errors",
+    "PredictorError": "errors",
+    "Schema": "table.schema",
+    "Search": "evolution.search",
+    "Target": "problem.target",
+    "UnknownFeatureError": "errors",
+    "WhatIf": "evolution.baselines",
+}
+
+__all__ = [
+    "CounterpointError",
+    "Counterfactuals",
+    "Explainer",
+    "InvalidInput",
+    "PredictorError",
+    "Schema",
+    "Search",
+    "Target",
+    "UnknownFeatureError",
+    "WhatIf",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its module on first use."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'counterpoint' has no attribute {name!r}")
+    value = getattr(import_module(f"counterpoint.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted([*__all__, "__version__"])

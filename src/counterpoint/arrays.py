@@ -1,0 +1,13 @@
+"""Names for the arrays that cross module borders: C-contiguous and never written to by a callee."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+Keys: TypeAlias = NDArray[np.uint64]

@@ -1,0 +1,75 @@
+"""What can go wrong, in one tree; every message names the argument, the value and the next step.
+
+    CounterpointError
+    ├── InvalidInput (ValueError)        an argument cannot mean anything
+    ├── UnknownFeatureError (KeyError)   a feature was named that the table does not have
+    └── PredictorError (RuntimeError)    the caller's model failed or answered nonsense
+
+Exceptions take their message as only argument, so that they survive pickling to a worker and back.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Hashable, Iterable
+
+__all__ = ["CounterpointError", "InvalidInput", "PredictorError", "UnknownFeatureError"]
+
+
+class CounterpointError(Exception):
+    """Base of all errors counterpoint raises on purpose."""
+
+
+class InvalidInput(CounterpointError, ValueError):  # noqa: N818 - reads as what it is
+    """An argument's value cannot be used."""
+
+
+class PredictorError(CounterpointError, RuntimeError):
+    """The caller's model raised, or returned something that is not a score per row."""
+
+
+class UnknownFeatureError(CounterpointError, KeyError):
+    """A feature the caller named is not a column of the data."""
+
+    @classmethod
+    def of(
+        cls, name: Hashable, columns: Iterable[Hashable], *, argument: str
+    ) -> UnknownFeatureError:
+        """Build the error for `name`, with the closest existing column as a hint."""
+        known = list(columns)
+        hint = did_you_mean(name, known) or f"the columns are {listed(known)}."
+        return cls(f"{argument} names {name!r}, which is not a column of the data; {hint}")
+
+    def __str__(self) -> str:  # KeyError would print the repr of its message
+        return str(self.args[0])
+
+
+def did_you_mean(name: object, known: Iterable[object]) -> str:
+    """Return "did you mean 'age'?" for the known name closest to `name`, or an empty string.
+
+    Examples
+    --------
+    >>> did_you_mean("agee", ["age", "sex"])
+    "did you mean 'age'?"
+    >>> did_you_mean("income", ["age", "sex"])
+    ''
+    """
+    by_text = {str(option): option for option in known}
+    close = difflib.get_close_matches(str(name), list(by_text), n=1)
+    return f"did you mean {by_text[close[0]]!r}?" if close else ""
+
+
+def listed(values: Iterable[object], most: int = 8) -> str:
+    """Return `values` as a short readable list, cut after `most` of them.
+
+    Examples
+    --------
+    >>> listed(["bad", "good"])
+    "'bad' and 'good'"
+    >>> listed(range(5), most=2)
+    '0, 1 and 3 more'
+    """
+    texts = [repr(value) for value in values]
+    if len(texts) > most:
+        texts = [*texts[:most], f"{len(texts) - most} more"]
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)

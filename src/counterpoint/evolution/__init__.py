@@ -1,0 +1,1 @@
+"""How we search: the paper's evolutionary loop and its parts, one file each."""

@@ -1,0 +1,67 @@
+"""Indicators: how good a set of objective vectors is."""
+
+from __future__ import annotations
+
+import moocore
+import numpy as np
+
+from counterpoint.arrays import Bools, Floats, Ints
+
+
+def hypervolume(objectives: Floats, reference: Floats) -> float:
+    """Return the volume dominated by `objectives` (n, m) up to `reference` (m,).
+
+    Points that are not strictly better than the reference in every objective add nothing.
+
+    Examples
+    --------
+    >>> hypervolume(np.array([[0.5, 0.5], [0.9, 0.9]]), np.array([1.0, 1.0]))
+    0.25
+    """
+    inside = objectives[(objectives < reference).all(axis=1)]
+    return float(moocore.hypervolume(inside, ref=reference)) if len(inside) else 0.0
+
+
+def hypervolume_history(
+    objectives: Floats, generation: Ints, n_generations: int, reference: Floats
+) -> Floats:
+    """Return the hypervolume after each generation 0 … n_generations - 1.
+
+    Parameters
+    ----------
+    objectives : ndarray of shape (n, m)
+        Points in the order they came.
+    generation : ndarray of shape (n,)
+        The generation each came in, ascending.
+    n_generations : int
+        How many generations there were.
+    reference : ndarray of shape (m,)
+        The reference point.
+    """
+    ends = np.searchsorted(generation, np.arange(n_generations), side="right")
+    volumes = np.zeros(n_generations)
+    best = objectives[:0]
+    for g, (start, stop) in enumerate(zip(np.r_[0, ends[:-1]], ends, strict=True)):
+        if stop == start:
+            volumes[g] = volumes[g - 1] if g else 0.0
+            continue
+        best = np.concatenate([best, objectives[start:stop]])
+        best = best[moocore.is_nondominated(best)]
+        volumes[g] = hypervolume(best, reference)
+    return volumes
+
+
+def covered(points: Floats, by: Floats) -> Bools:
+    """Return which `points` (n, m) some vector of `by` (k, m) dominates.
+
+    Equal vectors do not cover each other (Zitzler and Thiele 1998, as used by Dandl et al.).
+
+    Examples
+    --------
+    >>> covered(np.array([[1.0, 1.0], [0.0, 2.0]]), np.array([[0.5, 1.0]]))
+    array([ True, False])
+    """
+    nowhere_worse = (by[None] <= points[:, None]).all(axis=2)
+    somewhere_better = (by[None] < points[:, None]).any(axis=2)
+    covered: Bools = (nowhere_worse & somewhere_better).any(axis=1)
+    return covered

@@ -1,0 +1,210 @@
+"""Initialisation: the first candidates, by one of the paper's four strategies."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoint.arrays import Bools, Floats, Ints, Keys
+from counterpoint.evolution.population import Brood
+from counterpoint.evolution.search import Search
+from counterpoint.evolution.variation import reset_to_row
+from counterpoint.kernels import kernel
+from counterpoint.problem.limits import Box
+from counterpoint.problem.problem import Problem
+from counterpoint.streams import Stage, uniforms
+from counterpoint.table.space import Space, from_uniform, snap
+
+ICE_POINTS = 20  # points of a number's ICE curve; a feature of levels has one per level
+MOST_OBSERVED = 200  # observed rows the "observed" start chooses from
+FIRST_SURPLUS = int(Stage.FIRST_SURPLUS)
+
+
+class Start(NamedTuple):
+    """First candidates, and what finding them has cost.
+
+    Attributes
+    ----------
+    brood : Brood
+        The candidates, (r, n, d); n may exceed the population, which survival then cuts.
+    asked : ndarray of shape (r,)
+        Rows the model was asked for each explained row before the first candidate.
+    """
+
+    brood: Brood
+    asked: Ints
+
+
+def initialize(problem: Problem, search: Search) -> Start:
+    """Return the first candidates of every row."""
+    r = len(problem.rows)
+    if search.initialization == "observed":
+        return Start(_from_observed(problem, search), np.zeros(r, dtype=np.int64))
+    box = problem.box
+    if search.initialization == "deviation":
+        box = _near_the_row(problem)
+    if search.initialization != "ice":
+        brood = random_candidates(problem, box, search.population, generation=0)
+        return Start(brood, np.zeros(r, dtype=np.int64))
+    most = None if search.evaluations is None else search.evaluations // 2
+    spread, asked = ice_spread(problem, most)
+    genomes = _random_genomes(problem, box, search.population, generation=0)
+    return Start(_reset(problem, genomes, _keeps_by_spread(problem, spread, search), 0), asked)
+
+
+def random_candidates(problem: Problem, box: Box, n: int, generation: int) -> Brood:
+    """Return candidates (r, n, d) drawn from the box, each feature kept with probability 1/2."""
+    genomes = _random_genomes(problem, box, n, generation)
+    draws = uniforms(problem.keys, int(Stage.FIRST_KEEP), generation, *genomes.shape[1:])
+    return _reset(problem, genomes, draws < 0.5, generation)
+
+
+def _random_genomes(problem: Problem, box: Box, n: int, generation: int) -> Floats:
+    """Return genomes (r, n, d) drawn uniformly from the box."""
+    d = problem.rows.shape[1]
+    draws = uniforms(problem.keys, int(Stage.FIRST_VALUE), generation, n, d)
+    return _place(draws, problem.space, box.lower, box.upper)
+
+
+@kernel
+def _place(draws: Floats, space: Space, lower: Floats, upper: Floats) -> Floats:
+    """Return the values at shares `draws` (r, n, d) of each row's box (r, d)."""
+    values = np.empty_like(draws)
+    for a in range(draws.shape[0]):
+        for i in range(draws.shape[1]):
+            for j in range(draws.shape[2]):
+                values[a, i, j] = from_uniform(
+                    draws[a, i, j], j, space, lower[a, j], upper[a, j]
+                )
+    return values
+
+
+def _reset(problem: Problem, genomes: Floats, keeps: Bools, generation: int) -> Brood:
+    """Return the brood after the reset to the row."""
+    genomes, keeps = genomes.copy(), keeps.copy()
+    _reset_all(genomes, keeps, problem.box, problem.keys, generation)
+    return Brood(genomes, keeps)
+
+
+@kernel
+def _reset_all(genomes: Floats, keeps: Bools, box: Box, keys: Keys, generation: int) -> None:
+    """Reset every candidate of every row in place."""
+    for a in range(genomes.shape[0]):
+        for i in range(genomes.shape[1]):
+            reset_to_row(
+                genomes[a, i], keeps[a, i], a, box, keys[a], FIRST_SURPLUS, generation, i
+            )
+
+
+def _near_the_row(problem: Problem) -> Box:
+    """Return the box cut to one standard deviation around the row; levels stay free."""
+    space, box = problem.space, problem.box
+    reach = np.where(space.is_level, np.inf, space.deviation)
+    lower = np.clip(box.anchor - reach, box.lower, box.upper)
+    upper = np.clip(box.anchor + reach, box.lower, box.upper)
+    step = np.where(space.grid > 0, space.grid, 1.0)
+    on_grid = space.grid > 0
+    lower = np.where(on_grid, np.ceil(lower * step - 1e-6) / step, lower)
+    upper = np.where(on_grid, np.floor(upper * step + 1e-6) / step, upper)
+    return box._replace(lower=np.minimum(lower, upper), upper=upper)
+
+
+def ice_spread(problem: Problem, most: int | None = None) -> tuple[Floats, Ints]:
+    """Return the standard deviation (r, d) of each feature's ICE curve, and rows asked (r,).
+
+    An ICE curve is the prediction along one feature with the others at the row's values
+    (Goldstein et al. 2015). Features that may not change are not asked about and get NaN; so
+    does a whole row whose curves would ask more than `most` rows.
+    """
+    r, d = problem.rows.shape
+    sizes = np.where(problem.space.is_level, problem.space.n_levels, ICE_POINTS)
+    feature = np.repeat(np.arange(d), sizes)
+    values, is_new = _ice_grid(problem, feature, sizes)
+    if most is not None:
+        is_new &= is_new.sum(axis=1, keepdims=True) <= most
+    if not is_new.any():
+        return np.full((r, d), np.nan), np.zeros(r, dtype=np.int64)
+    curves = np.repeat(problem.box.anchor[:, None, :], len(feature), axis=1)
+    curves[:, np.arange(len(feature)), feature] = np.where(
+        is_new, values, problem.box.anchor[:, feature]
+    )
+    predictions = problem.predict(curves)
+    spread = np.full((r, d), np.nan)
+    for a in range(r):
+        for j in range(d):
+            curve = predictions[a, (feature == j) & is_new[a]]
+            if len(curve):
+                spread[a, j] = curve.std(ddof=1) if len(curve) > 1 else 0.0
+    return spread, is_new.sum(axis=1)
+
+
+def _ice_grid(problem: Problem, feature: Ints, sizes: Ints) -> tuple[Floats, Bools]:
+    """Return the grid values (r, g) of all curves in a row, and which of them are distinct."""
+    box, space = problem.box, problem.space
+    share = np.concatenate([np.linspace(0.0, 1.0, size) for size in sizes])
+    lower, upper = box.lower[:, feature], box.upper[:, feature]
+    values = _snap_all(lower + share * (upper - lower), feature, space, lower, upper)
+    is_first = np.concatenate([[True], feature[1:] != feature[:-1]])
+    is_new = is_first | (values != np.roll(values, 1, axis=1))
+    return values, is_new & box.may_change[:, feature]
+
+
+@kernel
+def _snap_all(
+    values: Floats, feature: Ints, space: Space, lower: Floats, upper: Floats
+) -> Floats:
+    """Return values (r, g) of the given features put on their grids."""
+    snapped = np.empty_like(values)
+    for a in range(values.shape[0]):
+        for g in range(values.shape[1]):
+            snapped[a, g] = snap(values[a, g], feature[g], space, lower[a, g], upper[a, g])
+    return snapped
+
+
+def chance_to_differ(spread: Floats, p_min: float, p_max: float) -> Floats:
+    """Return P(value differs) from ICE spreads (r, d), scaled to [p_min, p_max] in each row.
+
+    Where all spreads of a row are equal, or unknown, they tell nothing: each gets the middle.
+
+    Examples
+    --------
+    >>> chance_to_differ(np.array([[0.0, 1.0, 3.0]]), 0.0, 0.9)
+    array([[0. , 0.3, 0.9]])
+    """
+    largest = np.where(np.isnan(spread), -np.inf, spread).max(axis=1, keepdims=True)
+    smallest = np.where(np.isnan(spread), np.inf, spread).min(axis=1, keepdims=True)
+    is_told = largest > smallest
+    width = np.where(is_told, largest - smallest, 1.0)
+    share = np.where(is_told, (spread - np.where(is_told, smallest, 0.0)) / width, 0.5)
+    return np.nan_to_num(share, nan=0.0) * (p_max - p_min) + p_min
+
+
+def _keeps_by_spread(problem: Problem, spread: Floats, search: Search) -> Bools:
+    """Return use-original indicators (r, n, d) by ICE spread, at least one True in each."""
+    differs = chance_to_differ(spread, search.p_min, search.p_max)[:, None, :]
+    d = problem.rows.shape[1]
+    draws = uniforms(problem.keys, int(Stage.FIRST_KEEP), 0, search.population, d)
+    keeps: Bools = draws >= differs
+    if d > 1:  # a candidate that changes everything keeps the feature nearest to being kept
+        nearest = np.argmax(draws - differs, axis=2)
+        keeps |= ~keeps.any(axis=2, keepdims=True) & (np.arange(d) == nearest[..., None])
+    return keeps
+
+
+def _from_observed(problem: Problem, search: Search) -> Brood:
+    """Return observed rows with some features put back to the row's values."""
+    observed, d = problem.observed.genomes, problem.rows.shape[1]
+    n = min(MOST_OBSERVED, len(observed))
+    if search.evaluations is not None:
+        n = min(n, search.evaluations // 2)
+    n = max(n, search.population)
+    lots = uniforms(problem.keys, int(Stage.OBSERVED_ROW), 0, len(observed), 1)[..., 0]
+    drawn = np.argsort(lots, axis=1, kind="stable")[:, np.arange(n) % len(observed)]
+    box = problem.box
+    genomes = np.clip(observed[drawn], box.lower[:, None], box.upper[:, None])
+    n_back = np.floor(uniforms(problem.keys, int(Stage.OBSERVED_COUNT), 0, n, 1) * d)
+    turns = uniforms(problem.keys, int(Stage.OBSERVED_KEEP), 0, n, d)
+    goes_back = np.argsort(np.argsort(turns, axis=2), axis=2) < n_back
+    keeps = goes_back | (genomes == box.anchor[:, None])
+    return _reset(problem, genomes, keeps, 0)

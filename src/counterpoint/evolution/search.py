@@ -1,0 +1,211 @@
+"""Search: the settings of one search, frozen and checked; the paper's variants by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from counterpoint.arrays import Ints
+from counterpoint.errors import InvalidInput, did_you_mean, listed
+from counterpoint.streams import MAX_GENERATIONS, MAX_INDIVIDUALS
+
+Initialization = Literal["random", "ice", "deviation", "observed"]
+Mutation = Literal["conditional", "gaussian"]
+Step = Literal["deviation", "deviation_times_range"]
+Method = Literal["nsga2", "random"]
+Variant = Literal["mocmod", "moc", "mocice", "moccond", "random"]
+
+PAPER_GENERATIONS = 175  # after the initial population: 20 + 175 * 20 = 3520 candidates
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """How to search: budget, population, operators and their probabilities.
+
+    The defaults are the configuration tuned by iterated F-racing in the paper's appendix
+    ("mocmod"; three digits from the authors' stored configuration).
+
+    Parameters
+    ----------
+    method : {"nsga2", "random"}, default="nsga2"
+        The paper's evolutionary search, or its random baseline.
+    evaluations : int or None, default=None
+        Rows the model may be asked to explain one row, everything included: the row itself,
+        ICE curves, initial population. None leaves the end to `generations`.
+    generations : int or None, default=None
+        Generations after the initial population. None means 175, or with `evaluations` as many
+        as the budget allows.
+    population : int, default=20
+        Candidates kept and made per generation (mu and lambda of the paper).
+    patience : int or None, default=None
+        Stop after this many generations that did not improve the archive's hypervolume.
+    seconds : float or None, default=None
+        Stop after this time and return the best so far.
+    epsilon : float or None, default=0.0
+        Candidates whose gap exceeds it are ranked behind all others; None penalises nobody.
+    initialization : {"ice", "random", "deviation", "observed"}, default="ice"
+        First population: features changed by the spread of their ICE curves; half of them at
+        random; values within one standard deviation of the row; or mixed from observed rows.
+    p_min, p_max : float, default=0.01, 0.99
+        Least and greatest probability that the ICE start changes a feature.
+    mutation : {"conditional", "gaussian"}, default="conditional"
+        Draw from the conditional distribution given the other features, or take a Gaussian step
+        (numbers) and redraw or flip (levels).
+    step : {"deviation", "deviation_times_range"}, default="deviation"
+        Scale of the Gaussian step: the feature's standard deviation, or that times its range, as
+        the authors' code has it, which sends most steps to the bounds.
+    p_recombine : float, default=0.57
+        Probability that a pair of parents recombines.
+    p_recombine_gene : float, default=0.849
+        Probability that a feature of a recombining pair is recombined.
+    p_recombine_keep : float, default=0.878
+        Probability that the pair's use-original indicators of a feature are swapped.
+    p_mutate : float, default=0.794
+        Probability that a child mutates.
+    p_mutate_gene : float, default=0.557
+        Probability that a feature of a mutating child is mutated.
+    p_mutate_keep : float, default=0.317
+        Half the probability that a use-original indicator of a mutating child is redrawn.
+
+    Examples
+    --------
+    >>> Search(evaluations=3520).population
+    20
+    >>> Search.paper("moc").initialization
+    'random'
+    """
+
+    method: Method = "nsga2"
+    evaluations: int | None = None
+    generations: int | None = None
+    population: int = 20
+    patience: int | None = None
+    seconds: float | None = None
+    epsilon: float | None = 0.0
+    initialization: Initialization = "ice"
+    p_min: float = 0.01
+    p_max: float = 0.99
+    mutation: Mutation = "conditional"
+    step: Step = "deviation"
+    p_recombine: float = 0.570
+    p_recombine_gene: float = 0.849
+    p_recombine_keep: float = 0.878
+    p_mutate: float = 0.794
+    p_mutate_gene: float = 0.557
+    p_mutate_keep: float = 0.317
+
+    def __post_init__(self) -> None:
+        for name, options in _CHOICES.items():
+            _check_choice(name, getattr(self, name), options)
+        for name, (least, most) in _WHOLE.items():
+            _check_whole(name, getattr(self, name), least, most)
+        for field in fields(self):
+            if field.name.startswith("p_"):
+                _check_number(field.name, getattr(self, field.name), 0.0, 1.0)
+        _check_number("p_mutate_keep", self.p_mutate_keep, 0.0, 0.5)
+        if self.p_min > self.p_max:
+            raise InvalidInput(
+                f"Search.p_min must not exceed p_max, got {self.p_min} and {self.p_max}."
+            )
+        if self.epsilon is not None:
+            _check_number("epsilon", self.epsilon, 0.0, np.inf)
+        if self.seconds is not None:
+            _check_number("seconds", self.seconds, 0.0, np.inf)
+        if self.evaluations is not None and self.evaluations <= self.population:
+            raise InvalidInput(
+                f"Search.evaluations must exceed the population of {self.population} (the row "
+                f"itself is asked too), got {self.evaluations}; raise it or lower population."
+            )
+
+    @classmethod
+    def paper(cls, variant: Variant = "mocmod") -> Search:
+        """Return one of the five published configurations.
+
+        Parameters
+        ----------
+        variant : {"mocmod", "moc", "mocice", "moccond", "random"}, default="mocmod"
+            "moc" starts at random and mutates by Gaussian steps; "mocice" starts from ICE curves;
+            "moccond" mutates conditionally; "mocmod" does both; "random" is the baseline.
+
+        Returns
+        -------
+        Search
+            Population 20, 175 generations after the initial one, epsilon 0.
+
+        Raises
+        ------
+        InvalidInput
+            If there is no such variant.
+        """
+        _check_choice("paper", variant, get_args(Variant), argument="variant")
+        is_ice, is_conditional = variant in ("mocice", "mocmod"), variant in ("moccond", "mocmod")
+        return cls(
+            method="random" if variant == "random" else "nsga2",
+            generations=PAPER_GENERATIONS,
+            initialization="ice" if is_ice else "random",
+            mutation="conditional" if is_conditional else "gaussian",
+        )
+
+    def with_(self, **changes: Any) -> Search:
+        """Return the same settings with some replaced, checked again."""
+        unknown = [name for name in changes if name not in {field.name for field in fields(self)}]
+        if unknown:
+            known = [field.name for field in fields(self)]
+            hint = did_you_mean(unknown[0], known) or f"the settings are {listed(known, 99)}."
+            raise InvalidInput(f"Search has no setting {unknown[0]!r}; {hint}")
+        return replace(self, **changes)
+
+    def last_generation(self, asked: Ints) -> Ints:
+        """Return the last generation of each row, given the rows its start has asked (r,)."""
+        wanted = self.generations
+        if wanted is None:
+            wanted = PAPER_GENERATIONS if self.evaluations is None else MAX_GENERATIONS
+        if self.evaluations is None:
+            return np.full(len(asked), wanted)
+        return np.minimum(wanted, (self.evaluations - asked) // self.population)
+
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "method": get_args(Method),
+    "initialization": get_args(Initialization),
+    "mutation": get_args(Mutation),
+    "step": get_args(Step),
+}
+_WHOLE: dict[str, tuple[int, int]] = {
+    "evaluations": (1, 2**40),
+    "generations": (0, MAX_GENERATIONS),
+    "population": (2, MAX_INDIVIDUALS),
+    "patience": (1, MAX_GENERATIONS),
+}
+
+
+def _check_choice(
+    name: str, value: object, options: tuple[str, ...], argument: str | None = None
+) -> None:
+    """Refuse a setting that is not one of its options."""
+    if value not in options:
+        label = f"Search.{name}({argument})" if argument else f"Search.{name}"
+        hint = did_you_mean(value, options)
+        raise InvalidInput(
+            f"{label} must be one of {listed(options)}, got {value!r}" + (f"; {hint}" if hint else ".")
+        )
+
+
+def _check_whole(name: str, value: object, least: int, most: int) -> None:
+    """Refuse a setting that is neither None (where allowed) nor a whole number in its range."""
+    if value is None and name != "population":
+        return
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InvalidInput(f"Search.{name} must be a whole number, got {value!r}.")
+    if not least <= value <= most:
+        raise InvalidInput(f"Search.{name} must lie between {least} and {most}, got {value}.")
+
+
+def _check_number(name: str, value: object, least: float, most: float) -> None:
+    """Refuse a setting that is not a number in its range."""
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not least <= float(value) <= most:  # type: ignore[arg-type]
+        limit = "be at least 0" if most == np.inf else f"lie between {least:g} and {most:g}"
+        raise InvalidInput(f"Search.{name} must {limit}, got {value!r}.")

@@ -1,0 +1,16 @@
+"""How hot loops are compiled: cached on disk, and without holding Python's lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def kernel(function: F) -> F:
+    """Compile `function` with Numba on its first call; later processes load it from the cache."""
+    compiled: F = numba.njit(cache=True, nogil=True)(function)
+    return compiled

@@ -1,0 +1,1 @@
+"""What we ask of a row: a model, a target, limits, and the four objectives."""

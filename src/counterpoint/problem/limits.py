@@ -1,0 +1,158 @@
+"""Limits: what a counterfactual may change, as the caller states it and as arrays of one search."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.errors import InvalidInput, UnknownFeatureError, listed
+from counterpoint.table.schema import Feature, Schema
+from counterpoint.table.space import Space
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The caller's limits, checked against the schema.
+
+    Parameters
+    ----------
+    is_fixed : ndarray of shape (d,)
+        Features that must keep the row's value.
+    low, high : ndarray of shape (d,)
+        The caller's ranges; NaN where none was given.
+    max_changed : int
+        The most features a counterfactual may change.
+    """
+
+    is_fixed: Bools
+    low: Floats
+    high: Floats
+    max_changed: int
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema,
+        fixed: Iterable[Hashable] = (),
+        ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
+        max_changed: int | None = None,
+    ) -> Limits:
+        """Check the caller's `fixed`, `ranges` and `max_changed` and put them into arrays."""
+        names = list(schema.names)
+        is_fixed = np.isin(np.arange(len(names)), _fixed_columns(fixed, names))
+        low, high = np.full(len(names), np.nan), np.full(len(names), np.nan)
+        for name, interval in (ranges or {}).items():
+            if name not in names:
+                raise UnknownFeatureError.of(name, names, argument="ranges")
+            j = names.index(name)
+            low[j], high[j] = _check_range(schema.features[j], interval)
+            if is_fixed[j]:
+                raise InvalidInput(f"{name!r} is both in fixed and in ranges; keep one of the two.")
+        if is_fixed.all():
+            raise InvalidInput("fixed names every feature, so nothing could change; free some.")
+        return cls(is_fixed, low, high, _check_max_changed(max_changed, len(names)))
+
+
+class Box(NamedTuple):
+    """Where each of r rows may be searched; all arrays have shape (r, d) but `max_free`.
+
+    Attributes
+    ----------
+    lower, upper : ndarray of shape (r, d)
+        The search box, on each feature's grid.
+    anchor : ndarray of shape (r, d)
+        What "unchanged" means: the row's value, or the nearest allowed one if a range excludes it.
+    may_change : ndarray of shape (r, d)
+        False for fixed features and those with a single value.
+    is_forced : ndarray of shape (r, d)
+        Features whose range excludes the row's own value: every counterfactual changes them.
+    max_free : ndarray of shape (r,)
+        How many features may change besides the forced ones.
+    """
+
+    lower: Floats
+    upper: Floats
+    anchor: Floats
+    may_change: Bools
+    is_forced: Bools
+    max_free: Ints
+
+
+def search_box(rows: Floats, space: Space, limits: Limits, names: tuple[Hashable, ...]) -> Box:
+    """Return the box of each row: the data's range widened to the row, or the caller's range."""
+    has_range = ~np.isnan(limits.low)
+    lower = np.where(has_range, limits.low, np.minimum(space.low, rows))
+    upper = np.where(has_range, limits.high, np.maximum(space.high, rows))
+    lower, upper = _onto_grid(lower, upper, space)
+    if (crossed := (lower > upper).any(axis=0)).any():
+        empty = [names[j] for j in np.flatnonzero(crossed)]
+        raise InvalidInput(
+            f"ranges leave no value of the data's precision for {listed(empty)}; widen them."
+        )
+    free = has_range & ~limits.is_fixed
+    anchor = np.where(free, np.clip(rows, lower, upper), rows)
+    is_forced = anchor != rows
+    max_free = limits.max_changed - is_forced.sum(axis=1)
+    if (max_free < 0).any():
+        forced = [names[j] for j in np.flatnonzero(is_forced[np.argmin(max_free)])]
+        raise InvalidInput(
+            f"max_changed is {limits.max_changed}, but ranges exclude the row's own values of "
+            f"{listed(forced)}, which must all change; raise max_changed or widen the ranges."
+        )
+    may_change = ~limits.is_fixed & (lower < upper)
+    return Box(lower, upper, anchor, may_change, is_forced, max_free.astype(np.int64))
+
+
+def _onto_grid(lower: Floats, upper: Floats, space: Space) -> tuple[Floats, Floats]:
+    """Move both ends inwards onto each feature's grid, forgiving round-off."""
+    step = np.where(space.grid > 0, space.grid, 1.0)
+    low = np.where(space.grid > 0, np.ceil(lower * step - 1e-6) / step, lower)
+    high = np.where(space.grid > 0, np.floor(upper * step + 1e-6) / step, upper)
+    return np.ascontiguousarray(low), np.ascontiguousarray(high)
+
+
+def _fixed_columns(fixed: Iterable[Hashable], names: list[Hashable]) -> list[int]:
+    """Return the positions of the fixed features."""
+    if isinstance(fixed, str):
+        raise InvalidInput(f"fixed must be a list of column names, got the text {fixed!r}.")
+    columns = []
+    for name in fixed:
+        if name not in names:
+            raise UnknownFeatureError.of(name, names, argument="fixed")
+        columns.append(names.index(name))
+    return columns
+
+
+def _check_range(feature: Feature, interval: Any) -> tuple[float, float]:
+    """Return a caller's range as floats; None means the observed end."""
+    if not feature.is_numeric:
+        raise InvalidInput(
+            f"ranges names {feature.name!r}, which is {feature.kind}, not a number; "
+            "ranges are for numbers."
+        )
+    if not isinstance(interval, tuple | list) or len(interval) != 2:
+        raise InvalidInput(f"ranges[{feature.name!r}] must be (low, high), got {interval!r}.")
+    low = feature.low if interval[0] is None else interval[0]
+    high = feature.high if interval[1] is None else interval[1]
+    if not (isinstance(low, int | float | np.number) and isinstance(high, int | float | np.number)):
+        raise InvalidInput(f"ranges[{feature.name!r}] must hold numbers or None, got {interval!r}.")
+    if not np.isfinite([float(low), float(high)]).all() or low > high:
+        raise InvalidInput(
+            f"ranges[{feature.name!r}] must be finite with low <= high, got {interval!r}."
+        )
+    return float(low), float(high)
+
+
+def _check_max_changed(max_changed: int | None, d: int) -> int:
+    """Return `max_changed`, or the number of features for None."""
+    if max_changed is None:
+        return d
+    if isinstance(max_changed, bool) or not isinstance(max_changed, int | np.integer):
+        raise InvalidInput(f"max_changed must be a whole number or None, got {max_changed!r}.")
+    if max_changed < 1:
+        raise InvalidInput(f"max_changed must be at least 1, got {max_changed}.")
+    return min(int(max_changed), d)

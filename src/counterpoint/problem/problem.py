@@ -1,0 +1,209 @@
+"""Problem: everything a search may know of the rows it explains, and how candidates are judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoint.arrays import Bools, Floats, Ints, Keys
+from counterpoint.problem.limits import Box, Limits, search_box
+from counterpoint.problem.objectives import Surroundings, closeness, gap, surround
+from counterpoint.problem.predictor import Predictor
+from counterpoint.problem.target import Target
+from counterpoint.streams import row_keys
+from counterpoint.table.conditional import ConditionalSampler
+from counterpoint.table.space import Space
+
+JUST_MISSED = 2.0**-53  # gap of a candidate in the interval whose class `predict` denies
+
+
+class Evaluation(NamedTuple):
+    """What the model and the objectives say of genomes (r, n, d).
+
+    Attributes
+    ----------
+    predictions : ndarray of shape (r, n)
+        The output each row's target is about.
+    objectives : ndarray of shape (r, n, 4)
+        gap, distance, changes, implausibility.
+    """
+
+    predictions: Floats
+    objectives: Floats
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What is known once per explainer: the data as genomes, their scores and their space.
+
+    Parameters
+    ----------
+    genomes : ndarray of shape (n, d)
+        The observed rows.
+    outputs : ndarray of shape (n, c)
+        What the model says of them.
+    space : Space
+        Kinds, grids and scales of the features.
+    weights : ndarray of shape (k,)
+        Weights of the k nearest rows in `implausibility`.
+    """
+
+    genomes: Floats
+    outputs: Floats
+    space: Space
+    weights: Floats
+
+    @cached_property
+    def conditional(self) -> ConditionalSampler:
+        """The conditional distribution of each feature given the others, fitted on first use."""
+        space = self.space
+        return ConditionalSampler.fit(
+            self.genomes,
+            is_categorical=space.is_level,
+            is_integer=(space.grid == 1.0) & ~space.is_level,
+            n_levels=np.where(space.is_level, space.n_levels, 0),
+        )
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The search problems of r rows, solved side by side; row a never sees row b.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (r, d)
+        The explained rows as genomes (x* of the paper).
+    row_outputs : ndarray of shape (r, c)
+        What the model says of them.
+    targets : tuple of Target
+        The wanted outcome of each.
+    keys : ndarray of shape (r, 2)
+        Stream keys of each row.
+    box : Box
+        Where each may be searched.
+    around : Surroundings
+        The observed rows as each row sees them.
+    observed : Observed
+        What is known once per explainer.
+    predictor : Predictor
+        The model.
+    limits : Limits
+        The caller's limits.
+    asks_labels : bool
+        Whether `predict` must confirm each candidate, because it is known to disagree with the
+        probabilities.
+    """
+
+    rows: Floats
+    row_outputs: Floats
+    targets: tuple[Target, ...]
+    keys: Keys
+    box: Box
+    around: Surroundings
+    observed: Observed
+    predictor: Predictor
+    limits: Limits
+    asks_labels: bool
+
+    @classmethod
+    def of(
+        cls,
+        rows: Floats,
+        row_outputs: Floats,
+        targets: tuple[Target, ...],
+        observed: Observed,
+        predictor: Predictor,
+        limits: Limits,
+        seed: int,
+        *,
+        asks_labels: bool,
+    ) -> Problem:
+        """Set up the problems of `rows`: boxes, neighbours and streams."""
+        space = observed.space
+        names = predictor.encoding.schema.names
+        return cls(
+            rows=rows,
+            row_outputs=row_outputs,
+            targets=targets,
+            keys=row_keys(seed, rows),
+            box=search_box(rows, space, limits, names),
+            around=surround(
+                rows, observed.genomes, space.is_level, (space.low, space.high), observed.weights
+            ),
+            observed=observed,
+            predictor=predictor,
+            limits=limits,
+            asks_labels=asks_labels,
+        )
+
+    @property
+    def space(self) -> Space:
+        """Kinds, grids and scales of the features."""
+        return self.observed.space
+
+    @property
+    def row_predictions(self) -> Floats:
+        """The prediction of each row, shape (r,)."""
+        return np.array(
+            [t.prediction(out) for t, out in zip(self.targets, self.row_outputs, strict=True)]
+        )
+
+    @property
+    def reference(self) -> Floats:
+        """The paper's hypervolume reference of each row: (gap of the row, 1, d, 1), shape (r, 4)."""
+        r, d = self.rows.shape
+        gaps = [t.gap_of(p) for t, p in zip(self.targets, self.row_predictions, strict=True)]
+        return np.column_stack([gaps, np.ones(r), np.full(r, float(d)), np.ones(r)])
+
+    def predict(self, genomes: Floats) -> Floats:
+        """Return the predictions (r, n) of genomes (r, n, d)."""
+        outputs = self.predictor.blocks(genomes)
+        return np.stack(
+            [t.prediction(out) for t, out in zip(self.targets, outputs, strict=True)]
+        )
+
+    def evaluate(self, genomes: Floats) -> Evaluation:
+        """Return predictions and objectives of genomes (r, n, d)."""
+        return self.judge(genomes, self.predict(genomes))
+
+    def judge(self, genomes: Floats, predictions: Floats) -> Evaluation:
+        """Return the objectives of genomes (r, n, d) whose predictions (r, n) are known."""
+        low = np.array([[target.low] for target in self.targets])
+        high = np.array([[target.high] for target in self.targets])
+        gaps = gap(predictions, low, high)
+        if self.asks_labels:
+            gaps = np.where(self.confirmed(genomes), gaps, np.maximum(gaps, JUST_MISSED))
+        close = closeness(genomes, self.rows, self.around)
+        return Evaluation(predictions, np.concatenate([gaps[..., None], close], axis=-1))
+
+    def confirmed(self, genomes: Floats) -> Bools:
+        """Return which genomes (r, n, d) the model's own `predict` puts into the wanted class."""
+        codes = self.predictor.label_blocks(genomes)
+        return np.stack([
+            np.asarray(t.accepts_label(row)) if t.is_decision else np.ones(len(row), dtype=bool)
+            for t, row in zip(self.targets, codes, strict=True)
+        ])
+
+    def take(self, which: Ints) -> Problem:
+        """Return the problems of some of the rows only."""
+        around = self.around._replace(
+            order=self.around.order[which],
+            radius=self.around.radius[which],
+            inverse_range=self.around.inverse_range[which],
+        )
+        return replace(
+            self,
+            rows=self.rows[which],
+            row_outputs=self.row_outputs[which],
+            targets=tuple(self.targets[i] for i in which),
+            keys=self.keys[which],
+            box=Box(*(part[which] for part in self.box)),
+            around=around,
+        )
+
+    def with_labels(self) -> Problem:
+        """Return the same problems with `predict` confirming every candidate."""
+        return replace(self, asks_labels=True)

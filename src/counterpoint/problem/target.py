@@ -1,0 +1,207 @@
+"""Target: where the prediction should be, as one closed interval on one output of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from counterpoint.arrays import Floats
+from counterpoint.errors import InvalidInput, did_you_mean, listed
+
+ABOVE_HALF = float(np.nextafter(0.5, 1.0))  # the paper's half-open ]0.5, 1] as a closed interval
+
+
+@dataclass(frozen=True)
+class Target:
+    """The wanted outcome of one row.
+
+    Parameters
+    ----------
+    low, high : float
+        The closed interval the prediction should reach; an open side is infinite.
+    column : int, default=0
+        Which output of the model the interval is about.
+    label : object, default=None
+        The class whose probability that output is; None for a model with one output.
+    is_decision : bool, default=False
+        Whether the model's own `predict` must agree: the caller named a class, not an interval.
+    is_complement : bool, default=False
+        Whether the wanted outcome is any class but `label`; the prediction is then 1 minus its
+        probability.
+
+    Examples
+    --------
+    >>> print(Target(0.5, 1.0, column=1, label="good"))
+    P('good') in [0.5, 1]
+    """
+
+    low: float
+    high: float
+    column: int = 0
+    label: Any = None
+    is_decision: bool = False
+    is_complement: bool = False
+
+    def prediction(self, outputs: Floats) -> Floats:
+        """Return the prediction the interval is about, from model outputs of shape (n, c)."""
+        chosen = outputs[..., self.column]
+        return 1.0 - chosen if self.is_complement else chosen
+
+    def accepts_label(self, codes: Any) -> Any:
+        """Return which predicted class codes agree with a named class."""
+        return (codes == self.column) != self.is_complement
+
+    def gap_of(self, prediction: float) -> float:
+        """Return the distance of one prediction to the interval."""
+        return max(0.0, self.low - prediction, prediction - self.high)
+
+    def __str__(self) -> str:
+        if self.is_complement:
+            return f"any class but {self.label!r}"
+        if self.is_decision:
+            return f"class {self.label!r}"
+        name = "prediction" if self.label is None else f"P({self.label!r})"
+        if self.low == self.high:
+            return f"{name} = {self.low:g}"
+        if np.isinf(self.high):
+            return f"{name} >= {self.low:g}"
+        if np.isinf(self.low):
+            return f"{name} <= {self.high:g}"
+        return f"{name} in [{self.low:g}, {self.high:g}]"
+
+
+def parse_target(
+    target: object, classes: Sequence[Any] | None, outputs: Floats
+) -> list[Target]:
+    """Return the target of each row, from whatever form the caller gave.
+
+    Parameters
+    ----------
+    target : class label, (label, (low, high)), number, (low, high), "opposite" or Target
+        The wanted outcome.
+    classes : sequence or None
+        The model's classes in output order; None if it has a single output.
+    outputs : ndarray of shape (r, c)
+        What the model says of each row; only "opposite" looks at it.
+    """
+    if isinstance(target, Target):
+        return [target] * len(outputs)
+    if isinstance(target, str) and target == "opposite" and not _is_class(target, classes):
+        return [_opposite(row, classes) for row in outputs]
+    fixed = _interval_target(target) if classes is None else _class_target(target, classes)
+    return [fixed] * len(outputs)
+
+
+def _opposite(outputs: Floats, classes: Sequence[Any] | None) -> Target:
+    """Return the target "not what the model says now"."""
+    if classes is None:
+        now = float(outputs[0])
+        if not 0.0 <= now <= 1.0:
+            raise InvalidInput(
+                f"target 'opposite' needs a classifier or a probability, but the prediction is "
+                f"{now:g}; give a number or an interval (low, high)."
+            )
+        return Target(ABOVE_HALF, 1.0) if now <= 0.5 else Target(0.0, 0.5)
+    current = int(np.argmax(outputs))
+    if len(classes) == 2:
+        other = 1 - current
+        return Target(ABOVE_HALF, 1.0, other, classes[other], is_decision=True)
+    return Target(
+        ABOVE_HALF, 1.0, current, classes[current], is_decision=True, is_complement=True
+    )
+
+
+def _interval_target(target: object) -> Target:
+    """Return the target of a model with one output: a number or an interval."""
+    if _is_number(target):
+        value = float(target)  # type: ignore[arg-type]
+        return Target(*_check_interval((value, value)))
+    if _is_pair(target):
+        return Target(*_check_interval(target))
+    raise InvalidInput(
+        f"target {target!r} does not fit this model, which has one output and no classes; give a "
+        "number, an interval (low, high) or 'opposite', or pass classes=[...] to Explainer."
+    )
+
+
+def _class_target(target: object, classes: Sequence[Any]) -> Target:
+    """Return the target of a classifier: a label, or a label with an interval."""
+    if _is_class(target, classes):
+        column = _column(target, classes)
+        return Target(ABOVE_HALF, 1.0, column, classes[column], is_decision=True)
+    if _is_pair(target) and _is_pair(target[1]):  # type: ignore[index]
+        label, interval = target  # type: ignore[misc]
+        column = _column(label, classes)
+        low, high = _check_interval(interval)
+        if low > 1.0 or high < 0.0:
+            raise InvalidInput(
+                f"target interval {interval!r} holds no probability; it must meet [0, 1]."
+            )
+        return Target(max(low, 0.0), min(high, 1.0), column, classes[column])
+    if _is_pair(target) and all(_is_number(end) or end is None for end in target):  # type: ignore[attr-defined]
+        raise InvalidInput(
+            f"target {target!r} does not say which class it is about; the classes are "
+            f"{listed(classes)}: write for example target=({classes[-1]!r}, {target!r})."
+        )
+    column = _column(target, classes)  # raises, naming the classes
+    return Target(ABOVE_HALF, 1.0, column, classes[column], is_decision=True)
+
+
+def _column(label: object, classes: Sequence[Any]) -> int:
+    """Return the position of `label` among the classes, or say which there are."""
+    for column, known in enumerate(classes):
+        if _is_same(label, known):
+            return column
+    hint = did_you_mean(label, classes)
+    raise InvalidInput(
+        f"target class {label!r} is not a class of this model; its classes are {listed(classes)}"
+        + (f"; {hint}" if hint else ".")
+    )
+
+
+def _is_class(label: object, classes: Sequence[Any] | None) -> bool:
+    """Whether `label` is one of the model's classes."""
+    return classes is not None and any(_is_same(label, known) for known in classes)
+
+
+def _is_same(label: object, known: object) -> bool:
+    """Whether two labels are the same, without NumPy's elementwise comparison or True == 1."""
+    if isinstance(label, bool | np.bool_) != isinstance(known, bool | np.bool_):
+        return False
+    if isinstance(label, tuple | list | np.ndarray) or isinstance(known, tuple | list):
+        return isinstance(label, type(known)) and label == known
+    return bool(label == known)
+
+
+def _is_number(value: object) -> bool:
+    """Whether `value` is a number rather than a truth value."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _is_pair(value: object) -> bool:
+    """Whether `value` is a tuple or list of two."""
+    return isinstance(value, tuple | list) and len(value) == 2
+
+
+def _check_interval(interval: Any) -> tuple[float, float]:
+    """Return the interval's ends as floats, None as infinity; refuse what is no interval."""
+    if not all(end is None or _is_number(end) for end in interval):
+        raise InvalidInput(
+            f"target interval {interval!r} must hold two numbers, or None for an open side."
+        )
+    low = -np.inf if interval[0] is None else float(interval[0])
+    high = np.inf if interval[1] is None else float(interval[1])
+    if np.isnan(low) or np.isnan(high):
+        raise InvalidInput(f"target interval {interval!r} has a NaN; use None for an open side.")
+    if low > high:
+        raise InvalidInput(
+            f"target interval {interval!r} is upside down; write ({high:g}, {low:g})."
+        )
+    if np.isinf(low) and np.isinf(high):
+        raise InvalidInput(
+            f"target interval {interval!r} admits every prediction; give at least one end."
+        )
+    return low, high

@@ -1,0 +1,1 @@
+"""What we found: counterfactuals, measures on them, and how they read."""

@@ -1,0 +1,258 @@
+"""Counterfactuals: what was found for one row, as a frame, a history and a few words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.evolution.archive import Archive
+from counterpoint.evolution.baselines import WhatIf
+from counterpoint.evolution.indicators import hypervolume_history
+from counterpoint.evolution.search import Search
+from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, OBJECTIVES
+from counterpoint.problem.problem import Problem
+from counterpoint.problem.target import Target
+from counterpoint.result import measures, words
+from counterpoint.result.subset import greatest_contribution
+
+Status = Literal["found", "best_effort", "already_met"]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """How a search went: the candidates that ever were non-dominated, and what they cost.
+
+    Parameters
+    ----------
+    objectives : ndarray of shape (n, 4)
+        Candidates that were non-dominated when they came.
+    generation : ndarray of shape (n,)
+        The generation each came in.
+    evaluations : ndarray of shape (generations,)
+        Rows the model had been asked after each generation.
+    stopped : str
+        Why the search ended: "budget", "patience" or "seconds".
+    """
+
+    objectives: Floats
+    generation: Ints
+    evaluations: Ints
+    stopped: str
+
+
+@dataclass(frozen=True)
+class Counterfactuals:
+    """The counterfactuals of one row: a set in which none is better than another in everything.
+
+    Parameters
+    ----------
+    row : DataFrame
+        The explained row, as it was given.
+    genomes : ndarray of shape (n, d)
+        The counterfactuals, encoded.
+    predictions : ndarray of shape (n,)
+        The model's prediction of each, of the output the target is about.
+    objectives : ndarray of shape (n, 4)
+        gap, distance, changes, implausibility.
+    problem : Problem
+        What was asked: the row, its target and limits, and the model behind them.
+    search : Search or WhatIf
+        The settings.
+    seed : int
+        The seed.
+    trace : Trace
+        How the search went.
+    notes : tuple of str
+        What a careful reader should know of this result.
+    """
+
+    row: pd.DataFrame
+    genomes: Floats
+    predictions: Floats
+    objectives: Floats
+    problem: Problem = field(repr=False)
+    search: Search | WhatIf
+    seed: int
+    trace: Trace = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        archive: Archive,
+        a: int,
+        problem: Problem,
+        row: pd.DataFrame,
+        search: Search | WhatIf,
+        seed: int,
+        notes: tuple[str, ...],
+    ) -> Counterfactuals:
+        """Take the non-dominated candidates of row a from the archive, the row itself left out."""
+        members = archive.members[a, : archive.n_members[a]]
+        index = _distinct_changed(archive.genomes[a], archive.objectives[a], np.sort(members))
+        entered = archive.entered[a]
+        ends = np.searchsorted(
+            archive.generation[a, : archive.size[a]],
+            np.arange(archive.generation[a].max() + 1),
+            side="right",
+        )
+        return cls(
+            row=row,
+            genomes=archive.genomes[a, index],
+            predictions=archive.predictions[a, index],
+            objectives=archive.objectives[a, index],
+            problem=problem,
+            search=search,
+            seed=seed,
+            trace=Trace(
+                archive.objectives[a, entered],
+                archive.generation[a, entered],
+                ends + archive.asked[a],
+                archive.stopped[a],
+            ),
+            notes=notes,
+        )
+
+    @property
+    def target(self) -> Target:
+        """The wanted outcome."""
+        return self.problem.targets[0]
+
+    @property
+    def row_prediction(self) -> float:
+        """The model's prediction of the row itself."""
+        return float(self.problem.row_predictions[0])
+
+    @property
+    def reaches(self) -> Bools:
+        """Which counterfactuals reach the target, shape (n,)."""
+        reached: Bools = self.objectives[:, GAP] <= 0.0
+        return reached
+
+    @property
+    def evaluations(self) -> int:
+        """Rows the model was asked to find these, everything included."""
+        return int(self.trace.evaluations[-1]) if len(self.trace.evaluations) else 1
+
+    @property
+    def status(self) -> Status:
+        """Whether the target was reached, missed, or already met by the row."""
+        if self.target.gap_of(self.row_prediction) <= 0.0 and len(self) == 0:
+            return "already_met"
+        return "found" if self.reaches.any() else "best_effort"
+
+    @property
+    def message(self) -> str:
+        """One sentence on what was found, or on why nothing was."""
+        return words.message(self)
+
+    @cached_property
+    def history(self) -> pd.DataFrame:
+        """Hypervolume of the archive after each generation; computed when first asked for.
+
+        Returns
+        -------
+        DataFrame
+            Columns generation, evaluations, hypervolume.
+        """
+        trace, n = self.trace, len(self.trace.evaluations)
+        volumes = hypervolume_history(
+            trace.objectives, trace.generation, n, self.problem.reference[0]
+        )
+        return pd.DataFrame(
+            {"generation": np.arange(n), "evaluations": trace.evaluations, "hypervolume": volumes}
+        )
+
+    def __len__(self) -> int:
+        return len(self.genomes)
+
+    def to_frame(self, *, only_changes: bool = False) -> pd.DataFrame:
+        """Return one row per counterfactual: features, then prediction and objectives.
+
+        Parameters
+        ----------
+        only_changes : bool, default=False
+            Show the changed cells only; unchanged ones become empty strings.
+
+        Returns
+        -------
+        DataFrame
+            The feature columns in the data's own dtypes (objects with `only_changes`), then
+            prediction, gap, distance, changes and implausibility.
+        """
+        frame = self.problem.predictor.encoding.decode(self.genomes)
+        if only_changes:
+            frame = frame.astype(object).where(self.changed, "")
+        frame["prediction"] = self.predictions
+        for m, name in enumerate(OBJECTIVES):
+            column = self.objectives[:, m]
+            frame[name] = column.astype(np.int64) if m == CHANGES else column
+        return frame
+
+    @property
+    def changed(self) -> Bools:
+        """Which features each counterfactual changes, shape (n, d)."""
+        changed: Bools = self.genomes != self.problem.rows[0]
+        return changed
+
+    def valid(self) -> Counterfactuals:
+        """Return only the counterfactuals that reach the target."""
+        return self.take(np.flatnonzero(self.reaches))
+
+    def take(self, index: Any) -> Counterfactuals:
+        """Return the counterfactuals at the given positions, in that order."""
+        return replace(
+            self,
+            genomes=self.genomes[index],
+            predictions=self.predictions[index],
+            objectives=self.objectives[index],
+        )
+
+    def select(self, n: int = 10) -> Counterfactuals:
+        """Return at most n counterfactuals: those that reach the target, then by hypervolume.
+
+        The paper's choice for its comparisons: if more than n reach the target, the n of them
+        that greedily add most hypervolume; if fewer, all of them, filled up the same way.
+        """
+        return self.take(greatest_contribution(self.objectives, n))
+
+    def hypervolume(self) -> float:
+        """Return the hypervolume of the set up to (gap of the row, 1, d, 1)."""
+        return measures.hypervolume(self)
+
+    def diversity(self) -> float:
+        """Return the mean Gower distance of the counterfactuals from each other."""
+        return measures.diversity(self)
+
+    def coverage_of(self, other: Counterfactuals) -> float:
+        """Return the share of `other`'s valid counterfactuals that a valid one of ours dominates."""
+        return measures.coverage(self, other)
+
+    def change_frequency(self) -> pd.Series[float]:
+        """Return how often each feature is changed, as a share, the most frequent first."""
+        return measures.change_frequency(self)
+
+    def minimality(self) -> Ints:
+        """Return for each how many changes could be undone singly and still reach the target."""
+        return measures.minimality(self)
+
+    def __str__(self) -> str:
+        return words.summary(self)
+
+    def __repr__(self) -> str:
+        return f"<Counterfactuals: {self.message}>"
+
+
+def _distinct_changed(genomes: Floats, objectives: Floats, members: Ints) -> Ints:
+    """Return the members that differ from the row and each other, by gap, changes, distance."""
+    members = members[objectives[members, CHANGES] > 0]
+    _, first = np.unique(genomes[members], axis=0, return_index=True)
+    members = members[np.sort(first)]
+    values = objectives[members]
+    order = np.lexsort((values[:, DISTANCE], values[:, CHANGES], values[:, GAP]))
+    return members[order]

@@ -1,0 +1,73 @@
+"""Measures on a result: hypervolume, diversity, coverage, frequency of changes, minimality."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.evolution import indicators
+from counterpoint.kernels import kernel
+from counterpoint.problem.objectives import GAP
+from counterpoint.table.distance import gower
+
+if TYPE_CHECKING:
+    from counterpoint.result.counterfactuals import Counterfactuals
+
+
+def hypervolume(found: Counterfactuals) -> float:
+    """Return the hypervolume of the set with the paper's reference point."""
+    return indicators.hypervolume(found.objectives, found.problem.reference[0])
+
+
+def diversity(found: Counterfactuals) -> float:
+    """Return the mean Gower distance over all pairs; 0 for fewer than two."""
+    if len(found) < 2:
+        return 0.0
+    around = found.problem.around
+    return float(_mean_pairwise(found.genomes, around.inverse_range[0], around.is_level))
+
+
+@kernel
+def _mean_pairwise(genomes: Floats, inverse_range: Floats, is_level: Bools) -> float:
+    """Return the mean Gower distance of all pairs of genomes (n, d)."""
+    n, total = len(genomes), 0.0
+    for i in range(n):
+        for j in range(i):
+            total += gower(genomes[i], genomes[j], inverse_range, is_level)
+    return total / (n * (n - 1) / 2)
+
+
+def coverage(found: Counterfactuals, other: Counterfactuals) -> float:
+    """Return the share of `other`'s valid set dominated by `found`'s; NaN if either is empty."""
+    ours, theirs = found.valid().objectives, other.valid().objectives
+    if len(ours) == 0 or len(theirs) == 0:
+        return float("nan")
+    return float(indicators.covered(theirs, ours).mean())
+
+
+def change_frequency(found: Counterfactuals) -> pd.Series[float]:
+    """Return the share of counterfactuals that change each feature, descending."""
+    names = list(found.problem.predictor.encoding.schema.names)
+    shares = found.changed.mean(axis=0) if len(found) else np.zeros(len(names))
+    frequency = pd.Series(shares, index=pd.Index(names), name="frequency")
+    return frequency.sort_values(ascending=False, kind="stable")
+
+
+def minimality(found: Counterfactuals) -> Ints:
+    """Return how many single changes of each could be put back while reaching the target.
+
+    Asks the model one row per change of each counterfactual.
+    """
+    which, feature = np.nonzero(found.changed)
+    undone = np.zeros(len(found), dtype=np.int64)
+    if len(which) == 0:
+        return undone
+    genomes = found.genomes[which]
+    genomes[np.arange(len(which)), feature] = found.problem.rows[0, feature]
+    problem = found.problem.with_labels() if found.target.is_decision else found.problem
+    reaches = problem.evaluate(genomes[None]).objectives[0, :, GAP] <= 0.0
+    np.add.at(undone, which[reaches], 1)
+    return undone

@@ -1,0 +1,41 @@
+"""Subsets: choosing a few of many counterfactuals."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from counterpoint.arrays import Floats, Ints
+from counterpoint.errors import InvalidInput
+from counterpoint.evolution.indicators import hypervolume
+
+
+def greatest_contribution(objectives: Floats, n: int) -> Ints:
+    """Return the positions of the paper's choice of n: valid ones first, then by hypervolume.
+
+    Parameters
+    ----------
+    objectives : ndarray of shape (m, 4)
+        gap, distance, changes, implausibility.
+    n : int
+        How many at most.
+
+    Returns
+    -------
+    ndarray of shape (at most n,)
+        Positions in the order they were chosen.
+    """
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise InvalidInput(f"select needs a whole number of at least 1, got {n!r}.")
+    if len(objectives) <= n:
+        return np.arange(len(objectives))
+    valid = np.flatnonzero(objectives[:, 0] <= 0.0)
+    is_plenty = len(valid) > n
+    pool = valid if is_plenty else np.arange(len(objectives))
+    chosen: list[int] = [] if is_plenty else valid.tolist()
+    # The authors' reference: gaps are probabilities around 0.5, one more change than any has.
+    reference = np.array([0.5, 1.0, objectives[pool, 2].max() + 1.0, 1.0])
+    while len(chosen) < n:
+        rest = [i for i in pool if i not in set(chosen)]
+        volumes = [hypervolume(objectives[[*chosen, i]], reference) for i in rest]
+        chosen.append(int(rest[int(np.argmax(volumes))]))
+    return np.array(chosen, dtype=np.int64)

@@ -1,0 +1,133 @@
+"""Random numbers addressed by (row, stage, generation, individual, gene), never consumed in turn.
+
+A draw is a hash of its address under the row's key. So what one row draws cannot depend on the
+company it is explained in, a new draw in one stage moves no other, and a search can be resumed
+without saved state. The key comes from the seed and the row's own values, not from its position.
+
+The hash is SplitMix64's finaliser (Steele, Lea, Flood 2014), applied twice with half of the
+128-bit key each time.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from counterpoint.arrays import Floats, Keys
+from counterpoint.errors import InvalidInput
+from counterpoint.kernels import kernel
+
+
+class Stage(IntEnum):
+    """What a draw is for. Append only: the number is part of the address."""
+
+    FIRST_VALUE = 0
+    FIRST_KEEP = 1
+    OBSERVED_ROW = 2
+    OBSERVED_COUNT = 3
+    OBSERVED_KEEP = 4
+    TOURNAMENT_FIRST = 5
+    TOURNAMENT_SECOND = 6
+    PAIR = 7
+    CROSS_GENE = 8
+    CROSS_LOW = 9
+    CROSS_HIGH = 10
+    CROSS_SWAP = 11
+    CROSS_KEEP = 12
+    CROSS_SURPLUS_FIRST = 13
+    CROSS_SURPLUS_SECOND = 14
+    MUTANT = 15
+    MUTATE_GENE = 16
+    MUTATE_RADIUS = 17
+    MUTATE_ANGLE = 18
+    MUTATE_KEEP = 19
+    MUTATE_KEEP_VALUE = 20
+    MUTATE_SURPLUS = 21
+    CONDITIONAL_ORDER = 22
+    CONDITIONAL_VALUE = 23
+    FIRST_SURPLUS = 24
+
+
+# Bits of the 64-bit address: stage 6, generation 22, individual 18, gene 18.
+MAX_GENERATIONS = 2**22 - 1
+MAX_INDIVIDUALS = 2**18 - 1
+MAX_GENES = 2**18 - 1
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_S11, _S18, _S27, _S30 = np.uint64(11), np.uint64(18), np.uint64(27), np.uint64(30)
+_S31, _S36, _S58 = np.uint64(31), np.uint64(36), np.uint64(58)
+_ULP = 2.0**-53
+
+
+def check_seed(seed: object) -> int:
+    """Return `seed` if it is a whole number from 0 to 2**64 - 1, else say what it should be.
+
+    Examples
+    --------
+    >>> check_seed(7)
+    7
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+        raise InvalidInput(f"seed must be a whole number, got {seed!r}; for example seed=0.")
+    if not 0 <= seed < 2**64:
+        raise InvalidInput(f"seed must lie between 0 and 2**64 - 1, got {seed!r}.")
+    return int(seed)
+
+
+def row_keys(seed: int, genomes: Floats) -> Keys:
+    """Return the stream key of each row: a keyed hash of its values, blind to its position.
+
+    Parameters
+    ----------
+    seed : int
+        The caller's seed.
+    genomes : ndarray of shape (r, d)
+        Encoded rows.
+
+    Returns
+    -------
+    ndarray of shape (r, 2)
+        128-bit keys as pairs of 64-bit words. Equal rows get equal keys.
+    """
+    canonical = np.where(np.isnan(genomes), np.nan, genomes + 0.0)  # one NaN, no -0.0
+    secret = seed.to_bytes(8, "little")
+    digests = [
+        blake2b(row.astype("<f8").tobytes(), key=secret, digest_size=16).digest()
+        for row in canonical
+    ]
+    return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2).astype(np.uint64)
+
+
+@kernel
+def uniform(key: Any, stage: int, generation: int, individual: int, gene: int) -> float:
+    """Return the draw in [0, 1) at one address of the stream with this key (two words)."""
+    address = (
+        (np.uint64(stage) << _S58)
+        | (np.uint64(generation) << _S36)
+        | (np.uint64(individual) << _S18)
+        | np.uint64(gene)
+    )
+    word = (address + np.uint64(1)) * _GOLDEN + key[0]
+    word = (word ^ (word >> _S30)) * _MIX_1
+    word = (word ^ (word >> _S27)) * _MIX_2
+    word = (word ^ (word >> _S31)) + key[1]
+    word = (word ^ (word >> _S30)) * _MIX_1
+    word = (word ^ (word >> _S27)) * _MIX_2
+    word = word ^ (word >> _S31)
+    return float(word >> _S11) * _ULP
+
+
+@kernel
+def uniforms(keys: Keys, stage: int, generation: int, n: int, d: int) -> Floats:
+    """Return the draws of a whole stage: one per row, individual and gene, shape (r, n, d)."""
+    drawn = np.empty((len(keys), n, d))
+    for r in range(len(keys)):
+        for i in range(n):
+            for j in range(d):
+                drawn[r, i, j] = uniform(keys[r], stage, generation, i, j)
+    return drawn

@@ -1,0 +1,1 @@
+"""What a row is: features, genomes, distances and conditional distributions."""

@@ -1,0 +1,313 @@
+"""A smooth distribution over ordered cells: the leaf model of a transformation tree.
+
+The range of a numeric feature is cut into K cells. Cell ``k`` has the probability
+``Phi(h(k + 1)) - Phi(h(k))``, where ``h`` is an increasing Bernstein polynomial of order 5 at
+the K - 1 borders between cells, and minus or plus infinity at the two ends: the outer cells are
+open, so the probabilities sum to one without a normaliser. This is the "most likely
+transformation" of Hothorn et al. for observations that are known up to their cell. Cells bound
+the likelihood when values repeat, and make the cost of a fit independent of the number of rows.
+
+The log-likelihood is concave in the polynomial's coefficients, because the log of a normal
+interval's probability is concave in its two ends and ``h`` is linear in the coefficients. So it
+is maximised over the first coefficient and the five increments directly, the latter kept inside
+bounds; no logarithm of increments is needed, and there is one maximum.
+
+References
+----------
+Hothorn, T., Moest, L., Buehlmann, P. (2018). Most likely transformations. Scandinavian Journal
+of Statistics 45.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import comb, ndtri
+
+from counterpoint.arrays import Floats
+from counterpoint.kernels import kernel
+
+ORDER = 5
+N_COEFFICIENTS = ORDER + 1
+
+MIN_INCREMENT = 1e-4  # keeps h strictly increasing
+MAX_INCREMENT = 400.0  # a rise of h by 4 within one of 100 cells: a leaf of a single cell
+START_INCREMENT = 0.05  # the search starts away from the lower bound
+
+_MAX_STEPS = 60
+_MAX_REJECTIONS = 12
+_TOLERANCE = 1e-12  # on the log-likelihood per observation that one more step could gain
+_TINY_MASS = 1e-290
+
+
+@lru_cache(maxsize=256)
+def basis(n_cells: int) -> Floats:
+    """Bernstein basis at the cell borders.
+
+    Parameters
+    ----------
+    n_cells : int
+        K, at least 3.
+
+    Returns
+    -------
+    ndarray of shape (K + 1, 6)
+        Row ``k`` belongs to the lower border of cell ``k``. The inner borders 1 .. K - 1 divide
+        [0, 1] evenly; the rows of the two infinite borders are zero. Shared and read-only.
+    """
+    assert n_cells >= 3, "a polynomial needs at least two inner borders"
+    borders = np.linspace(0.0, 1.0, n_cells - 1)[:, None]
+    power = np.arange(N_COEFFICIENTS)
+    values = np.zeros((n_cells + 1, N_COEFFICIENTS))
+    values[1:-1] = comb(ORDER, power) * borders**power * (1.0 - borders) ** (ORDER - power)
+    values.setflags(write=False)
+    return values
+
+
+@lru_cache(maxsize=256)
+def _increment_basis(n_cells: int) -> Floats:
+    """Turn the basis to (first coefficient, increments): suffix sums of the basis."""
+    values = np.ascontiguousarray(np.cumsum(basis(n_cells)[:, ::-1], axis=1)[:, ::-1])
+    values.setflags(write=False)
+    return values
+
+
+def fit(counts: Floats) -> Floats:
+    """Maximum likelihood coefficients of the polynomial.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (K,)
+        Observations per cell, at least one in all.
+
+    Returns
+    -------
+    ndarray of shape (6,)
+        The increasing coefficients of ``h``.
+
+    Examples
+    --------
+    >>> theta = fit(np.array([10.0, 20.0, 40.0, 20.0, 10.0]))
+    >>> cell_probabilities(theta, 5).round(3)
+    array([0.1, 0.2, 0.4, 0.2, 0.1])
+    """
+    weights = counts / counts.sum()
+    increments = _maximise(_start(weights), weights, _increment_basis(len(counts)))
+    return np.asarray(np.cumsum(increments))
+
+
+def cell_probabilities(theta: Floats, n_cells: int) -> Floats:
+    """Probability of each cell.
+
+    Parameters
+    ----------
+    theta : ndarray of shape (6,)
+        Increasing coefficients.
+    n_cells : int
+        K, at least 3.
+
+    Returns
+    -------
+    ndarray of shape (K,)
+        Non-negative; the sum is one.
+    """
+    masses = _cell_masses(theta, basis(n_cells))
+    return np.asarray(masses / masses.sum())
+
+
+def cell_scores(theta: Floats, n_cells: int) -> Floats:
+    """Gradient of each cell's log probability with respect to the coefficients.
+
+    Parameters
+    ----------
+    theta : ndarray of shape (6,)
+        Increasing coefficients.
+    n_cells : int
+        K, at least 3.
+
+    Returns
+    -------
+    ndarray of shape (K, 6)
+        Zero for cells so improbable that their logarithm is lost to underflow; a cell that
+        holds an observation is never one of them at the maximum.
+    """
+    return _cell_scores(theta, basis(n_cells))
+
+
+def _start(weights: Floats) -> Floats:
+    """First coefficient and increments of a rough fit: probits of the observed distribution."""
+    n_cells = len(weights)
+    border = np.rint(np.linspace(1, n_cells - 1, N_COEFFICIENTS)).astype(np.int64)
+    below = np.cumsum(weights)[border - 1]
+    coefficients = ndtri(0.005 + 0.99 * np.clip(below, 0.0, 1.0))
+    increments = np.maximum(np.diff(coefficients), START_INCREMENT)
+    return np.concatenate((coefficients[:1], increments))
+
+
+@kernel
+def _interval_mass(lower: float, upper: float) -> float:
+    """Return the normal probability of an interval, from the tail where both ends are accurate."""
+    if lower > 0.0:
+        lower, upper = -upper, -lower
+    root = math.sqrt(0.5)
+    return 0.5 * (math.erfc(-upper * root) - math.erfc(-lower * root))
+
+
+@kernel
+def _density(height: float) -> float:
+    return math.exp(-0.5 * height * height) / math.sqrt(2.0 * math.pi)
+
+
+@kernel
+def _border_heights(parameters: Floats, design: Floats) -> Floats:
+    """Return h at the K + 1 borders: linear in the parameters, infinite at both ends."""
+    heights = np.empty(design.shape[0])
+    for border in range(design.shape[0]):
+        height = 0.0
+        for j in range(design.shape[1]):
+            height += design[border, j] * parameters[j]
+        heights[border] = height
+    heights[0] = -np.inf
+    heights[-1] = np.inf
+    return heights
+
+
+@kernel
+def _cell_masses(parameters: Floats, design: Floats) -> Floats:
+    heights = _border_heights(parameters, design)
+    masses = np.empty(len(heights) - 1)
+    for cell in range(len(masses)):
+        masses[cell] = max(0.0, _interval_mass(heights[cell], heights[cell + 1]))
+    return masses
+
+
+@kernel
+def _cell_scores(parameters: Floats, design: Floats) -> Floats:
+    heights = _border_heights(parameters, design)
+    scores = np.zeros((len(heights) - 1, design.shape[1]))
+    for cell in range(len(scores)):
+        mass = _interval_mass(heights[cell], heights[cell + 1])
+        if mass > _TINY_MASS:
+            lower = _density(heights[cell]) / mass
+            upper = _density(heights[cell + 1]) / mass
+            for j in range(design.shape[1]):
+                scores[cell, j] = upper * design[cell + 1, j] - lower * design[cell, j]
+    return scores
+
+
+@kernel
+def _log_likelihood(parameters: Floats, weights: Floats, design: Floats) -> float:
+    """Weighted log-likelihood, minus infinity where an observed cell has no mass."""
+    masses = _cell_masses(parameters, design)
+    total = 0.0
+    for cell in range(len(weights)):
+        if weights[cell] > 0.0:
+            if masses[cell] <= _TINY_MASS:
+                return -np.inf
+            total += weights[cell] * math.log(masses[cell])
+    return total
+
+
+@kernel
+def _derivatives(parameters: Floats, weights: Floats, design: Floats) -> tuple[Floats, Floats]:
+    """Gradient and negative Hessian (lower triangle) of the weighted log-likelihood."""
+    n_parameters = len(parameters)
+    gradient = np.zeros(n_parameters)
+    curvature = np.zeros((n_parameters, n_parameters))
+    heights = _border_heights(parameters, design)
+    scores = _cell_scores(parameters, design)
+    for cell in range(len(weights)):
+        if weights[cell] == 0.0:
+            continue
+        ratio = weights[cell] / _interval_mass(heights[cell], heights[cell + 1])
+        lower = upper = 0.0  # h phi(h), whose limit at an infinite border is zero
+        if cell > 0:
+            lower = ratio * heights[cell] * _density(heights[cell])
+        if cell + 1 < len(weights):
+            upper = ratio * heights[cell + 1] * _density(heights[cell + 1])
+        for i in range(n_parameters):
+            gradient[i] += weights[cell] * scores[cell, i]
+            for j in range(i + 1):
+                curvature[i, j] += weights[cell] * scores[cell, i] * scores[cell, j]
+                curvature[i, j] += upper * design[cell + 1, i] * design[cell + 1, j]
+                curvature[i, j] -= lower * design[cell, i] * design[cell, j]
+    return gradient, curvature
+
+
+@kernel
+def _blocked(parameters: Floats, gradient: Floats) -> Floats:
+    """1.0 for the increments that lie on a bound and would leave through it, else 0.0."""
+    blocked = np.zeros(len(parameters))
+    for j in range(1, len(parameters)):
+        at_floor = parameters[j] <= MIN_INCREMENT and gradient[j] < 0.0
+        at_ceiling = parameters[j] >= MAX_INCREMENT and gradient[j] > 0.0
+        if at_floor or at_ceiling:
+            blocked[j] = 1.0
+    return blocked
+
+
+@kernel
+def _damped_step(gradient: Floats, curvature: Floats, blocked: Floats, damping: float) -> Floats:
+    """Newton's step of the unblocked parameters, by Cholesky's factorisation of the matrix.
+
+    The diagonal is enlarged in proportion to itself (Levenberg-Marquardt) and by a little more,
+    so that the matrix is positive definite even when a leaf has fewer occupied cells than
+    parameters.
+    """
+    size = len(gradient)
+    factor = np.zeros((size, size))
+    step = np.zeros(size)
+    for i in range(size):
+        for j in range(i + 1):
+            is_free = blocked[i] == 0.0 and blocked[j] == 0.0
+            value = curvature[i, j] if is_free else 0.0
+            if i == j:
+                value = curvature[i, i] * (1.0 + damping) + 1e-12 if is_free else 1.0
+            for k in range(j):
+                value -= factor[i, k] * factor[j, k]
+            factor[i, j] = value / factor[j, j] if i > j else math.sqrt(max(value, 1e-14))
+        step[i] = gradient[i] if blocked[i] == 0.0 else 0.0
+        for k in range(i):
+            step[i] -= factor[i, k] * step[k]
+        step[i] /= factor[i, i]
+    for i in range(size - 1, -1, -1):
+        for k in range(i + 1, size):
+            step[i] -= factor[k, i] * step[k]
+        step[i] /= factor[i, i]
+    return step
+
+
+@kernel
+def _moved(parameters: Floats, step: Floats) -> Floats:
+    """Parameters after the step, with the increments put back inside their bounds."""
+    moved = parameters + step
+    for j in range(1, len(moved)):
+        moved[j] = min(max(moved[j], MIN_INCREMENT), MAX_INCREMENT)
+    return moved
+
+
+@kernel
+def _maximise(start: Floats, weights: Floats, design: Floats) -> Floats:
+    """Climb the concave log-likelihood by damped, projected Newton steps."""
+    parameters = start.copy()
+    likelihood = _log_likelihood(parameters, weights, design)
+    damping = 1e-3
+    for _ in range(_MAX_STEPS):
+        gradient, curvature = _derivatives(parameters, weights, design)
+        blocked = _blocked(parameters, gradient)
+        for _ in range(_MAX_REJECTIONS):
+            step = _damped_step(gradient, curvature, blocked, damping)
+            candidate = _moved(parameters, step)
+            promise = np.sum(gradient * (candidate - parameters) * (1.0 - blocked))
+            gained = _log_likelihood(candidate, weights, design)
+            if gained > likelihood:
+                break
+            damping *= 10.0
+        if not gained > likelihood:
+            break
+        parameters, likelihood, damping = candidate, gained, damping * 0.03
+        if promise < _TOLERANCE:
+            break
+    return parameters
