@@ -14,7 +14,7 @@ from counterpoint.errors import InvalidInput
 from counterpoint.evolution.archive import Archive
 from counterpoint.evolution.baselines import WhatIf, search_randomly, take_nearest
 from counterpoint.evolution.nsga2 import evolve
-from counterpoint.evolution.search import PAPER_GENERATIONS, Search
+from counterpoint.evolution.search import Search
 from counterpoint.problem.limits import Limits
 from counterpoint.problem.objectives import GAP
 from counterpoint.problem.predictor import Predictor
@@ -203,7 +203,7 @@ class Explainer:
                 problem = self._problem(genomes, outputs, targets, limits, seed, group)
                 return explain_group(problem, search, seed, [frame.iloc[[i]] for i in group])
 
-            groups = split_rows(*genomes.shape, search, workers)
+            groups = split_rows(genomes.shape, len(self.observed.genomes), search, workers)
             if workers == 1:
                 results = [search_group(group) for group in groups]
             else:
@@ -317,15 +317,13 @@ def notes_on(problem: Problem) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def split_rows(n: int, d: int, search: Search | WhatIf, workers: int) -> list[Ints]:
+def split_rows(
+    shape: tuple[int, ...], n_observed: int, search: Search | WhatIf, workers: int
+) -> list[Ints]:
     """Return the rows in groups to search side by side, bounded in number and memory."""
-    n_candidates = 1
-    if isinstance(search, Search):
-        budget = search.evaluations or (1 + (search.generations or PAPER_GENERATIONS)) * (
-            search.population
-        )
-        n_candidates = budget
-    row_bytes = n_candidates * (d + 9) * 8
+    n, d = shape
+    n_candidates = search.most_candidates if isinstance(search, Search) else search.n
+    row_bytes = 8 * (d + 9) * n_candidates + 8 * (2 * d + 1) * n_observed
     most = min(MOST_TOGETHER, max(1, GROUP_BYTES // row_bytes), -(-n // workers))
     return [np.arange(i, min(i + most, n)) for i in range(0, n, most)]
 

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.evolution.dominance import dominates
+from counterpoint.evolution.dominance import are_equal, compare
 from counterpoint.kernels import kernel
 from counterpoint.problem.problem import Evaluation, Problem
 
@@ -21,8 +21,6 @@ class Archive:
         The problems of the rows.
     capacity : int
         Most candidates per row.
-    asked : int or ndarray of shape (r,), default=0
-        Rows the model was asked besides the explained row and the candidates.
 
     Attributes
     ----------
@@ -37,12 +35,13 @@ class Archive:
     stale : ndarray of shape (r,)
         Generations since the hypervolume last grew.
     asked : ndarray of shape (r,)
-        Rows the model was asked besides the candidates, the explained row included.
+        Rows the model was asked besides the candidates: the explained row, less candidates that
+        only repeat it.
     stopped : list of str
         Why each row's search ended.
     """
 
-    def __init__(self, problem: Problem, capacity: int, asked: Ints | int = 0) -> None:
+    def __init__(self, problem: Problem, capacity: int) -> None:
         r, d = problem.rows.shape
         self.reference = problem.reference
         self.genomes: Floats = np.empty((r, capacity, d))
@@ -54,22 +53,22 @@ class Archive:
         self.entered: Bools = np.zeros((r, capacity), dtype=np.bool_)
         self.size: Ints = np.zeros(r, dtype=np.int64)
         self.stale: Ints = np.zeros(r, dtype=np.int64)
-        self.asked: Ints = np.full(r, 1, dtype=np.int64) + asked  # the row itself is asked too
+        self.asked: Ints = np.ones(r, dtype=np.int64)
         self.stopped = [""] * r
 
     def add(self, genomes: Floats, judged: Evaluation, rows: Ints, generation: int) -> Self:
         """Add candidates (r', n, d) of the given rows and update their non-dominated members."""
         n = genomes.shape[1]
         start = int(self.size[rows[0]])  # rows in one wave have the same age
-        new = slice(start, start + n)
-        self.genomes[rows, new] = genomes
-        self.predictions[rows, new] = judged.predictions
-        self.objectives[rows, new] = judged.objectives
-        self.generation[rows, new] = generation
+        self.generation[rows, start : start + n] = generation
         self.size[rows] += n
         grew = _enter(
-            self.objectives, self.members, self.n_members, self.entered, self.reference,
-            rows, start, n,
+            (self.genomes, self.predictions, self.objectives),
+            (genomes, judged.predictions, judged.objectives),
+            (self.members, self.n_members, self.entered),
+            self.reference,
+            rows,
+            start,
         )
         self.stale[rows] = np.where(grew, 0, self.stale[rows] + 1)
         return self
@@ -99,41 +98,82 @@ class Archive:
 
 @kernel
 def _enter(
-    objectives: Floats,
-    members: Ints,
-    n_members: Ints,
-    entered: Bools,
+    candidates: tuple[Floats, Floats, Floats],
+    wave: tuple[Floats, Floats, Floats],
+    membership: tuple[Ints, Ints, Bools],
     reference: Floats,
     rows: Ints,
     start: int,
-    n: int,
 ) -> Bools:
-    """Let new candidates enter; return for each row whether the hypervolume grew.
+    """Write a wave of candidates into the archive and let them enter the non-dominated members.
 
-    It grows exactly when a candidate enters that is strictly better than the reference in every
-    objective and equals no member: no hypervolume needs to be computed to know it.
+    A candidate that repeats a member does not enter; different ones with equal objectives do.
+
+    Returns for each row whether the hypervolume grew. It does exactly when a candidate enters that
+    is strictly better than the reference in every objective and equals no member: no hypervolume
+    needs to be computed to know it.
     """
+    genomes, predictions, objectives = candidates
+    members, n_members, entered = membership
+    n = wave[0].shape[1]
     grew = np.zeros(len(rows), dtype=np.bool_)
     for w, a in enumerate(rows):
-        for new in range(start, start + n):
-            point = objectives[a, new]
-            is_equal, is_beaten = False, False
-            for k in range(n_members[a]):
-                member = objectives[a, members[a, k]]
-                if dominates(member, point):
-                    is_beaten = True
-                    break
-                is_equal = is_equal or np.all(member == point)
-            if is_beaten:
+        for i in range(n):
+            new = start + i
+            genomes[a, new] = wave[0][w, i]
+            predictions[a, new] = wave[1][w, i]
+            objectives[a, new] = wave[2][w, i]
+            n_now = admit(objectives[a], members[a], n_members[a], new)
+            if n_now == 0:
                 continue
-            n_kept = 0
-            for k in range(n_members[a]):  # members the newcomer dominates leave
-                if not dominates(point, objectives[a, members[a, k]]):
-                    members[a, n_kept] = members[a, k]
-                    n_kept += 1
-            members[a, n_kept] = new
-            n_members[a] = n_kept + 1
-            entered[a, new] = True
-            if not is_equal and np.all(point < reference[a]):
-                grew[w] = True
+            is_tie, is_repeat = find_equal(objectives[a], genomes[a], members[a, : n_now - 1], new)
+            if not is_repeat:
+                n_members[a] = n_now
+                entered[a, new] = True
+                grew[w] |= not is_tie and is_inside(objectives[a, new], reference[a])
     return grew
+
+
+@kernel
+def admit(objectives: Floats, members: Ints, n_members: int, new: int) -> int:
+    """Put candidate `new` last among the members if none dominates it, and drop those it dominates.
+
+    Returns the new number of members, or 0 if the candidate was refused. A member that dominates
+    it moves up, because it is likely to dominate the next one too; such a candidate dominates no
+    member, so nothing else was moved before.
+    """
+    point = objectives[new]
+    n_kept = 0
+    for k in range(n_members):
+        verdict = compare(point, objectives[members[k]])
+        if verdict < 0:
+            members[k], members[k // 2] = members[k // 2], members[k]
+            return 0
+        if verdict == 0:
+            members[n_kept] = members[k]
+            n_kept += 1
+    members[n_kept] = new
+    return n_kept + 1
+
+
+@kernel
+def find_equal(
+    objectives: Floats, genomes: Floats, members: Ints, new: int
+) -> tuple[bool, bool]:
+    """Return whether a member has the candidate's objectives, and whether one has its genome."""
+    is_tie = False
+    for k in members:
+        if are_equal(objectives[k], objectives[new]):
+            is_tie = True
+            if are_equal(genomes[k], genomes[new]):
+                return True, True
+    return is_tie, False
+
+
+@kernel
+def is_inside(point: Floats, reference: Floats) -> bool:
+    """Whether a point is strictly better than the reference in every objective."""
+    for m in range(len(point)):
+        if point[m] >= reference[m]:
+            return False
+    return True

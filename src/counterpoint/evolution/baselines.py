@@ -13,6 +13,7 @@ from counterpoint.evolution.archive import Archive
 from counterpoint.evolution.initialization import random_candidates
 from counterpoint.evolution.search import Search
 from counterpoint.problem.problem import Problem
+from counterpoint.table.distance import gower_to_all
 
 
 def search_randomly(problem: Problem, search: Search) -> Archive:
@@ -62,8 +63,14 @@ def take_nearest(problem: Problem, settings: WhatIf) -> Archive:
     """Return the nearest observed rows that reach each row's target within its limits."""
     archive = Archive(problem, settings.n)
     for a in range(len(problem.rows)):
-        order = problem.around.order[a]
-        wanted = order[observed_within_limits(problem, a)[order]][: settings.n]
+        wanted = np.flatnonzero(observed_within_limits(problem, a))
+        distances = gower_to_all(
+            problem.rows[a],
+            problem.observed.genomes[wanted],
+            problem.around.weight[a],
+            problem.around.cap,
+        )
+        wanted = wanted[np.argsort(distances, kind="stable")[: settings.n]]
         if len(wanted):
             genomes = problem.observed.genomes[wanted][None]
             judged = problem.take(np.array([a])).judge(

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.arrays import Floats, Ints
 from counterpoint.kernels import kernel
 from counterpoint.table.distance import gower
 
 
 @kernel
-def dominates(a: Floats, b: Floats) -> bool:
-    """Whether objectives `a` are nowhere worse than `b` and somewhere better."""
-    is_better = False
+def compare(a: Floats, b: Floats) -> int:
+    """Return 1 if objectives `a` dominate `b`, -1 if `b` dominates `a`, else 0.
+
+    One dominates another if it is nowhere worse and somewhere better.
+    """
+    is_better, is_worse = False, False
     for m in range(len(a)):
-        if a[m] > b[m]:
+        is_better |= a[m] < b[m]
+        is_worse |= a[m] > b[m]
+    return int(is_better and not is_worse) - int(is_worse and not is_better)
+
+
+@kernel
+def are_equal(a: Floats, b: Floats) -> bool:
+    """Whether two objective vectors are the same."""
+    for m in range(len(a)):
+        if a[m] != b[m]:
             return False
-        if a[m] < b[m]:
-            is_better = True
-    return is_better
+    return True
 
 
 @kernel
@@ -26,23 +36,28 @@ def nondominated_fronts(objectives: Floats) -> Ints:
     """Return the front of each point, from 1: front k is non-dominated without fronts below k."""
     n = len(objectives)
     n_above = np.zeros(n, dtype=np.int64)  # how many points of no front yet dominate each
-    beats = np.zeros((n, n), dtype=np.bool_)
+    beats = np.zeros((n, n), dtype=np.int8)
     for i in range(n):
-        for j in range(n):
-            if dominates(objectives[i], objectives[j]):
-                beats[i, j] = True
+        for j in range(i):
+            verdict = compare(objectives[i], objectives[j])
+            if verdict > 0:
+                beats[i, j] = 1
                 n_above[j] += 1
+            elif verdict < 0:
+                beats[j, i] = 1
+                n_above[i] += 1
     fronts = np.zeros(n, dtype=np.int64)
     front, n_placed = 0, 0
     while n_placed < n:
         front += 1
-        members = np.flatnonzero((fronts == 0) & (n_above == 0))
-        for i in members:
-            fronts[i] = front
-        for i in members:
-            for j in range(n):
-                n_above[j] -= beats[i, j]
-        n_placed += len(members)
+        for i in range(n):
+            if fronts[i] == 0 and n_above[i] == 0:
+                fronts[i] = front
+        for i in range(n):
+            if fronts[i] == front:
+                n_placed += 1
+                for j in range(n):
+                    n_above[j] -= beats[i, j]
     return fronts
 
 
@@ -64,7 +79,7 @@ def penalized_fronts(objectives: Floats, epsilon: float) -> Ints:
             fronts[i] = last
     for i in range(n):
         for j in range(i):
-            if np.all(objectives[i] == objectives[j]):
+            if are_equal(objectives[i], objectives[j]):
                 fronts[i] = last + 1
                 break
     return fronts
@@ -89,7 +104,7 @@ def average_ranks(values: Floats) -> Floats:
 
 @kernel
 def crowding(
-    objectives: Floats, genomes: Floats, inverse_range: Floats, is_level: Bools
+    objectives: Floats, genomes: Floats, weight: Floats, cap: Floats
 ) -> Floats:
     """Return how far each member of one front (n, m) is from its neighbours; larger is better.
 
@@ -111,8 +126,8 @@ def crowding(
         for position in range(1, n - 1):
             i, before, after = order[position], order[position - 1], order[position + 1]
             in_objectives[i] += (objectives[after, m] - objectives[before, m]) / spread
-            in_features[i] += gower(genomes[i], genomes[before], inverse_range, is_level)
-            in_features[i] += gower(genomes[i], genomes[after], inverse_range, is_level)
+            in_features[i] += gower(genomes[i], genomes[before], weight, cap)
+            in_features[i] += gower(genomes[i], genomes[after], weight, cap)
     return average_ranks(in_objectives) + average_ranks(in_features)
 
 
@@ -120,8 +135,8 @@ def crowding(
 def best_first(
     objectives: Floats,
     genomes: Floats,
-    inverse_range: Floats,
-    is_level: Bools,
+    weight: Floats,
+    cap: Floats,
     epsilon: float,
     n_wanted: int,
 ) -> Ints:
@@ -136,7 +151,7 @@ def best_first(
         front += 1
         members = np.flatnonzero(fronts == front)
         if len(members) > 1:
-            crowd = crowding(objectives[members], genomes[members], inverse_range, is_level)
+            crowd = crowding(objectives[members], genomes[members], weight, cap)
             members = members[np.argsort(-crowd, kind="mergesort")]
         for i in members[: n_wanted - n_chosen]:
             chosen[n_chosen] = i

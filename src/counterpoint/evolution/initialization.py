@@ -21,36 +21,38 @@ MOST_OBSERVED = 200  # observed rows the "observed" start chooses from
 FIRST_SURPLUS = int(Stage.FIRST_SURPLUS)
 
 
-class Start(NamedTuple):
-    """First candidates, and what finding them has cost.
+class Curves(NamedTuple):
+    """The ICE curves of r rows: the row with one feature moved along a grid.
 
     Attributes
     ----------
-    brood : Brood
-        The candidates, (r, n, d); n may exceed the population, which survival then cuts.
-    asked : ndarray of shape (r,)
-        Rows the model was asked for each explained row before the first candidate.
+    genomes : ndarray of shape (r, g, d)
+        The points of all features' curves, one after the other.
+    predictions : ndarray of shape (r, g)
+        What the model says of them.
+    feature : ndarray of shape (g,)
+        The feature each point moves.
+    is_new : ndarray of shape (r, g)
+        False where a point repeats its neighbour or its feature may not change: it then is the
+        row itself.
     """
 
-    brood: Brood
-    asked: Ints
+    genomes: Floats
+    predictions: Floats
+    feature: Ints
+    is_new: Bools
 
 
-def initialize(problem: Problem, search: Search) -> Start:
-    """Return the first candidates of every row."""
-    r = len(problem.rows)
+def initialize(problem: Problem, search: Search, curves: Curves | None) -> Brood:
+    """Return the first candidates of every row, (r, n, d); survival may have to cut them to size."""
     if search.initialization == "observed":
-        return Start(_from_observed(problem, search), np.zeros(r, dtype=np.int64))
-    box = problem.box
+        return _from_observed(problem, search)
     if search.initialization == "deviation":
-        box = _near_the_row(problem)
-    if search.initialization != "ice":
-        brood = random_candidates(problem, box, search.population, generation=0)
-        return Start(brood, np.zeros(r, dtype=np.int64))
-    most = None if search.evaluations is None else search.evaluations // 2
-    spread, asked = ice_spread(problem, most)
-    genomes = _random_genomes(problem, box, search.population, generation=0)
-    return Start(_reset(problem, genomes, _keeps_by_spread(problem, spread, search), 0), asked)
+        return random_candidates(problem, _near_the_row(problem), search.population, generation=0)
+    if search.initialization == "random" or curves is None:
+        return random_candidates(problem, problem.box, search.population, generation=0)
+    genomes = _random_genomes(problem, problem.box, search.population, generation=0)
+    return _reset(problem, genomes, _keeps_by_spread(problem, ice_spread(curves), search), 0)
 
 
 def random_candidates(problem: Problem, box: Box, n: int, generation: int) -> Brood:
@@ -110,33 +112,40 @@ def _near_the_row(problem: Problem) -> Box:
     return box._replace(lower=np.minimum(lower, upper), upper=upper)
 
 
-def ice_spread(problem: Problem, most: int | None = None) -> tuple[Floats, Ints]:
-    """Return the standard deviation (r, d) of each feature's ICE curve, and rows asked (r,).
+def ice_curves(problem: Problem, most: int | None = None) -> Curves | None:
+    """Return the ICE curves of every row: each feature moved, the others at the row's values.
 
-    An ICE curve is the prediction along one feature with the others at the row's values
-    (Goldstein et al. 2015). Features that may not change are not asked about and get NaN; so
-    does a whole row whose curves would ask more than `most` rows.
+    Features that may not change are not asked about; nor is a whole row whose curves would ask
+    more than `most` rows. If no row asks, there are no curves.
     """
-    r, d = problem.rows.shape
+    anchor = problem.box.anchor
     sizes = np.where(problem.space.is_level, problem.space.n_levels, ICE_POINTS)
-    feature = np.repeat(np.arange(d), sizes)
+    feature = np.repeat(np.arange(anchor.shape[1]), sizes)
     values, is_new = _ice_grid(problem, feature, sizes)
     if most is not None:
         is_new &= is_new.sum(axis=1, keepdims=True) <= most
     if not is_new.any():
-        return np.full((r, d), np.nan), np.zeros(r, dtype=np.int64)
-    curves = np.repeat(problem.box.anchor[:, None, :], len(feature), axis=1)
-    curves[:, np.arange(len(feature)), feature] = np.where(
-        is_new, values, problem.box.anchor[:, feature]
-    )
-    predictions = problem.predict(curves)
+        return None
+    genomes = np.repeat(anchor[:, None, :], len(feature), axis=1)
+    points = np.arange(len(feature))
+    genomes[:, points, feature] = np.where(is_new, values, anchor[:, feature])
+    return Curves(genomes, problem.predict(genomes), feature, is_new)
+
+
+def ice_spread(curves: Curves) -> Floats:
+    """Return the standard deviation (r, d) of each feature's ICE curve, NaN where none was asked.
+
+    An ICE curve is the prediction along one feature (Goldstein et al. 2015); its spread tells how
+    much the feature matters for this row.
+    """
+    (r, _, d), feature = curves.genomes.shape, curves.feature
     spread = np.full((r, d), np.nan)
     for a in range(r):
         for j in range(d):
-            curve = predictions[a, (feature == j) & is_new[a]]
+            curve = curves.predictions[a, (feature == j) & curves.is_new[a]]
             if len(curve):
                 spread[a, j] = curve.std(ddof=1) if len(curve) > 1 else 0.0
-    return spread, is_new.sum(axis=1)
+    return spread
 
 
 def _ice_grid(problem: Problem, feature: Ints, sizes: Ints) -> tuple[Floats, Bools]:

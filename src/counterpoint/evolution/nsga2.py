@@ -9,9 +9,10 @@ import time
 
 import numpy as np
 
+from counterpoint.arrays import Ints
 from counterpoint.evolution.archive import Archive
-from counterpoint.evolution.initialization import initialize
-from counterpoint.evolution.population import Population
+from counterpoint.evolution.initialization import Curves, ice_curves, initialize
+from counterpoint.evolution.population import Brood, Population
 from counterpoint.evolution.search import Search
 from counterpoint.evolution.selection import select_mates, select_survivors
 from counterpoint.evolution.variation import mutate, recombine
@@ -25,11 +26,11 @@ def evolve(problem: Problem, search: Search) -> Archive:
     n_mates = size + size % 2
     trees = problem.observed.conditional.trees if search.mutation == "conditional" else None
 
-    first, asked = initialize(problem, search)
-    judged = problem.evaluate(first.genomes)
     rows = np.arange(len(problem.rows))  # those still searched
-    last = search.last_generation(1 + asked + first.genomes.shape[1])
-    archive = Archive(problem, first.genomes.shape[1] + int(last.max()) * size, asked)
+    curves = ice_curves(problem, search.most_ice_points) if search.initialization == "ice" else None
+    first = initialize(problem, search, curves)
+    judged = problem.evaluate(first.genomes)
+    archive, last = start_archive(problem, search, first, curves)
     archive.add(first.genomes, judged, rows, generation=0)
     parents = select_survivors(
         Population(*first, judged.objectives), size, search.epsilon, problem.around
@@ -56,3 +57,19 @@ def evolve(problem: Problem, search: Search) -> Archive:
         if len(going) < len(rows):
             rows, problem, parents = rows[going], problem.take(going), parents.of_rows(going)
     return archive
+
+
+def start_archive(
+    problem: Problem, search: Search, first: Brood, curves: Curves | None
+) -> tuple[Archive, Ints]:
+    """Return an archive that knows the ICE curves, and the last generation each row can afford."""
+    r, n_first, _ = first.genomes.shape
+    n_points = 0 if curves is None else curves.genomes.shape[1]
+    n_new = np.zeros(r, dtype=np.int64) if curves is None else curves.is_new.sum(axis=1)
+    last = search.last_generation(1 + n_new + n_first)
+    archive = Archive(problem, n_points + n_first + int(last.max()) * search.population)
+    if curves is not None:  # the model was asked about them, so they count as candidates
+        judged = problem.judge(curves.genomes, curves.predictions)
+        archive.add(curves.genomes, judged, np.arange(r), generation=0)
+        archive.asked += n_new - n_points
+    return archive, last

@@ -43,10 +43,6 @@ class Population(NamedTuple):
         """Return both populations as one, this one's members first."""
         return Population(*(np.concatenate(p, axis=1) for p in zip(self, other, strict=True)))
 
-    def chosen(self, index: Ints) -> Population:
-        """Return the members at `index` (r, m) of each row."""
-        return Population(*(np.take_along_axis(p, index[..., None], axis=1) for p in self))
-
     def of_rows(self, which: Ints) -> Population:
         """Return the populations of some of the rows only."""
         return Population(*(part[which] for part in self))

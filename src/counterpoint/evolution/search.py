@@ -157,6 +157,19 @@ class Search:
             raise InvalidInput(f"Search has no setting {unknown[0]!r}; {hint}")
         return replace(self, **changes)
 
+    @property
+    def most_candidates(self) -> int:
+        """The most candidates one row's search can evaluate."""
+        if self.evaluations is not None:
+            return self.evaluations
+        generations = PAPER_GENERATIONS if self.generations is None else self.generations
+        return (1 + generations) * self.population
+
+    @property
+    def most_ice_points(self) -> int | None:
+        """The most rows ICE curves may ask: half of a budget, or any number without one."""
+        return None if self.evaluations is None else self.evaluations // 2
+
     def last_generation(self, asked: Ints) -> Ints:
         """Return the last generation of each row, given the rows its start has asked (r,)."""
         wanted = self.generations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterpoint.arrays import Floats, Ints, Keys
+from counterpoint.arrays import Bools, Floats, Ints, Keys
 from counterpoint.evolution.dominance import best_first
 from counterpoint.evolution.population import Population
 from counterpoint.kernels import kernel
@@ -20,21 +20,29 @@ def select_survivors(
 ) -> Population:
     """Return the `size` best candidates of each row, best first (elitist: parents compete too)."""
     limit = np.inf if epsilon is None else float(epsilon)
-    index = _survivors(population.objectives, population.genomes, around, limit, size)
-    return population.chosen(index)
+    return Population(*_survivors(*population, around, limit, size))
 
 
 @kernel
 def _survivors(
-    objectives: Floats, genomes: Floats, around: Surroundings, epsilon: float, size: int
-) -> Ints:
-    """Return the indices (r, size) of the survivors of each row."""
-    index = np.empty((len(objectives), size), dtype=np.int64)
-    for a in range(len(objectives)):
-        index[a] = best_first(
-            objectives[a], genomes[a], around.inverse_range[a], around.is_level, epsilon, size
-        )
-    return index
+    genomes: Floats,
+    keeps: Bools,
+    objectives: Floats,
+    around: Surroundings,
+    epsilon: float,
+    size: int,
+) -> tuple[Floats, Bools, Floats]:
+    """Return genomes, indicators and objectives of the survivors of each row."""
+    r, _, d = genomes.shape
+    best_genomes, best_keeps = np.empty((r, size, d)), np.empty((r, size, d), dtype=np.bool_)
+    best_objectives = np.empty((r, size, objectives.shape[2]))
+    for a in range(r):
+        best = best_first(objectives[a], genomes[a], around.weight[a], around.cap, epsilon, size)
+        for place, i in enumerate(best):
+            best_genomes[a, place] = genomes[a, i]
+            best_keeps[a, place] = keeps[a, i]
+            best_objectives[a, place] = objectives[a, i]
+    return best_genomes, best_keeps, best_objectives
 
 
 @kernel

@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.arrays import Floats, Ints
 from counterpoint.kernels import kernel
-from counterpoint.table.distance import gower, gower_to_all, nearest_distances
+from counterpoint.table.distance import LANES, gower, gower_to_all, nearest_distances
+from counterpoint.table.space import Space
 
 OBJECTIVES = ("gap", "distance", "changes", "implausibility")
 GAP, DISTANCE, CHANGES, IMPLAUSIBILITY = range(4)
@@ -27,41 +28,56 @@ class Surroundings(NamedTuple):
 
     Attributes
     ----------
-    observed : ndarray of shape (n, d)
-        The observed rows.
-    order, radius : ndarray of shape (r, n)
-        The observed rows sorted by distance to each explained row, and those distances.
-    inverse_range : ndarray of shape (r, d)
+    blocks : ndarray of shape (r, n_blocks, d, LANES)
+        The observed rows times `weight`, by ascending distance to each explained row.
+    radius : ndarray of shape (r, n_blocks * LANES)
+        Those distances; the padding repeats the last.
+    weight : ndarray of shape (r, d)
         1 / R_j of Gower's distance, over the observed rows and the explained one; 0 if constant.
-    is_level : ndarray of shape (d,)
-        Features compared by equality.
-    weights : ndarray of shape (k,)
+    cap : ndarray of shape (d,)
+        The most a feature contributes: 1 for levels, which are equal or not.
+    shares : ndarray of shape (k,)
         Weights of the k nearest rows, the nearest first, summing to one.
+    n_observed : int
+        How many observed rows there are; the rest of the last block is padding.
     """
 
-    observed: Floats
-    order: Ints
+    blocks: Floats
     radius: Floats
-    inverse_range: Floats
-    is_level: Bools
-    weights: Floats
+    weight: Floats
+    cap: Floats
+    shares: Floats
+    n_observed: int
+
+    def of_rows(self, which: Ints) -> Surroundings:
+        """Return the surroundings of some of the rows only."""
+        return self._replace(
+            blocks=self.blocks[which], radius=self.radius[which], weight=self.weight[which]
+        )
 
 
-def surround(
-    rows: Floats, observed: Floats, is_level: Bools, low_high: tuple[Floats, Floats],
-    weights: Floats,
-) -> Surroundings:
+def surround(rows: Floats, observed: Floats, space: Space, shares: Floats) -> Surroundings:
     """Sort the observed rows (n, d) around each explained row (r, d), once per search."""
-    low, high = low_high
-    ranges = np.maximum(high, rows) - np.minimum(low, rows)
-    inverse_range = np.where(ranges > 0, 1.0 / np.where(ranges > 0, ranges, 1.0), 0.0)
-    distances = np.stack([
-        gower_to_all(row, observed, inverse, is_level)
-        for row, inverse in zip(rows, inverse_range, strict=True)
-    ])
-    order = np.argsort(distances, axis=1, kind="stable")
-    radius = np.take_along_axis(distances, order, axis=1)
-    return Surroundings(observed, order, radius, inverse_range, is_level, weights)
+    weight, cap = gower_weights(rows, space)
+    (r, d), n = rows.shape, len(observed)
+    n_blocks = -(-n // LANES)
+    radius, sorted_rows = np.empty((r, n_blocks * LANES)), np.empty((r, n_blocks * LANES, d))
+    for a, row in enumerate(rows):
+        distances = gower_to_all(row, observed, weight[a], cap)
+        order = np.argsort(distances, kind="stable")
+        order = np.concatenate([order, np.full(n_blocks * LANES - n, order[-1])])
+        radius[a] = distances[order]
+        sorted_rows[a] = observed[order] * weight[a]
+    blocks = sorted_rows.reshape(r, n_blocks, LANES, d).transpose(0, 1, 3, 2)
+    return Surroundings(np.ascontiguousarray(blocks), radius, weight, cap, shares, n)
+
+
+def gower_weights(rows: Floats, space: Space) -> tuple[Floats, Floats]:
+    """Return the weights (r, d) and caps (d,) of Gower's distance around each row (r, d)."""
+    ranges = np.maximum(space.high, rows) - np.minimum(space.low, rows)
+    weight = np.where(ranges > 0, 1.0 / np.where(ranges > 0, ranges, 1.0), 0.0)
+    weight = np.ascontiguousarray(np.where(space.is_level, 1.0, weight))
+    return weight, np.where(space.is_level, 1.0, np.inf)
 
 
 def gap(predictions: Floats, low: Floats, high: Floats) -> Floats:
@@ -77,23 +93,22 @@ def gap(predictions: Floats, low: Floats, high: Floats) -> Floats:
 
 @kernel
 def closeness(genomes: Floats, rows: Floats, around: Surroundings) -> Floats:
-    """Return o2, o3 and o4 of genomes (r, n, d) against their rows (r, d), shape (r, n, 3)."""
+    """Return objectives (r, n, 4) of genomes (r, n, d) against their rows (r, d), all but the gap."""
     r, n, d = genomes.shape
-    k = len(around.weights)
-    measured = np.empty((r, n, 3))
+    measured = np.zeros((r, n, 4))
+    scaled, nearest = np.empty(d), np.empty(len(around.shares))
     for a in range(r):
-        inverse = around.inverse_range[a]
+        weight = around.weight[a]
         for i in range(n):
-            genome = genomes[a, i]
-            changes = 0
+            own = gower(genomes[a, i], rows[a], weight, around.cap)
+            measured[a, i, DISTANCE] = own
             for j in range(d):
-                changes += genome[j] != rows[a, j]
-            own = gower(genome, rows[a], inverse, around.is_level)
-            near = nearest_distances(
-                genome, own, around.observed, around.order[a], around.radius[a],
-                inverse, around.is_level, k,
+                scaled[j] = genomes[a, i, j] * weight[j]
+                measured[a, i, CHANGES] += genomes[a, i, j] != rows[a, j]
+            nearest_distances(
+                scaled, own, around.blocks[a], around.radius[a], around.cap,
+                around.n_observed, nearest,
             )
-            measured[a, i, 0] = own
-            measured[a, i, 1] = changes
-            measured[a, i, 2] = np.dot(near, around.weights)
+            for q in range(len(nearest)):
+                measured[a, i, IMPLAUSIBILITY] += nearest[q] * around.shares[q]
     return measured

@@ -190,7 +190,7 @@ class Predictor:
 
     def _ask(self, function: Callable[[Any], Any], genomes: Floats) -> Any:
         """Call the model on decoded rows; an error of its own gets the row count added."""
-        rows = genomes.copy() if self._wants_array else self.encoding.decode(genomes)
+        rows = genomes if self._wants_array else self.encoding.decode(genomes)
         try:
             return function(rows)
         except Exception as error:

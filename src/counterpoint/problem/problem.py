@@ -10,7 +10,7 @@ import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints, Keys
 from counterpoint.problem.limits import Box, Limits, search_box
-from counterpoint.problem.objectives import Surroundings, closeness, gap, surround
+from counterpoint.problem.objectives import GAP, Surroundings, closeness, gap, surround
 from counterpoint.problem.predictor import Predictor
 from counterpoint.problem.target import Target
 from counterpoint.streams import row_keys
@@ -47,14 +47,14 @@ class Observed:
         What the model says of them.
     space : Space
         Kinds, grids and scales of the features.
-    weights : ndarray of shape (k,)
+    shares : ndarray of shape (k,)
         Weights of the k nearest rows in `implausibility`.
     """
 
     genomes: Floats
     outputs: Floats
     space: Space
-    weights: Floats
+    shares: Floats
 
     @cached_property
     def conditional(self) -> ConditionalSampler:
@@ -130,9 +130,7 @@ class Problem:
             targets=targets,
             keys=row_keys(seed, rows),
             box=search_box(rows, space, limits, names),
-            around=surround(
-                rows, observed.genomes, space.is_level, (space.low, space.high), observed.weights
-            ),
+            around=surround(rows, observed.genomes, space, observed.shares),
             observed=observed,
             predictor=predictor,
             limits=limits,
@@ -161,9 +159,17 @@ class Problem:
     def predict(self, genomes: Floats) -> Floats:
         """Return the predictions (r, n) of genomes (r, n, d)."""
         outputs = self.predictor.blocks(genomes)
-        return np.stack(
-            [t.prediction(out) for t, out in zip(self.targets, outputs, strict=True)]
-        )
+        predictions = np.empty(outputs.shape[:2])
+        for a, target in enumerate(self.targets):
+            predictions[a] = target.prediction(outputs[a])
+        return predictions
+
+    @cached_property
+    def _interval(self) -> tuple[Floats, Floats]:
+        """Both ends of each row's target, as columns."""
+        low = np.array([[target.low] for target in self.targets])
+        high = np.array([[target.high] for target in self.targets])
+        return low, high
 
     def evaluate(self, genomes: Floats) -> Evaluation:
         """Return predictions and objectives of genomes (r, n, d)."""
@@ -171,13 +177,12 @@ class Problem:
 
     def judge(self, genomes: Floats, predictions: Floats) -> Evaluation:
         """Return the objectives of genomes (r, n, d) whose predictions (r, n) are known."""
-        low = np.array([[target.low] for target in self.targets])
-        high = np.array([[target.high] for target in self.targets])
-        gaps = gap(predictions, low, high)
+        gaps = gap(predictions, *self._interval)
         if self.asks_labels:
             gaps = np.where(self.confirmed(genomes), gaps, np.maximum(gaps, JUST_MISSED))
-        close = closeness(genomes, self.rows, self.around)
-        return Evaluation(predictions, np.concatenate([gaps[..., None], close], axis=-1))
+        objectives = closeness(genomes, self.rows, self.around)
+        objectives[..., GAP] = gaps
+        return Evaluation(predictions, objectives)
 
     def confirmed(self, genomes: Floats) -> Bools:
         """Return which genomes (r, n, d) the model's own `predict` puts into the wanted class."""
@@ -189,11 +194,6 @@ class Problem:
 
     def take(self, which: Ints) -> Problem:
         """Return the problems of some of the rows only."""
-        around = self.around._replace(
-            order=self.around.order[which],
-            radius=self.around.radius[which],
-            inverse_range=self.around.inverse_range[which],
-        )
         return replace(
             self,
             rows=self.rows[which],
@@ -201,7 +201,7 @@ class Problem:
             targets=tuple(self.targets[i] for i in which),
             keys=self.keys[which],
             box=Box(*(part[which] for part in self.box)),
-            around=around,
+            around=self.around.of_rows(which),
         )
 
     def with_labels(self) -> Problem:

@@ -94,7 +94,7 @@ class Counterfactuals:
     ) -> Counterfactuals:
         """Take the non-dominated candidates of row a from the archive, the row itself left out."""
         members = archive.members[a, : archive.n_members[a]]
-        index = _distinct_changed(archive.genomes[a], archive.objectives[a], np.sort(members))
+        index = _changed_in_order(archive.objectives[a], np.sort(members))
         entered = archive.entered[a]
         ends = np.searchsorted(
             archive.generation[a, : archive.size[a]],
@@ -185,7 +185,7 @@ class Counterfactuals:
             The feature columns in the data's own dtypes (objects with `only_changes`), then
             prediction, gap, distance, changes and implausibility.
         """
-        frame = self.problem.predictor.encoding.decode(self.genomes)
+        frame = self.problem.predictor.encoding.decode(self.genomes.copy())
         if only_changes:
             frame = frame.astype(object).where(self.changed, "")
         frame["prediction"] = self.predictions
@@ -248,11 +248,9 @@ class Counterfactuals:
         return f"<Counterfactuals: {self.message}>"
 
 
-def _distinct_changed(genomes: Floats, objectives: Floats, members: Ints) -> Ints:
-    """Return the members that differ from the row and each other, by gap, changes, distance."""
+def _changed_in_order(objectives: Floats, members: Ints) -> Ints:
+    """Return the members that differ from the row, by gap, changes and distance."""
     members = members[objectives[members, CHANGES] > 0]
-    _, first = np.unique(genomes[members], axis=0, return_index=True)
-    members = members[np.sort(first)]
     values = objectives[members]
     order = np.lexsort((values[:, DISTANCE], values[:, CHANGES], values[:, GAP]))
     return members[order]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.arrays import Floats, Ints
 from counterpoint.evolution import indicators
 from counterpoint.kernels import kernel
 from counterpoint.problem.objectives import GAP
@@ -27,16 +27,16 @@ def diversity(found: Counterfactuals) -> float:
     if len(found) < 2:
         return 0.0
     around = found.problem.around
-    return float(_mean_pairwise(found.genomes, around.inverse_range[0], around.is_level))
+    return float(_mean_pairwise(found.genomes, around.weight[0], around.cap))
 
 
 @kernel
-def _mean_pairwise(genomes: Floats, inverse_range: Floats, is_level: Bools) -> float:
+def _mean_pairwise(genomes: Floats, weight: Floats, cap: Floats) -> float:
     """Return the mean Gower distance of all pairs of genomes (n, d)."""
     n, total = len(genomes), 0.0
     for i in range(n):
         for j in range(i):
-            total += gower(genomes[i], genomes[j], inverse_range, is_level)
+            total += gower(genomes[i], genomes[j], weight, cap)
     return total / (n * (n - 1) / 2)
 
 

@@ -33,7 +33,7 @@ ORDER = 5
 N_COEFFICIENTS = ORDER + 1
 
 MIN_INCREMENT = 1e-4  # keeps h strictly increasing
-MAX_INCREMENT = 400.0  # a rise of h by 4 within one of 100 cells: a leaf of a single cell
+MAX_INCREMENT = 400.0  # h can rise by 20 within one of 100 cells: enough for a leaf of one cell
 START_INCREMENT = 0.05  # the search starts away from the lower bound
 
 _MAX_STEPS = 60

@@ -15,7 +15,7 @@ import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.kernels import kernel
-from counterpoint.table.association import Covariates, midranks
+from counterpoint.table.association import Covariates
 from counterpoint.table.transformation_tree import Node, Response, grow, nearest_cells
 
 PROBABILITY_FLOOR = 1e-12  # of a cell that a leaf deems impossible, in log-likelihoods
@@ -189,7 +189,6 @@ class ConditionalSampler:
             The same for the same input: nothing is drawn.
         """
         levels = np.where(is_categorical, n_levels, 0).astype(np.int64)
-        ranks = midranks(genomes)
         responses, forest = [], []
         for feature in range(genomes.shape[1]):
             response = Response.of(
@@ -199,7 +198,7 @@ class ConditionalSampler:
             )
             responses.append(response)
             forest.append(
-                grow(response, Covariates(genomes, ranks, is_categorical, levels, feature))
+                grow(response, Covariates(genomes, is_categorical, levels, feature))
             )
         return cls(_flatten(forest, [response.support for response in responses], levels))
 

@@ -1,58 +1,39 @@
-"""Gower's distance between genomes, and the exact distance to the nearest observed rows."""
+"""Gower's distance between genomes, and the exact distance to the nearest observed rows.
+
+A feature contributes ``min(|a - b| * weight, cap)``: for a number, weight 1 / range and no cap; for
+a level, weight 1 and cap 1, so that codes count as equal or not; for a constant feature, weight 0.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.arrays import Floats
 from counterpoint.kernels import kernel
 
-# Triangle-inequality bounds and partial sums carry round-off; no true neighbour is lost to it.
-SLACK = 1e-9
+LANES = 8  # observed rows compared at once
+SLACK = 1e-9  # bounds carry round-off; no true neighbour may be lost to it
 
 
 @kernel
-def gower(a: Floats, b: Floats, inverse_range: Floats, is_level: Bools) -> float:
+def gower(a: Floats, b: Floats, weight: Floats, cap: Floats) -> float:
     """Return Gower's distance of two genomes: the mean over features of their differences.
 
-    A number contributes ``|a - b| / range``, a level 0 or 1; a constant feature has
-    ``inverse_range`` 0, contributes nothing and still counts in the mean.
+    A constant feature contributes nothing and still counts in the mean.
     """
     total = 0.0
     for j in range(len(a)):
-        if is_level[j]:
-            if a[j] != b[j]:
-                total += 1.0
-        else:
-            total += abs(a[j] - b[j]) * inverse_range[j]
+        total += min(abs(a[j] - b[j]) * weight[j], cap[j])
     return total / len(a)
 
 
 @kernel
-def gower_to_all(row: Floats, rows: Floats, inverse_range: Floats, is_level: Bools) -> Floats:
+def gower_to_all(row: Floats, rows: Floats, weight: Floats, cap: Floats) -> Floats:
     """Return Gower's distance of one genome (d,) to each of `rows` (n, d)."""
     distances = np.empty(len(rows))
     for i in range(len(rows)):
-        distances[i] = gower(row, rows[i], inverse_range, is_level)
+        distances[i] = gower(row, rows[i], weight, cap)
     return distances
-
-
-@kernel
-def _distance_below(
-    a: Floats, b: Floats, inverse_range: Floats, is_level: Bools, limit: float
-) -> float:
-    """Return `gower(a, b)`, or something above `limit` as soon as it must exceed it."""
-    total = 0.0
-    enough = (limit + SLACK) * len(a)
-    for j in range(len(a)):
-        if is_level[j]:
-            if a[j] != b[j]:
-                total += 1.0
-        else:
-            total += abs(a[j] - b[j]) * inverse_range[j]
-        if total > enough:
-            return np.inf
-    return total / len(a)
 
 
 @kernel
@@ -66,55 +47,59 @@ def _insert(nearest: Floats, distance: float) -> None:
 
 
 @kernel
+def _sums_to_block(scaled: Floats, block: Floats, cap: Floats, sums: Floats) -> None:
+    """Write the summed differences of one genome (d,) to the rows of a block (d, LANES)."""
+    for q in range(LANES):
+        sums[q] = 0.0
+    for j in range(len(scaled)):
+        for q in range(LANES):  # one vector instruction, not a loop
+            sums[q] += min(abs(scaled[j] - block[j, q]), cap[j])
+
+
+@kernel
 def nearest_distances(
-    genome: Floats,
-    own_distance: float,
-    observed: Floats,
-    order: Ints,
-    radius: Floats,
-    inverse_range: Floats,
-    is_level: Bools,
-    k: int,
-) -> Floats:
-    """Return the k smallest distances of `genome` to the observed rows, ascending and exact.
+    scaled: Floats, own: float, blocks: Floats, radius: Floats, cap: Floats, n: int, nearest: Floats
+) -> None:
+    """Write the smallest distances of a genome to the n observed rows, ascending and exact.
 
     Parameters
     ----------
-    genome : ndarray of shape (d,)
-        The candidate.
-    own_distance : float
+    scaled : ndarray of shape (d,)
+        The genome times the weights of `gower`.
+    own : float
         Its distance to the explained row.
-    observed : ndarray of shape (n, d)
-        The observed rows.
-    order : ndarray of shape (n,)
-        Indices that sort the observed rows by distance to the explained row.
-    radius : ndarray of shape (n,)
-        Those distances, ascending.
-    inverse_range, is_level : ndarray of shape (d,)
+    blocks : ndarray of shape (n_blocks, d, LANES)
+        The observed rows times the weights, by ascending distance to the explained row.
+    radius : ndarray of shape (n_blocks * LANES,)
+        Those distances; the padding repeats the last.
+    cap : ndarray of shape (d,)
         See `gower`.
-    k : int
-        How many neighbours, at most n.
+    n : int
+        Number of observed rows.
+    nearest : ndarray of shape (k,)
+        Written to: the k smallest distances, k at most n.
 
     Notes
     -----
     An observed row t is at least ``|d(t, row) - d(genome, row)|`` away (triangle inequality). So
-    the rows are visited outwards from the candidate's own distance, and the visit ends when that
+    the blocks are visited outwards from the genome's own distance, and the visit ends when that
     bound passes the k-th best distance on both sides.
     """
-    n = len(order)
-    nearest = np.full(k, np.inf)
-    above = np.searchsorted(radius, own_distance)
+    d, n_blocks, k = len(scaled), len(blocks), len(nearest)
+    nearest[:] = np.inf
+    sums = np.empty(LANES)
+    above = min(np.searchsorted(radius, own) // LANES, n_blocks - 1)
     below = above - 1
-    while below >= 0 or above < n:
-        gap_below = own_distance - radius[below] if below >= 0 else np.inf
-        gap_above = radius[above] - own_distance if above < n else np.inf
+    while below >= 0 or above < n_blocks:
+        gap_below = own - radius[below * LANES + LANES - 1] if below >= 0 else np.inf
+        gap_above = radius[above * LANES] - own if above < n_blocks else np.inf
         if min(gap_below, gap_above) > nearest[k - 1] + SLACK:
             break
         if gap_below <= gap_above:
-            i, below = order[below], below - 1
+            block, below = below, below - 1
         else:
-            i, above = order[above], above + 1
-        distance = _distance_below(genome, observed[i], inverse_range, is_level, nearest[k - 1])
-        if distance < nearest[k - 1]:
-            _insert(nearest, distance)
-    return nearest
+            block, above = above, above + 1
+        _sums_to_block(scaled, blocks[block], cap, sums)
+        for q in range(min(LANES, n - block * LANES)):
+            if sums[q] / d < nearest[k - 1]:
+                _insert(nearest, sums[q] / d)

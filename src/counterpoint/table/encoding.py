@@ -55,9 +55,12 @@ class Encoding:
         return genomes
 
     def decode(self, genomes: Floats) -> pd.DataFrame:
-        """Return the rows of `genomes` (n, d) as a frame in the data's own dtypes."""
+        """Return the rows of `genomes` (n, d) as a frame in the data's own dtypes.
+
+        The frame may share the memory of `genomes`: pass a copy if either will be written to.
+        """
         if self.is_float:  # one block of floats: no column needs work
-            return pd.DataFrame(genomes, columns=self._columns, copy=True)
+            return pd.DataFrame(genomes, columns=self._columns, copy=False)
         columns = {j: decode(genomes[:, j]) for j, decode in enumerate(self._decoders)}
         frame = pd.DataFrame(columns, copy=False)
         frame.columns = self._columns

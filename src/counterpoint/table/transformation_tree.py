@@ -41,7 +41,7 @@ N_TRIED_COVARIATES = 2  # a chosen covariate may have no admissible cut
 MAX_POINTS = 100  # cells of a smooth response, and the values it can be given
 MAX_DISTINCT = 10  # a numeric feature with no more values than this is described by frequencies
 
-Kind = Literal["smooth", "values", "levels"]
+ResponseKind = Literal["smooth", "values", "levels"]
 
 
 class Fitted(NamedTuple):
@@ -66,7 +66,7 @@ class Response:
         Cell of each observation.
     """
 
-    kind: Kind
+    kind: ResponseKind
     support: Floats
     cells: Ints
 
