@@ -1,4 +1,4 @@
-"""counterpoint: what would have had to be different for the model to decide otherwise?
+"""Say what would have had to be different for the model to decide otherwise.
 
 The Pareto set of counterfactual explanations of one row of a table, for any model that scores it
 (Dandl, Molnar, Binder, Bischl 2020). Names are loaded on first use, so importing is cheap.
@@ -39,8 +39,8 @@ _HOMES = {
 }
 
 __all__ = [
-    "CounterpointError",
     "Counterfactuals",
+    "CounterpointError",
     "Explainer",
     "InvalidInput",
     "PredictorError",

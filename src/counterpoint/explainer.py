@@ -18,7 +18,7 @@ from counterpoint.evolution.search import Search
 from counterpoint.problem.limits import Limits
 from counterpoint.problem.objectives import GAP
 from counterpoint.problem.predictor import Predictor
-from counterpoint.problem.problem import JUST_MISSED, Observed, Problem
+from counterpoint.problem.problem import Observed, Problem
 from counterpoint.problem.target import Target, parse_target
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.streams import check_seed
@@ -241,13 +241,13 @@ def explain_group(
     met = is_met(problem)
     todo = np.flatnonzero(~met)
     results: dict[int, Counterfactuals] = {}
-    for a in np.flatnonzero(met):
+    for a in np.flatnonzero(met).tolist():
         one = problem.take(np.array([a]))
         results[a] = Counterfactuals.of(Archive(one, 1), 0, one, rows[a], search, seed, ())
     if len(todo):
         wanted = problem.take(todo)
         archive = run(wanted, search)
-        for i, a in enumerate(todo):
+        for i, a in enumerate(todo.tolist()):
             one = wanted.take(np.array([i]))
             found = Counterfactuals.of(archive, i, one, rows[a], search, seed, notes_on(one))
             results[a] = confirm(found)
@@ -258,7 +258,9 @@ def run(problem: Problem, search: Search | WhatIf) -> Archive:
     """Run the method the settings name."""
     if isinstance(search, WhatIf):
         return take_nearest(problem, search)
-    return search_randomly(problem, search) if search.method == "random" else evolve(problem, search)
+    return (
+        search_randomly(problem, search) if search.method == "random" else evolve(problem, search)
+    )
 
 
 def is_met(problem: Problem) -> Bools:
@@ -290,18 +292,18 @@ def confirm(found: Counterfactuals) -> Counterfactuals:
 
 def notes_on(problem: Problem) -> tuple[str, ...]:
     """Return what a careful reader should know of the result of one row."""
-    notes = []
     names, space, row = problem.predictor.encoding.schema.names, problem.space, problem.rows[0]
-    for j in np.flatnonzero(((row < space.low) | (row > space.high)) & ~space.is_level):
-        notes.append(
-            f"the row's {names[j]!r} = {row[j]:g} lies outside the data's range "
-            f"[{space.low[j]:g}, {space.high[j]:g}]; the search box was widened to it."
-        )
-    for j in np.flatnonzero(problem.box.is_forced[0]):
-        notes.append(
-            f"the range given for {names[j]!r} excludes the row's own value {row[j]:g}, "
-            "so every counterfactual changes it."
-        )
+    is_outside = ((row < space.low) | (row > space.high)) & ~space.is_level
+    notes = [
+        f"the row's {names[j]!r} = {row[j]:g} lies outside the data's range "
+        f"[{space.low[j]:g}, {space.high[j]:g}]; the search box was widened to it."
+        for j in np.flatnonzero(is_outside)
+    ]
+    notes += [
+        f"the range given for {names[j]!r} excludes the row's own value {row[j]:g}, "
+        "so every counterfactual changes it."
+        for j in np.flatnonzero(problem.box.is_forced[0])
+    ]
     if problem.asks_labels:
         notes.append(
             "the model's predict does not always name the likeliest class; it was asked about "
@@ -351,4 +353,5 @@ def check_weights(k: object, weights: Sequence[float] | None, n: int) -> Floats:
         raise InvalidInput(f"weights must be {k} numbers of at least 0, got {weights!r}.")
     if values.sum() == 0.0:
         raise InvalidInput("weights must not all be 0.")
-    return values / values.sum()
+    scaled: Floats = values / values.sum()
+    return scaled

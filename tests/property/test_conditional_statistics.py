@@ -159,7 +159,10 @@ def test_draws_follow_the_true_conditional_distribution(
     support = sampler.trees.support[region.feature, : sampler.trees.n_cells[region.feature]]
     shares = cell_shares(region.cdf, support)
     assert p_value(draws, support, shares) > 0.005
-    if region.feature in (GRADE, CHOICE):  # frequencies: the impossible comes from impure leaves only
+    if region.feature in (
+        GRADE,
+        CHOICE,
+    ):  # frequencies: the impossible comes from impure leaves only
         assert np.isin(draws, support[shares < 1e-9]).mean() < 0.01
 
 

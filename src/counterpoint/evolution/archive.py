@@ -157,9 +157,7 @@ def admit(objectives: Floats, members: Ints, n_members: int, new: int) -> int:
 
 
 @kernel
-def find_equal(
-    objectives: Floats, genomes: Floats, members: Ints, new: int
-) -> tuple[bool, bool]:
+def find_equal(objectives: Floats, genomes: Floats, members: Ints, new: int) -> tuple[bool, bool]:
     """Return whether a member has the candidate's objectives, and whether one has its genome."""
     is_tie = False
     for k in members:
@@ -173,7 +171,7 @@ def find_equal(
 @kernel
 def is_inside(point: Floats, reference: Floats) -> bool:
     """Whether a point is strictly better than the reference in every objective."""
+    is_better = True
     for m in range(len(point)):
-        if point[m] >= reference[m]:
-            return False
-    return True
+        is_better &= point[m] < reference[m]
+    return is_better

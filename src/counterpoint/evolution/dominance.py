@@ -25,10 +25,10 @@ def compare(a: Floats, b: Floats) -> int:
 @kernel
 def are_equal(a: Floats, b: Floats) -> bool:
     """Whether two objective vectors are the same."""
+    is_same = True
     for m in range(len(a)):
-        if a[m] != b[m]:
-            return False
-    return True
+        is_same &= a[m] == b[m]
+    return is_same
 
 
 @kernel
@@ -103,9 +103,7 @@ def average_ranks(values: Floats) -> Floats:
 
 
 @kernel
-def crowding(
-    objectives: Floats, genomes: Floats, weight: Floats, cap: Floats
-) -> Floats:
+def crowding(objectives: Floats, genomes: Floats, weight: Floats, cap: Floats) -> Floats:
     """Return how far each member of one front (n, m) is from its neighbours; larger is better.
 
     Along each objective a member gets the normalised difference of its two neighbours' values

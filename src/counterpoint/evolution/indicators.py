@@ -61,7 +61,6 @@ def covered(points: Floats, by: Floats) -> Bools:
     >>> covered(np.array([[1.0, 1.0], [0.0, 2.0]]), np.array([[0.5, 1.0]]))
     array([ True, False])
     """
-    nowhere_worse = (by[None] <= points[:, None]).all(axis=2)
-    somewhere_better = (by[None] < points[:, None]).any(axis=2)
-    covered: Bools = (nowhere_worse & somewhere_better).any(axis=1)
-    return covered
+    nowhere_worse = np.all(by[None] <= points[:, None], axis=2)
+    somewhere_better = np.any(by[None] < points[:, None], axis=2)
+    return np.asarray(np.any(nowhere_worse & somewhere_better, axis=1))

@@ -44,7 +44,7 @@ class Curves(NamedTuple):
 
 
 def initialize(problem: Problem, search: Search, curves: Curves | None) -> Brood:
-    """Return the first candidates of every row, (r, n, d); survival may have to cut them to size."""
+    """Return the first candidates of every row, (r, n, d); survival may have to cut them."""
     if search.initialization == "observed":
         return _from_observed(problem, search)
     if search.initialization == "deviation":
@@ -76,9 +76,7 @@ def _place(draws: Floats, space: Space, lower: Floats, upper: Floats) -> Floats:
     for a in range(draws.shape[0]):
         for i in range(draws.shape[1]):
             for j in range(draws.shape[2]):
-                values[a, i, j] = from_uniform(
-                    draws[a, i, j], j, space, lower[a, j], upper[a, j]
-                )
+                values[a, i, j] = from_uniform(draws[a, i, j], j, space, lower[a, j], upper[a, j])
     return values
 
 
@@ -94,9 +92,7 @@ def _reset_all(genomes: Floats, keeps: Bools, box: Box, keys: Keys, generation: 
     """Reset every candidate of every row in place."""
     for a in range(genomes.shape[0]):
         for i in range(genomes.shape[1]):
-            reset_to_row(
-                genomes[a, i], keeps[a, i], a, box, keys[a], FIRST_SURPLUS, generation, i
-            )
+            reset_to_row(genomes[a, i], keeps[a, i], a, box, keys[a], FIRST_SURPLUS, generation, i)
 
 
 def _near_the_row(problem: Problem) -> Box:
@@ -160,9 +156,7 @@ def _ice_grid(problem: Problem, feature: Ints, sizes: Ints) -> tuple[Floats, Boo
 
 
 @kernel
-def _snap_all(
-    values: Floats, feature: Ints, space: Space, lower: Floats, upper: Floats
-) -> Floats:
+def _snap_all(values: Floats, feature: Ints, space: Space, lower: Floats, upper: Floats) -> Floats:
     """Return values (r, g) of the given features put on their grids."""
     snapped = np.empty_like(values)
     for a in range(values.shape[0]):

@@ -38,16 +38,12 @@ def evolve(problem: Problem, search: Search) -> Archive:
 
     for generation in range(1, int(last.max()) + 1):
         mates = select_mates(problem.keys, generation, size, n_mates)
-        children = recombine(
-            parents, mates, search, space, problem.box, problem.keys, generation
-        )
+        children = recombine(parents, mates, search, space, problem.box, problem.keys, generation)
         children = mutate(children, search, space, problem.box, trees, problem.keys, generation)
         judged = problem.evaluate(children.genomes)
         offspring = Population(*children, judged.objectives)
 
-        parents = select_survivors(
-            parents.joined(offspring), size, search.epsilon, problem.around
-        )
+        parents = select_survivors(parents.joined(offspring), size, search.epsilon, problem.around)
         archive.add(children.genomes, judged, rows, generation)
 
         is_late = time.monotonic() > deadline

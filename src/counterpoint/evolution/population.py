@@ -41,8 +41,12 @@ class Population(NamedTuple):
 
     def joined(self, other: Population) -> Population:
         """Return both populations as one, this one's members first."""
-        return Population(*(np.concatenate(p, axis=1) for p in zip(self, other, strict=True)))
+        return Population(
+            np.concatenate([self.genomes, other.genomes], axis=1),
+            np.concatenate([self.keeps, other.keeps], axis=1),
+            np.concatenate([self.objectives, other.objectives], axis=1),
+        )
 
     def of_rows(self, which: Ints) -> Population:
         """Return the populations of some of the rows only."""
-        return Population(*(part[which] for part in self))
+        return Population(self.genomes[which], self.keeps[which], self.objectives[which])

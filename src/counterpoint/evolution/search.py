@@ -202,7 +202,8 @@ def _check_choice(
         label = f"Search.{name}({argument})" if argument else f"Search.{name}"
         hint = did_you_mean(value, options)
         raise InvalidInput(
-            f"{label} must be one of {listed(options)}, got {value!r}" + (f"; {hint}" if hint else ".")
+            f"{label} must be one of {listed(options)}, got {value!r}"
+            + (f"; {hint}" if hint else ".")
         )
 
 

@@ -109,8 +109,8 @@ def spread_factor(u: float, room: float) -> float:
     """
     alpha = 2.0 - room ** -(ETA + 1.0)
     if u <= 1.0 / alpha:
-        return (u * alpha) ** (1.0 / (ETA + 1.0))
-    return (1.0 / (2.0 - u * alpha)) ** (1.0 / (ETA + 1.0))
+        return math.pow(u * alpha, 1.0 / (ETA + 1.0))
+    return math.pow(1.0 / (2.0 - u * alpha), 1.0 / (ETA + 1.0))
 
 
 @kernel
@@ -197,7 +197,14 @@ def mutate_keeps(keep: Bools, p_keep: float, key: Keys, generation: int, i: int)
 
 @kernel
 def step_gene(
-    value: float, a: int, i: int, j: int, scale: float, space: Space, box: Box, key: Keys,
+    value: float,
+    a: int,
+    i: int,
+    j: int,
+    scale: float,
+    space: Space,
+    box: Box,
+    key: Keys,
     generation: int,
 ) -> float:
     """Return one mutated gene: a Gaussian step, a flip of two levels, or a redraw of many."""

@@ -81,6 +81,17 @@ class Box(NamedTuple):
     is_forced: Bools
     max_free: Ints
 
+    def of_rows(self, which: Ints) -> Box:
+        """Return the boxes of some of the rows only."""
+        return Box(
+            self.lower[which],
+            self.upper[which],
+            self.anchor[which],
+            self.may_change[which],
+            self.is_forced[which],
+            self.max_free[which],
+        )
+
 
 def search_box(rows: Floats, space: Space, limits: Limits, names: tuple[Hashable, ...]) -> Box:
     """Return the box of each row: the data's range widened to the row, or the caller's range."""

@@ -93,7 +93,7 @@ def gap(predictions: Floats, low: Floats, high: Floats) -> Floats:
 
 @kernel
 def closeness(genomes: Floats, rows: Floats, around: Surroundings) -> Floats:
-    """Return objectives (r, n, 4) of genomes (r, n, d) against their rows (r, d), all but the gap."""
+    """Return objectives (r, n, 4) of genomes (r, n, d) around rows (r, d); the gap is left 0."""
     r, n, d = genomes.shape
     measured = np.zeros((r, n, 4))
     scaled, nearest = np.empty(d), np.empty(len(around.shares))
@@ -106,8 +106,13 @@ def closeness(genomes: Floats, rows: Floats, around: Surroundings) -> Floats:
                 scaled[j] = genomes[a, i, j] * weight[j]
                 measured[a, i, CHANGES] += genomes[a, i, j] != rows[a, j]
             nearest_distances(
-                scaled, own, around.blocks[a], around.radius[a], around.cap,
-                around.n_observed, nearest,
+                scaled,
+                own,
+                around.blocks[a],
+                around.radius[a],
+                around.cap,
+                around.n_observed,
+                nearest,
             )
             for q in range(len(nearest)):
                 measured[a, i, IMPLAUSIBILITY] += nearest[q] * around.shares[q]

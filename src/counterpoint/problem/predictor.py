@@ -99,11 +99,11 @@ class Predictor:
 
     def blocks(self, genomes: Floats) -> Floats:
         """Return outputs (r, n, c) of genomes (r, n, d), all rows asked in one call."""
-        return self._in_blocks(self.outputs, genomes)
+        return np.asarray(self._in_blocks(self.outputs, genomes))
 
     def label_blocks(self, genomes: Floats) -> Ints:
         """Return `labels` (r, n) of genomes (r, n, d), all rows asked in one call."""
-        return self._in_blocks(self.labels, genomes)
+        return np.asarray(self._in_blocks(self.labels, genomes))
 
     def _in_blocks(self, ask: Callable[[Floats], Any], genomes: Floats) -> Any:
         """Ask for genomes (r, n, d) with each row's block padded, merged if that changes no bit."""
@@ -121,7 +121,7 @@ class Predictor:
     def labels(self, genomes: Floats) -> Ints:
         """Return the class code the model's own `predict` gives each genome (n, d)."""
         if self._predict is None:  # a bare callable: its likeliest class is its decision
-            return np.argmax(self.outputs(genomes), axis=-1)
+            return np.asarray(np.argmax(self.outputs(genomes), axis=-1))
         return self._codes(self._ask(self._predict, genomes), len(genomes))
 
     @cached_property

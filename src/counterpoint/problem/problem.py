@@ -151,7 +151,7 @@ class Problem:
 
     @property
     def reference(self) -> Floats:
-        """The paper's hypervolume reference of each row: (gap of the row, 1, d, 1), shape (r, 4)."""
+        """The paper's hypervolume reference of each row, (gap of the row, 1, d, 1): (r, 4)."""
         r, d = self.rows.shape
         gaps = [t.gap_of(p) for t, p in zip(self.targets, self.row_predictions, strict=True)]
         return np.column_stack([gaps, np.ones(r), np.full(r, float(d)), np.ones(r)])
@@ -187,10 +187,12 @@ class Problem:
     def confirmed(self, genomes: Floats) -> Bools:
         """Return which genomes (r, n, d) the model's own `predict` puts into the wanted class."""
         codes = self.predictor.label_blocks(genomes)
-        return np.stack([
-            np.asarray(t.accepts_label(row)) if t.is_decision else np.ones(len(row), dtype=bool)
-            for t, row in zip(self.targets, codes, strict=True)
-        ])
+        return np.stack(
+            [
+                np.asarray(t.accepts_label(row)) if t.is_decision else np.ones(len(row), dtype=bool)
+                for t, row in zip(self.targets, codes, strict=True)
+            ]
+        )
 
     def take(self, which: Ints) -> Problem:
         """Return the problems of some of the rows only."""
@@ -200,7 +202,7 @@ class Problem:
             row_outputs=self.row_outputs[which],
             targets=tuple(self.targets[i] for i in which),
             keys=self.keys[which],
-            box=Box(*(part[which] for part in self.box)),
+            box=self.box.of_rows(which),
             around=self.around.of_rows(which),
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -73,9 +73,7 @@ class Target:
         return f"{name} in [{self.low:g}, {self.high:g}]"
 
 
-def parse_target(
-    target: object, classes: Sequence[Any] | None, outputs: Floats
-) -> list[Target]:
+def parse_target(target: object, classes: Sequence[Any] | None, outputs: Floats) -> list[Target]:
     """Return the target of each row, from whatever form the caller gave.
 
     Parameters
@@ -109,9 +107,7 @@ def _opposite(outputs: Floats, classes: Sequence[Any] | None) -> Target:
     if len(classes) == 2:
         other = 1 - current
         return Target(ABOVE_HALF, 1.0, other, classes[other], is_decision=True)
-    return Target(
-        ABOVE_HALF, 1.0, current, classes[current], is_decision=True, is_complement=True
-    )
+    return Target(ABOVE_HALF, 1.0, current, classes[current], is_decision=True, is_complement=True)
 
 
 def _interval_target(target: object) -> Target:
@@ -133,7 +129,7 @@ def _class_target(target: object, classes: Sequence[Any]) -> Target:
         column = _column(target, classes)
         return Target(ABOVE_HALF, 1.0, column, classes[column], is_decision=True)
     if _is_pair(target) and _is_pair(target[1]):  # type: ignore[index]
-        label, interval = target  # type: ignore[misc]
+        label, interval = cast(tuple[Any, Any], target)
         column = _column(label, classes)
         low, high = _check_interval(interval)
         if low > 1.0 or high < 0.0:

@@ -230,7 +230,7 @@ class Counterfactuals:
         return measures.diversity(self)
 
     def coverage_of(self, other: Counterfactuals) -> float:
-        """Return the share of `other`'s valid counterfactuals that a valid one of ours dominates."""
+        """Return the share of `other`'s valid counterfactuals that valid ones of ours dominate."""
         return measures.coverage(self, other)
 
     def change_frequency(self) -> pd.Series[float]:

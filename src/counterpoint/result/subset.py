@@ -30,12 +30,12 @@ def greatest_contribution(objectives: Floats, n: int) -> Ints:
         return np.arange(len(objectives))
     valid = np.flatnonzero(objectives[:, 0] <= 0.0)
     is_plenty = len(valid) > n
-    pool = valid if is_plenty else np.arange(len(objectives))
+    pool: Ints = valid if is_plenty else np.arange(len(objectives))
     chosen: list[int] = [] if is_plenty else valid.tolist()
     # The authors' reference: gaps are probabilities around 0.5, one more change than any has.
     reference = np.array([0.5, 1.0, objectives[pool, 2].max() + 1.0, 1.0])
     while len(chosen) < n:
-        rest = [i for i in pool if i not in set(chosen)]
+        rest = [int(i) for i in pool if i not in chosen]
         volumes = [hypervolume(objectives[[*chosen, i]], reference) for i in rest]
-        chosen.append(int(rest[int(np.argmax(volumes))]))
+        chosen.append(rest[int(np.argmax(volumes))])
     return np.array(chosen, dtype=np.int64)

@@ -33,8 +33,8 @@ def message(found: Counterfactuals) -> str:
     best = int(np.argmin(found.objectives[:, GAP]))
     return (
         f"no counterfactual reaches {target} (now {now:.3g}): the closest of {len(found)} is at "
-        f"{found.predictions[best]:.3g}, a gap of {found.objectives[best, GAP]:.3g}, after {asked}; "
-        + observed_hint(found)
+        f"{found.predictions[best]:.3g}, a gap of {found.objectives[best, GAP]:.3g}, "
+        f"after {asked}; {observed_hint(found)}"
     )
 
 
@@ -86,7 +86,8 @@ def changes_table(found: Counterfactuals) -> str:
 def readable(value: Any) -> str:
     """Return a cell as text: numbers with at most four significant digits after the point."""
     if isinstance(value, float | np.floating):
-        return f"{value:,.0f}" if value == round(value) and abs(value) >= 1 else f"{value:.4g}"
+        number = float(value)
+        return f"{number:,.0f}" if number == round(number) != 0 else f"{number:.4g}"
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return f"{value:,}"
     return str(value)

@@ -197,9 +197,7 @@ class ConditionalSampler:
                 n_levels=int(levels[feature]),
             )
             responses.append(response)
-            forest.append(
-                grow(response, Covariates(genomes, is_categorical, levels, feature))
-            )
+            forest.append(grow(response, Covariates(genomes, is_categorical, levels, feature)))
         return cls(_flatten(forest, [response.support for response in responses], levels))
 
     def sample(self, genomes: Floats, feature: int, uniforms: Floats) -> Floats:

@@ -88,7 +88,7 @@ def nearest_distances(
     d, n_blocks, k = len(scaled), len(blocks), len(nearest)
     nearest[:] = np.inf
     sums = np.empty(LANES)
-    above = min(np.searchsorted(radius, own) // LANES, n_blocks - 1)
+    above = min(int(np.searchsorted(radius, own)) // LANES, n_blocks - 1)
     below = above - 1
     while below >= 0 or above < n_blocks:
         gap_below = own - radius[below * LANES + LANES - 1] if below >= 0 else np.inf

@@ -110,7 +110,7 @@ def encode_column(column: pd.Series[Any], feature: Feature, argument: str) -> Fl
         codes = np.array([-1])
     if (codes < 0).any():
         raise unseen_level(column, feature, argument)
-    return codes.astype(np.float64)
+    return np.asarray(codes, dtype=np.float64)
 
 
 def encode_numbers(column: pd.Series[Any], feature: Feature, argument: str) -> Floats:

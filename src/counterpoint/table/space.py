@@ -79,7 +79,7 @@ def snap(value: float, j: int, space: Space, lower: float, upper: float) -> floa
 
 @kernel
 def from_uniform(u: float, j: int, space: Space, lower: float, upper: float) -> float:
-    """Return the value of feature j at share u of [lower, upper], each grid point equally likely."""
+    """Return feature j's value at share u of [lower, upper]; grid points are equally likely."""
     if space.grid[j] > 0.0:
         n_steps = np.rint((upper - lower) * space.grid[j])
         value = lower + np.floor(u * (n_steps + 1.0)) / space.grid[j]
