@@ -241,8 +241,12 @@ class Counterfactuals:
         """Return for each how many changes could be undone singly and still reach the target."""
         return measures.minimality(self)
 
+    def summary(self, n: int = 5) -> str:
+        """Return what was found as text: a sentence, notes, and the changed cells of n of them."""
+        return words.summary(self, n)
+
     def __str__(self) -> str:
-        return words.summary(self)
+        return self.summary()
 
     def __repr__(self) -> str:
         return f"<Counterfactuals: {self.message}>"

@@ -1,0 +1,41 @@
+# Everything runs in its own environment, .venv, made on first use with $(PYTHON) (3.11 or newer).
+PYTHON ?= python3
+BIN := .venv/bin
+PAPER ?= ../shared/paper
+
+.PHONY: demo test lint types bench variants check clean
+
+demo: .venv/demo.done  ## train a model on the embedded credit data and explain one applicant
+	$(BIN)/python -m counterpoint.demo
+
+test: .venv/dev.done  ## run the tests and the examples in the docstrings
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q
+
+lint: .venv/dev.done
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/dev.done
+	$(BIN)/mypy
+
+check: lint types test
+
+bench: .venv/dev.done  ## time of a search, as ratios to the model's own time
+	$(BIN)/python -m benchmarks.speed
+
+variants: .venv/dev.done  ## the paper's five variants against its published runs
+	$(BIN)/python -m benchmarks.variants --paper $(PAPER)
+
+.venv/demo.done: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[demo]"
+	touch $@
+
+.venv/dev.done: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	touch $@ .venv/demo.done
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
