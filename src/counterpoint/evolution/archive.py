@@ -33,7 +33,7 @@ class Archive:
     entered : ndarray of shape (r, capacity)
         Whether a candidate was non-dominated when it came: all that hypervolume ever saw.
     stale : ndarray of shape (r,)
-        Generations since the hypervolume last grew.
+        Generations since the hypervolume last grew; the initial population is none.
     asked : ndarray of shape (r,)
         Rows the model was asked besides the candidates: the explained row, less candidates that
         only repeat it.
@@ -56,8 +56,18 @@ class Archive:
         self.asked: Ints = np.ones(r, dtype=np.int64)
         self.stopped = [""] * r
 
-    def add(self, genomes: Floats, judged: Evaluation, rows: Ints, generation: int) -> Self:
-        """Add candidates (r', n, d) of the given rows and update their non-dominated members."""
+    def add(
+        self,
+        genomes: Floats,
+        judged: Evaluation,
+        rows: Ints,
+        generation: int,
+        counts: Bools | None = None,
+    ) -> Self:
+        """Add candidates (r', n, d) of the given rows and update their non-dominated members.
+
+        Where `counts` (r', n) is False a candidate only fills its place and becomes no member.
+        """
         n = genomes.shape[1]
         start = int(self.size[rows[0]])  # rows in one wave have the same age
         self.generation[rows, start : start + n] = generation
@@ -65,12 +75,13 @@ class Archive:
         grew = _enter(
             (self.genomes, self.predictions, self.objectives),
             (genomes, judged.predictions, judged.objectives),
+            np.ones(genomes.shape[:2], dtype=np.bool_) if counts is None else counts,
             (self.members, self.n_members, self.entered),
             self.reference,
             rows,
             start,
         )
-        self.stale[rows] = np.where(grew, 0, self.stale[rows] + 1)
+        self.stale[rows] = np.where(grew | (generation == 0), 0, self.stale[rows] + 1)
         return self
 
     def still_going(
@@ -100,6 +111,7 @@ class Archive:
 def _enter(
     candidates: tuple[Floats, Floats, Floats],
     wave: tuple[Floats, Floats, Floats],
+    counts: Bools,
     membership: tuple[Ints, Ints, Bools],
     reference: Floats,
     rows: Ints,
@@ -123,6 +135,8 @@ def _enter(
             genomes[a, new] = wave[0][w, i]
             predictions[a, new] = wave[1][w, i]
             objectives[a, new] = wave[2][w, i]
+            if not counts[w, i]:
+                continue
             n_now = admit(objectives[a], members[a], n_members[a], new)
             if n_now == 0:
                 continue

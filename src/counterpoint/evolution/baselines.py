@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats
+from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.errors import InvalidInput
 from counterpoint.evolution.archive import Archive
 from counterpoint.evolution.initialization import random_candidates
@@ -18,7 +18,7 @@ from counterpoint.table.distance import gower_to_all
 
 def search_randomly(problem: Problem, search: Search) -> Archive:
     """Draw candidates at random, half of their features kept: the paper's random search."""
-    deadline = time.monotonic() + (search.seconds or float("inf"))
+    deadline = search.deadline()
     size, rows = search.population, np.arange(len(problem.rows))
     last = search.last_generation(np.full(len(rows), 1 + size))
     archive = Archive(problem, (1 + int(last.max())) * size)
@@ -26,11 +26,12 @@ def search_randomly(problem: Problem, search: Search) -> Archive:
         candidates = random_candidates(problem, problem.box, size, generation)
         judged = problem.evaluate(candidates.genomes)
         archive.add(candidates.genomes, judged, rows, generation)
-        is_late = time.monotonic() > deadline
+        is_late = time.monotonic() >= deadline
         going = archive.still_going(rows, generation, last, search.patience, is_late)
         if len(going) == 0:
             break
-        rows, problem = rows[going], problem.take(going)
+        if len(going) < len(rows):
+            rows, problem = rows[going], problem.take(going)
     return archive
 
 
@@ -38,13 +39,13 @@ def search_randomly(problem: Problem, search: Search) -> Archive:
 class WhatIf:
     """Instead of searching, take the nearest observed rows that have the wanted prediction.
 
-    The paper's baseline, after the What-If Tool (Wexler et al. 2019). It asks the model nothing:
-    the observed rows were scored when the explainer was made.
+    The paper's baseline, after the What-If Tool (Wexler et al. 2019). It asks the model about the
+    explained row only: the observed rows were scored when the explainer was made.
 
     Parameters
     ----------
     n : int, default=1
-        How many observed rows, the nearest first; those within the limits only.
+        How many observed rows: the nearest of those within the limits, repeated ones once.
 
     Examples
     --------
@@ -70,7 +71,8 @@ def take_nearest(problem: Problem, settings: WhatIf) -> Archive:
             problem.around.weight[a],
             problem.around.cap,
         )
-        wanted = wanted[np.argsort(distances, kind="stable")[: settings.n]]
+        nearest = wanted[np.argsort(distances, kind="stable")]
+        wanted = first_distinct(problem.observed.genomes, nearest, settings.n)
         if len(wanted):
             genomes = problem.observed.genomes[wanted][None]
             judged = problem.take(np.array([a])).judge(
@@ -78,9 +80,19 @@ def take_nearest(problem: Problem, settings: WhatIf) -> Archive:
             )
             archive.add(genomes, judged, np.array([a]), generation=0)
             archive.keep_all(a)
-        archive.asked[a] -= 1
+        archive.asked[a] -= len(wanted)  # the explainer asked about them when it was made
         archive.stopped[a] = "budget"
     return archive
+
+
+def first_distinct(genomes: Floats, order: Ints, n: int) -> Ints:
+    """Return the first n of `order` whose genomes differ: rows that repeat answer once."""
+    chosen: dict[bytes, int] = {}
+    for i in order.tolist():
+        chosen.setdefault(genomes[i].tobytes(), i)
+        if len(chosen) == n:
+            break
+    return np.array(list(chosen.values()), dtype=np.int64)
 
 
 def observed_predictions(problem: Problem, a: int) -> Floats:
@@ -88,16 +100,21 @@ def observed_predictions(problem: Problem, a: int) -> Floats:
     return problem.targets[a].prediction(problem.observed.outputs)
 
 
-def observed_within_limits(problem: Problem, a: int) -> Bools:
-    """Return which observed rows reach row a's target and obey its limits."""
-    target, box, genomes = problem.targets[a], problem.box, problem.observed.genomes
-    predictions = observed_predictions(problem, a)
-    reaches = (predictions >= target.low) & (predictions <= target.high)
+def observed_reaching(problem: Problem, a: int) -> Bools:
+    """Return which observed rows reach row a's target; a class only if `predict` says so."""
+    target, predictions = problem.targets[a], observed_predictions(problem, a)
+    reaches: Bools = (predictions >= target.low) & (predictions <= target.high)
     if target.is_decision:
         reaches &= target.accepts_label(problem.predictor.observed_labels)
+    return reaches
+
+
+def observed_within_limits(problem: Problem, a: int) -> Bools:
+    """Return which observed rows reach row a's target and obey its limits."""
+    box, genomes = problem.box, problem.observed.genomes
     is_fixed = problem.limits.is_fixed
     obeys = (genomes[:, is_fixed] == problem.rows[a, is_fixed]).all(axis=1)
     obeys &= ((genomes >= box.lower[a]) & (genomes <= box.upper[a])).all(axis=1)
     obeys &= (genomes != problem.rows[a]).sum(axis=1) <= problem.limits.max_changed
-    within: Bools = reaches & obeys
+    within: Bools = observed_reaching(problem, a) & obeys
     return within

@@ -33,8 +33,8 @@ class Curves(NamedTuple):
     feature : ndarray of shape (g,)
         The feature each point moves.
     is_new : ndarray of shape (r, g)
-        False where a point repeats its neighbour or its feature may not change: it then is the
-        row itself.
+        False where a point repeats its neighbour, its feature may not change, or the row's curves
+        cost too much: the place is then filled with the row itself, which is no new question.
     """
 
     genomes: Floats
@@ -49,10 +49,11 @@ def initialize(problem: Problem, search: Search, curves: Curves | None) -> Brood
         return _from_observed(problem, search)
     if search.initialization == "deviation":
         return random_candidates(problem, _near_the_row(problem), search.population, generation=0)
-    if search.initialization == "random" or curves is None:
+    if search.initialization == "random":
         return random_candidates(problem, problem.box, search.population, generation=0)
+    spread = np.full(problem.rows.shape, np.nan) if curves is None else ice_spread(curves)
     genomes = _random_genomes(problem, problem.box, search.population, generation=0)
-    return _reset(problem, genomes, _keeps_by_spread(problem, ice_spread(curves), search), 0)
+    return _reset(problem, genomes, _keeps_by_spread(problem, spread, search), 0)
 
 
 def random_candidates(problem: Problem, box: Box, n: int, generation: int) -> Brood:
@@ -123,8 +124,8 @@ def ice_curves(problem: Problem, most: int | None = None) -> Curves | None:
     if not is_new.any():
         return None
     genomes = np.repeat(anchor[:, None, :], len(feature), axis=1)
-    points = np.arange(len(feature))
-    genomes[:, points, feature] = np.where(is_new, values, anchor[:, feature])
+    genomes[:, np.arange(len(feature)), feature] = values
+    genomes = np.where(is_new[..., None], genomes, problem.rows[:, None])
     return Curves(genomes, problem.predict(genomes), feature, is_new)
 
 

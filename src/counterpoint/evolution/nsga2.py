@@ -6,6 +6,7 @@ All rows of a problem are searched side by side: one model call judges the candi
 from __future__ import annotations
 
 import time
+from itertools import count
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from counterpoint.problem.problem import Problem
 
 def evolve(problem: Problem, search: Search) -> Archive:
     """Search the counterfactuals of every row of `problem`; return all that was evaluated."""
-    deadline = time.monotonic() + (search.seconds or float("inf"))
+    deadline = search.deadline()
     space, size = problem.space, search.population
     n_mates = size + size % 2
     trees = problem.observed.conditional.trees if search.mutation == "conditional" else None
@@ -36,7 +37,14 @@ def evolve(problem: Problem, search: Search) -> Archive:
         Population(*first, judged.objectives), size, search.epsilon, problem.around
     )
 
-    for generation in range(1, int(last.max()) + 1):
+    for generation in count(1):  # until no row may go on, at the latest after its last generation
+        is_late = time.monotonic() >= deadline
+        going = archive.still_going(rows, generation - 1, last, search.patience, is_late)
+        if len(going) == 0:
+            break
+        if len(going) < len(rows):
+            rows, problem, parents = rows[going], problem.take(going), parents.of_rows(going)
+
         mates = select_mates(problem.keys, generation, size, n_mates)
         children = recombine(parents, mates, search, space, problem.box, problem.keys, generation)
         children = mutate(children, search, space, problem.box, trees, problem.keys, generation)
@@ -45,13 +53,6 @@ def evolve(problem: Problem, search: Search) -> Archive:
 
         parents = select_survivors(parents.joined(offspring), size, search.epsilon, problem.around)
         archive.add(children.genomes, judged, rows, generation)
-
-        is_late = time.monotonic() > deadline
-        going = archive.still_going(rows, generation, last, search.patience, is_late)
-        if len(going) == 0:
-            break
-        if len(going) < len(rows):
-            rows, problem, parents = rows[going], problem.take(going), parents.of_rows(going)
     return archive
 
 
@@ -66,6 +67,6 @@ def start_archive(
     archive = Archive(problem, n_points + n_first + int(last.max()) * search.population)
     if curves is not None:  # the model was asked about them, so they count as candidates
         judged = problem.judge(curves.genomes, curves.predictions)
-        archive.add(curves.genomes, judged, np.arange(r), generation=0)
+        archive.add(curves.genomes, judged, np.arange(r), generation=0, counts=curves.is_new)
         archive.asked += n_new - n_points
     return archive, last

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
 
@@ -167,8 +168,17 @@ class Search:
 
     @property
     def most_ice_points(self) -> int | None:
-        """The most rows ICE curves may ask: half of a budget, or any number without one."""
-        return None if self.evaluations is None else self.evaluations // 2
+        """The most rows ICE curves may ask: half of a budget, or any number without one.
+
+        The row itself and the initial population are asked too and come first.
+        """
+        if self.evaluations is None:
+            return None
+        return min(self.evaluations // 2, self.evaluations - 1 - self.population)
+
+    def deadline(self) -> float:
+        """Return when a search that starts now must stop, on the clock of `time.monotonic`."""
+        return time.monotonic() + (np.inf if self.seconds is None else float(self.seconds))
 
     def last_generation(self, asked: Ints) -> Ints:
         """Return the last generation of each row, given the rows its start has asked (r,)."""

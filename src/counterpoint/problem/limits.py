@@ -10,7 +10,7 @@ import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.errors import InvalidInput, UnknownFeatureError, listed
-from counterpoint.table.schema import Feature, Schema
+from counterpoint.table.schema import Feature, Schema, is_number
 from counterpoint.table.space import Space
 
 
@@ -45,7 +45,7 @@ class Limits:
         names = list(schema.names)
         is_fixed = np.isin(np.arange(len(names)), _fixed_columns(fixed, names))
         low, high = np.full(len(names), np.nan), np.full(len(names), np.nan)
-        for name, interval in (ranges or {}).items():
+        for name, interval in _check_ranges(ranges).items():
             if name not in names:
                 raise UnknownFeatureError.of(name, names, argument="ranges")
             j = names.index(name)
@@ -96,16 +96,16 @@ class Box(NamedTuple):
 def search_box(rows: Floats, space: Space, limits: Limits, names: tuple[Hashable, ...]) -> Box:
     """Return the box of each row: the data's range widened to the row, or the caller's range."""
     has_range = ~np.isnan(limits.low)
-    lower = np.where(has_range, limits.low, np.minimum(space.low, rows))
-    upper = np.where(has_range, limits.high, np.maximum(space.high, rows))
-    lower, upper = _onto_grid(lower, upper, space)
+    lower = _as_emitted(np.where(has_range, limits.low, np.minimum(space.low, rows)), space)
+    upper = _as_emitted(np.where(has_range, limits.high, np.maximum(space.high, rows)), space)
+    is_inside = (lower <= rows) & (rows <= upper)
+    lower, upper = _onto_grid(lower, space, inwards=1.0), _onto_grid(upper, space, inwards=-1.0)
     if (crossed := (lower > upper).any(axis=0)).any():
         empty = [names[j] for j in np.flatnonzero(crossed)]
         raise InvalidInput(
             f"ranges leave no value of the data's precision for {listed(empty)}; widen them."
         )
-    free = has_range & ~limits.is_fixed
-    anchor = np.where(free, np.clip(rows, lower, upper), rows)
+    anchor = np.where(is_inside, rows, np.clip(rows, lower, upper))
     is_forced = anchor != rows
     max_free = limits.max_changed - is_forced.sum(axis=1)
     if (max_free < 0).any():
@@ -118,24 +118,45 @@ def search_box(rows: Floats, space: Space, limits: Limits, names: tuple[Hashable
     return Box(lower, upper, anchor, may_change, is_forced, max_free.astype(np.int64))
 
 
-def _onto_grid(lower: Floats, upper: Floats, space: Space) -> tuple[Floats, Floats]:
-    """Move both ends inwards onto each feature's grid, forgiving round-off."""
-    step = np.where(space.grid > 0, space.grid, 1.0)
-    low = np.where(space.grid > 0, np.ceil(lower * step - 1e-6) / step, lower)
-    high = np.where(space.grid > 0, np.floor(upper * step + 1e-6) / step, upper)
-    return np.ascontiguousarray(low), np.ascontiguousarray(high)
+def _onto_grid(ends: Floats, space: Space, inwards: float) -> Floats:
+    """Move ends (r, d) to the nearest grid point, or the next one inwards; forgive round-off."""
+    per_unit = np.where(space.grid > 0, space.grid, 1.0)
+    steps = np.rint(ends * per_unit)
+    overshoot = (ends - _as_emitted(steps / per_unit, space)) * inwards
+    steps += np.where(overshoot * per_unit > 1e-6, inwards, 0.0)
+    on_grid = _as_emitted(steps / per_unit + 0.0, space)  # no -0.0
+    return np.ascontiguousarray(np.where(space.grid > 0, on_grid, ends))
+
+
+def _as_emitted(values: Floats, space: Space) -> Floats:
+    """Return values (r, d) in each column's own precision: float32 where it is."""
+    emitted = values.copy()
+    emitted[:, space.is_single] = values[:, space.is_single].astype(np.float32)
+    return emitted
 
 
 def _fixed_columns(fixed: Iterable[Hashable], names: list[Hashable]) -> list[int]:
     """Return the positions of the fixed features."""
-    if isinstance(fixed, str):
-        raise InvalidInput(f"fixed must be a list of column names, got the text {fixed!r}.")
+    if isinstance(fixed, str) or not isinstance(fixed, Iterable):
+        raise InvalidInput(
+            f"fixed must be a list of column names, got {fixed!r}; "
+            f"for example fixed=[{names[0]!r}]."
+        )
     columns = []
     for name in fixed:
         if name not in names:
             raise UnknownFeatureError.of(name, names, argument="fixed")
         columns.append(names.index(name))
     return columns
+
+
+def _check_ranges(ranges: object) -> Mapping[Hashable, Any]:
+    """Return the caller's ranges by column name; none for None."""
+    if ranges is None:
+        return {}
+    if not isinstance(ranges, Mapping):
+        raise InvalidInput(f"ranges must be a dict of column name to (low, high), got {ranges!r}.")
+    return ranges
 
 
 def _check_range(feature: Feature, interval: Any) -> tuple[float, float]:
@@ -149,11 +170,18 @@ def _check_range(feature: Feature, interval: Any) -> tuple[float, float]:
         raise InvalidInput(f"ranges[{feature.name!r}] must be (low, high), got {interval!r}.")
     low = feature.low if interval[0] is None else interval[0]
     high = feature.high if interval[1] is None else interval[1]
-    if not (isinstance(low, int | float | np.number) and isinstance(high, int | float | np.number)):
+    if not (is_number(low) and is_number(high)):
         raise InvalidInput(f"ranges[{feature.name!r}] must hold numbers or None, got {interval!r}.")
     if not np.isfinite([float(low), float(high)]).all() or low > high:
         raise InvalidInput(
-            f"ranges[{feature.name!r}] must be finite with low <= high, got {interval!r}."
+            f"ranges[{feature.name!r}] must be finite with low <= high, got {interval!r}; None "
+            f"stands for the data's own end in [{feature.low:g}, {feature.high:g}]."
+        )
+    smallest, largest = feature.dtype_range
+    if low < smallest or high > largest:
+        raise InvalidInput(
+            f"ranges[{feature.name!r}] is {interval!r}, which the data's dtype {feature.dtype} "
+            f"cannot hold; stay within [{smallest:g}, {largest:g}]."
         )
     return float(low), float(high)
 

@@ -29,7 +29,7 @@ class Surroundings(NamedTuple):
     Attributes
     ----------
     blocks : ndarray of shape (r, n_blocks, d, LANES)
-        The observed rows times `weight`, by ascending distance to each explained row.
+        The observed rows minus the explained one, times `weight`, by ascending distance to it.
     radius : ndarray of shape (r, n_blocks * LANES)
         Those distances; the padding repeats the last.
     weight : ndarray of shape (r, d)
@@ -67,7 +67,7 @@ def surround(rows: Floats, observed: Floats, space: Space, shares: Floats) -> Su
         order = np.argsort(distances, kind="stable")
         order = np.concatenate([order, np.full(n_blocks * LANES - n, order[-1])])
         radius[a] = distances[order]
-        sorted_rows[a] = observed[order] * weight[a]
+        sorted_rows[a] = (observed[order] - row) * weight[a]  # small numbers keep their digits
     blocks = sorted_rows.reshape(r, n_blocks, LANES, d).transpose(0, 1, 3, 2)
     return Surroundings(np.ascontiguousarray(blocks), radius, weight, cap, shares, n)
 
@@ -103,7 +103,7 @@ def closeness(genomes: Floats, rows: Floats, around: Surroundings) -> Floats:
             own = gower(genomes[a, i], rows[a], weight, around.cap)
             measured[a, i, DISTANCE] = own
             for j in range(d):
-                scaled[j] = genomes[a, i, j] * weight[j]
+                scaled[j] = (genomes[a, i, j] - rows[a, j]) * weight[j]
                 measured[a, i, CHANGES] += genomes[a, i, j] != rows[a, j]
             nearest_distances(
                 scaled,

@@ -92,10 +92,8 @@ class Predictor:
             codes = self._codes(raw, len(genomes))
             return np.eye(len(self.classes or ()))[codes]
         outputs = as_scores(raw, genomes.shape[0])
-        if self.classes is not None:
-            outputs = self._as_probabilities(outputs)
         self._check_finite(outputs, genomes)
-        return outputs
+        return outputs if self.classes is None else self._as_probabilities(outputs)
 
     def blocks(self, genomes: Floats) -> Floats:
         """Return outputs (r, n, c) of genomes (r, n, d), all rows asked in one call."""
@@ -140,8 +138,11 @@ class Predictor:
 
     @property
     def has_decision(self) -> bool:
-        """Whether the model has a `predict` that may disagree with its probabilities."""
-        return self._predict is not None
+        """Whether the class decided for may not be the one with a probability above 0.5.
+
+        A model's own `predict` may decide otherwise, and of three classes none may exceed 0.5.
+        """
+        return self._predict is not None or len(self.classes or ()) > 2
 
     @cached_property
     def is_batch_invariant(self) -> bool:
@@ -151,7 +152,8 @@ class Predictor:
         """
         observed = self._observed
         for n in (BLOCK, 3 * BLOCK, 100 * 3 * BLOCK):
-            rows = np.ascontiguousarray(observed[np.arange(n) % len(observed)])
+            order = np.arange(n) * (1 + np.arange(n) // BLOCK)  # no two blocks alike
+            rows = np.ascontiguousarray(observed[order % len(observed)])
             merged = self.outputs(rows)
             for start in range(0, n, max(BLOCK, n // 4 // BLOCK * BLOCK)):
                 alone = self.outputs(rows[start : start + BLOCK])
@@ -190,6 +192,7 @@ class Predictor:
 
     def _ask(self, function: Callable[[Any], Any], genomes: Floats) -> Any:
         """Call the model on decoded rows; an error of its own gets the row count added."""
+        genomes = genomes.copy()  # the model may write to its rows
         rows = genomes if self._wants_array else self.encoding.decode(genomes)
         try:
             return function(rows)
@@ -217,7 +220,7 @@ class Predictor:
                 "probabilities: each must lie between 0 and 1 and they must sum to 1. "
                 "Did you pass a decision function instead of predict_proba?"
             )
-        return outputs
+        return np.clip(outputs, 0.0, 1.0)  # so that round-off cannot leave a target up to 1
 
     def _check_finite(self, outputs: Floats, genomes: Floats) -> None:
         """Refuse NaN and infinite scores, showing the first row that got one."""
@@ -240,7 +243,7 @@ class Predictor:
         except (KeyError, TypeError) as error:
             raise PredictorError(
                 f"predict returned the label {error.args[0]!r}, which is not one of the classes "
-                f"{listed(codes)}."
+                f"{listed(codes)}; pass classes=[...] with the model's own labels."
             ) from error
 
 
@@ -258,6 +261,7 @@ def unbound(model: Any) -> Any:
 
 def wants_array(model: Any, encoding: Encoding) -> bool:
     """Whether an estimator was fitted on a bare array, so that a frame would make it warn."""
+    model = getattr(model, "__self__", model)  # a bound method such as predict
     is_fitted_on_array = hasattr(model, "n_features_in_") and not hasattr(
         model, "feature_names_in_"
     )
@@ -270,16 +274,20 @@ def check_classes(classes: Any) -> tuple[Any, ...] | None:
         return None
     if isinstance(classes, list) and classes and isinstance(classes[0], np.ndarray):
         raise InvalidInput("model has several outputs per row, which are not supported yet.")
-    labels = tuple(np.asarray(classes, dtype=object).tolist())
-    if len(labels) < 2 or len(set(labels)) != len(labels):
-        raise InvalidInput(f"classes must be at least two different labels, got {labels!r}.")
-    return labels
+    labels = np.asarray(classes, dtype=object)
+    if labels.ndim != 1 or len(labels) < 2 or len(set(labels.tolist())) != len(labels):
+        raise InvalidInput(
+            f"classes must be a list of at least two different labels, got {classes!r}."
+        )
+    return tuple(labels.tolist())
 
 
 def as_scores(raw: Any, n: int) -> Floats:
     """Return the model's answer as float64 of shape (n, c), or say which shape is wrong."""
     try:
-        scores = np.asarray(raw, dtype=np.float64)
+        answers = np.asarray(raw)
+        is_object = answers.dtype.kind == "O"  # else text and complex numbers would be converted
+        scores = answers.astype(np.float64, casting="unsafe" if is_object else "same_kind")
     except (TypeError, ValueError) as error:
         raise PredictorError(
             f"the model returned values that are not numbers ({error}). "

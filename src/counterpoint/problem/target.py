@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
-from counterpoint.arrays import Floats
+from counterpoint.arrays import Floats, Ints
 from counterpoint.errors import InvalidInput, did_you_mean, listed
+from counterpoint.table.schema import is_number
 
 ABOVE_HALF = float(np.nextafter(0.5, 1.0))  # the paper's half-open ]0.5, 1] as a closed interval
 
@@ -45,6 +46,9 @@ class Target:
     is_decision: bool = False
     is_complement: bool = False
 
+    def __post_init__(self) -> None:
+        _check_interval((self.low, self.high))
+
     def prediction(self, outputs: Floats) -> Floats:
         """Return the prediction the interval is about, from model outputs of shape (n, c)."""
         chosen = outputs[..., self.column]
@@ -73,7 +77,12 @@ class Target:
         return f"{name} in [{self.low:g}, {self.high:g}]"
 
 
-def parse_target(target: object, classes: Sequence[Any] | None, outputs: Floats) -> list[Target]:
+def parse_target(
+    target: object,
+    classes: Sequence[Any] | None,
+    outputs: Floats,
+    labels: Ints | None = None,
+) -> list[Target]:
     """Return the target of each row, from whatever form the caller gave.
 
     Parameters
@@ -84,26 +93,51 @@ def parse_target(target: object, classes: Sequence[Any] | None, outputs: Floats)
         The model's classes in output order; None if it has a single output.
     outputs : ndarray of shape (r, c)
         What the model says of each row; only "opposite" looks at it.
+    labels : ndarray of shape (r,), optional
+        The class codes the model's own `predict` gives the rows, which "opposite" is the opposite
+        of; None takes the likeliest class.
     """
     if isinstance(target, Target):
-        return [target] * len(outputs)
+        return [_check_target(target, classes, outputs.shape[1])] * len(outputs)
     if isinstance(target, str) and target == "opposite" and not _is_class(target, classes):
-        return [_opposite(row, classes) for row in outputs]
+        if classes is None:
+            return [_opposite_side(float(row[0])) for row in outputs]
+        current = np.argmax(outputs, axis=1) if labels is None else labels
+        return [_opposite_class(int(code), classes) for code in current]
     fixed = _interval_target(target) if classes is None else _class_target(target, classes)
     return [fixed] * len(outputs)
 
 
-def _opposite(outputs: Floats, classes: Sequence[Any] | None) -> Target:
-    """Return the target "not what the model says now"."""
+def _check_target(target: Target, classes: Sequence[Any] | None, n_outputs: int) -> Target:
+    """Return a target the caller built, with its class named; refuse one that fits no output."""
+    if target.column not in range(n_outputs):
+        raise InvalidInput(
+            f"target has column {target.column!r}, but the model's outputs are numbered 0 to "
+            f"{n_outputs - 1}."
+        )
     if classes is None:
-        now = float(outputs[0])
-        if not 0.0 <= now <= 1.0:
-            raise InvalidInput(
-                f"target 'opposite' needs a classifier or a probability, but the prediction is "
-                f"{now:g}; give a number or an interval (low, high)."
-            )
-        return Target(ABOVE_HALF, 1.0) if now <= 0.5 else Target(0.0, 0.5)
-    current = int(np.argmax(outputs))
+        return target
+    known = classes[target.column]
+    if target.label is not None and not _is_same(target.label, known):
+        raise InvalidInput(
+            f"target has label {target.label!r} and column {target.column}, which is class "
+            f"{known!r}; write for example target=({target.label!r}, (0.5, 1.0))."
+        )
+    return replace(target, label=known)
+
+
+def _opposite_side(now: float) -> Target:
+    """Return the other side of 0.5 than the probability the model gives now."""
+    if not 0.0 <= now <= 1.0:
+        raise InvalidInput(
+            f"target 'opposite' needs a classifier or a probability, but the prediction is "
+            f"{now:g}; give a number or an interval (low, high)."
+        )
+    return Target(ABOVE_HALF, 1.0) if now <= 0.5 else Target(0.0, 0.5)
+
+
+def _opposite_class(current: int, classes: Sequence[Any]) -> Target:
+    """Return the other of two classes than the model names now, or any other of more."""
     if len(classes) == 2:
         other = 1 - current
         return Target(ABOVE_HALF, 1.0, other, classes[other], is_decision=True)
@@ -112,10 +146,10 @@ def _opposite(outputs: Floats, classes: Sequence[Any] | None) -> Target:
 
 def _interval_target(target: object) -> Target:
     """Return the target of a model with one output: a number or an interval."""
-    if _is_number(target):
+    if is_number(target):
         value = float(target)  # type: ignore[arg-type]
         return Target(*_check_interval((value, value)))
-    if _is_pair(target):
+    if _is_interval(target):
         return Target(*_check_interval(target))
     raise InvalidInput(
         f"target {target!r} does not fit this model, which has one output and no classes; give a "
@@ -137,13 +171,17 @@ def _class_target(target: object, classes: Sequence[Any]) -> Target:
                 f"target interval {interval!r} holds no probability; it must meet [0, 1]."
             )
         return Target(max(low, 0.0), min(high, 1.0), column, classes[column])
-    if _is_pair(target) and all(_is_number(end) or end is None for end in target):  # type: ignore[attr-defined]
+    if _is_interval(target):
         raise InvalidInput(
             f"target {target!r} does not say which class it is about; the classes are "
             f"{listed(classes)}: write for example target=({classes[-1]!r}, {target!r})."
         )
-    column = _column(target, classes)  # raises, naming the classes
-    return Target(ABOVE_HALF, 1.0, column, classes[column], is_decision=True)
+    if isinstance(target, tuple | list) and target and _is_class(target[0], classes):
+        raise InvalidInput(
+            f"target {target!r} must be a class with an interval of its probability; write for "
+            f"example target=({target[0]!r}, (0.8, 1.0))."
+        )
+    raise _not_a_class(target, classes)
 
 
 def _column(label: object, classes: Sequence[Any]) -> int:
@@ -151,8 +189,13 @@ def _column(label: object, classes: Sequence[Any]) -> int:
     for column, known in enumerate(classes):
         if _is_same(label, known):
             return column
+    raise _not_a_class(label, classes)
+
+
+def _not_a_class(label: object, classes: Sequence[Any]) -> InvalidInput:
+    """Build the error for a label the model does not have."""
     hint = did_you_mean(label, classes)
-    raise InvalidInput(
+    return InvalidInput(
         f"target class {label!r} is not a class of this model; its classes are {listed(classes)}"
         + (f"; {hint}" if hint else ".")
     )
@@ -169,12 +212,10 @@ def _is_same(label: object, known: object) -> bool:
         return False
     if isinstance(label, tuple | list | np.ndarray) or isinstance(known, tuple | list):
         return isinstance(label, type(known)) and label == known
-    return bool(label == known)
-
-
-def _is_number(value: object) -> bool:
-    """Whether `value` is a number rather than a truth value."""
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    try:
+        return bool(label == known)
+    except (TypeError, ValueError):  # a Series or pd.NA has no truth value, and is no label
+        return False
 
 
 def _is_pair(value: object) -> bool:
@@ -182,9 +223,14 @@ def _is_pair(value: object) -> bool:
     return isinstance(value, tuple | list) and len(value) == 2
 
 
+def _is_interval(value: Any) -> bool:
+    """Whether `value` is a pair of numbers, None standing for an open side."""
+    return _is_pair(value) and all(end is None or is_number(end) for end in value)
+
+
 def _check_interval(interval: Any) -> tuple[float, float]:
     """Return the interval's ends as floats, None as infinity; refuse what is no interval."""
-    if not all(end is None or _is_number(end) for end in interval):
+    if not _is_interval(interval):
         raise InvalidInput(
             f"target interval {interval!r} must hold two numbers, or None for an open side."
         )

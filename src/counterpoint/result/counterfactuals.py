@@ -23,7 +23,7 @@ from counterpoint.result.subset import greatest_contribution
 Status = Literal["found", "best_effort", "already_met"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trace:
     """How a search went: the candidates that ever were non-dominated, and what they cost.
 
@@ -36,7 +36,7 @@ class Trace:
     evaluations : ndarray of shape (generations,)
         Rows the model had been asked after each generation.
     stopped : str
-        Why the search ended: "budget", "patience" or "seconds".
+        Why the search ended: "budget", "patience" or "seconds"; empty if none was needed.
     """
 
     objectives: Floats
@@ -45,7 +45,7 @@ class Trace:
     stopped: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Counterfactuals:
     """The counterfactuals of one row: a set in which none is better than another in everything.
 
@@ -142,7 +142,7 @@ class Counterfactuals:
     @property
     def status(self) -> Status:
         """Whether the target was reached, missed, or already met by the row."""
-        if self.target.gap_of(self.row_prediction) <= 0.0 and len(self) == 0:
+        if not self.trace.stopped:  # nothing was searched
             return "already_met"
         return "found" if self.reaches.any() else "best_effort"
 
@@ -205,7 +205,9 @@ class Counterfactuals:
         return self.take(np.flatnonzero(self.reaches))
 
     def take(self, index: Any) -> Counterfactuals:
-        """Return the counterfactuals at the given positions, in that order."""
+        """Return the counterfactuals at the given positions, in that order; one for a number."""
+        if isinstance(index, int | np.integer):
+            index = [index]
         return replace(
             self,
             genomes=self.genomes[index],

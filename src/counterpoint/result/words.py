@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from counterpoint.evolution.baselines import observed_predictions, observed_reaching
 from counterpoint.problem.objectives import GAP
 
 if TYPE_CHECKING:
@@ -17,41 +18,42 @@ SHOWN = 5
 
 def message(found: Counterfactuals) -> str:
     """Return one sentence: how many were found, or how close the search came."""
-    target, now = found.target, found.row_prediction
+    target, now = found.target, readable(found.row_prediction)
     if found.status == "already_met":
-        return f"the row already reaches the target: {target} and its prediction is {now:.3g}."
-    asked = f"{found.evaluations:,} model evaluations"
+        return f"the row already reaches {target}: its prediction is {now}."
+    asked = counted(found.evaluations, "model evaluation")
     n_valid = int(found.reaches.sum())
     if n_valid:
         fewest = int(found.valid().changed.sum(axis=1).min())
         return (
-            f"{n_valid} of {len(found)} counterfactuals reach {target} "
-            f"(now {now:.3g}) with {fewest} or more changes, from {asked}."
+            f"{n_valid} of {counted(len(found), 'counterfactual')} "
+            f"{'reaches' if n_valid == 1 else 'reach'} {target} (now {now}) "
+            f"with {fewest} or more changes, from {asked}."
         )
     if len(found) == 0:
-        return f"no candidate that differs from the row was found for {target} in {asked}."
+        return f"no counterfactual for {target} (now {now}) from {asked}; {observed_hint(found)}"
     best = int(np.argmin(found.objectives[:, GAP]))
     return (
-        f"no counterfactual reaches {target} (now {now:.3g}): the closest of {len(found)} is at "
-        f"{found.predictions[best]:.3g}, a gap of {found.objectives[best, GAP]:.3g}, "
+        f"no counterfactual reaches {target} (now {now}): the closest of {len(found)} is at "
+        f"{readable(found.predictions[best])}, a gap of {readable(found.objectives[best, GAP])}, "
         f"after {asked}; {observed_hint(found)}"
     )
 
 
 def observed_hint(found: Counterfactuals) -> str:
     """Say whether any observed row has the wanted prediction, and what to try."""
-    predictions = found.target.prediction(found.problem.observed.outputs)
-    gaps = [found.target.gap_of(float(p)) for p in predictions]
-    n_reach = int(np.sum(np.array(gaps) <= 0.0))
+    n_reach = int(observed_reaching(found.problem, 0).sum())
     if n_reach == 0:
-        nearest = float(predictions[int(np.argmin(gaps))])
+        predictions = observed_predictions(found.problem, 0)
+        gaps = [found.target.gap_of(float(prediction)) for prediction in predictions]
         return (
-            f"no observed row reaches it either (the nearest is at {nearest:.3g}): "
+            "no observed row reaches it either (the nearest is at "
+            f"{readable(predictions[int(np.argmin(gaps))])}): "
             "ask for a target the model does give."
         )
     return (
-        f"{n_reach} observed rows do reach it: free more features, widen ranges, raise "
-        "max_changed, or give the search more evaluations."
+        f"{counted(n_reach, 'observed row')} {'does' if n_reach == 1 else 'do'} reach it: free "
+        "more features, widen ranges, raise max_changed, or give the search more evaluations."
     )
 
 
@@ -70,24 +72,40 @@ def summary(found: Counterfactuals, n: int = SHOWN) -> str:
 def changes_table(found: Counterfactuals) -> str:
     """Return a text table: the row first, then only the changed cells of each counterfactual."""
     frame = found.to_frame(only_changes=True)
-    features = list(found.problem.predictor.encoding.schema.names)
-    ever_changed = [name for j, name in enumerate(features) if found.changed[:, j].any()]
-    shown = frame[[*ever_changed, "prediction", "distance", "changes", "implausibility"]]
-    shown = shown.astype(object).map(readable)
-    own = {name: readable(found.row[name].iloc[0]) for name in ever_changed}
-    own |= {"prediction": readable(found.row_prediction)}
-    table = pd.concat(
-        [pd.DataFrame([own], index=["row"]), shown.set_axis(range(1, len(shown) + 1))]
-    )
-    table = table[list(shown.columns)].fillna("")
+    features = found.problem.predictor.encoding.schema.features
+    decimals = {f.name: f.decimals for j, f in enumerate(features) if found.changed[:, j].any()}
+    columns = [*decimals, "prediction", "distance", "changes", "implausibility"]
+    own = found.row.assign(prediction=found.row_prediction)
+    rows = {name: [own[name].iloc[0] if name in own else "", *frame[name]] for name in columns}
+    texts = {
+        name: [readable(cell, decimals.get(name)) for cell in cells] for name, cells in rows.items()
+    }
+    table = pd.DataFrame(texts, index=["row", *range(1, len(frame) + 1)])
     return str(table.to_string())
 
 
-def readable(value: Any) -> str:
-    """Return a cell as text: numbers with at most four significant digits after the point."""
-    if isinstance(value, float | np.floating):
-        number = float(value)
-        return f"{number:,.0f}" if number == round(number) != 0 else f"{number:.4g}"
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return f"{value:,}"
-    return str(value)
+def readable(value: Any, decimals: int | None = None) -> str:
+    """Return a cell as text: a real number with its column's decimals, or with four digits.
+
+    Examples
+    --------
+    >>> readable(3343.5, decimals=2), readable(0.123456), readable(123456.78), readable("own")
+    ('3343.50', '0.1235', '123457', 'own')
+    """
+    if not isinstance(value, float | np.floating):
+        return str(value)
+    number = float(value)
+    if decimals is not None and np.isclose(number, round(number, decimals), rtol=1e-6, atol=0.0):
+        return f"{number:.{decimals}f}"
+    return f"{number:.0f}" if abs(number) >= 1000.0 else f"{number:.4g}"
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "change"), counted(3520, "evaluation")
+    ('1 change', '3,520 evaluations')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

@@ -65,11 +65,11 @@ def nearest_distances(
     Parameters
     ----------
     scaled : ndarray of shape (d,)
-        The genome times the weights of `gower`.
+        The genome minus the explained row, times the weights of `gower`.
     own : float
         Its distance to the explained row.
     blocks : ndarray of shape (n_blocks, d, LANES)
-        The observed rows times the weights, by ascending distance to the explained row.
+        The observed rows, likewise, by ascending distance to the explained row.
     radius : ndarray of shape (n_blocks * LANES,)
         Those distances; the padding repeats the last.
     cap : ndarray of shape (d,)

@@ -15,6 +15,7 @@ from counterpoint.table.schema import (
     Kind,
     Schema,
     check_no_missing,
+    is_number,
     numbers_of,
 )
 
@@ -91,11 +92,11 @@ def as_frame(rows: Rows, argument: str) -> pd.DataFrame:
         return rows.to_frame().T
     if isinstance(rows, Mapping):
         return pd.DataFrame([dict(rows)])
-    if isinstance(rows, Sequence) and rows and all(isinstance(row, Mapping) for row in rows):
+    if isinstance(rows, list | tuple) and all(isinstance(row, Mapping) for row in rows):
         return pd.DataFrame([dict(row) for row in rows])
     raise InvalidInput(
-        f"{argument} must be a DataFrame, a Series or a dict of column to value, "
-        f"got {type(rows).__name__}."
+        f"{argument} must be a DataFrame, a Series, a dict of column to value or a list of such "
+        f"dicts, got {type(rows).__name__}."
     )
 
 
@@ -115,26 +116,28 @@ def encode_column(column: pd.Series[Any], feature: Feature, argument: str) -> Fl
 
 def encode_numbers(column: pd.Series[Any], feature: Feature, argument: str) -> Floats:
     """Return the numbers of a column; a row from a mixed frame may carry them as objects."""
-    is_text = not pd.api.types.is_numeric_dtype(column.dtype) and any(
-        isinstance(value, str | bool) for value in column
-    )
-    try:
-        numbers = None if is_text else pd.to_numeric(column)
-    except (TypeError, ValueError):
-        numbers = None
-    if numbers is None:
+    if column.dtype.kind not in "iuf":
+        for value in column:
+            if not is_number(value):
+                raise InvalidInput(
+                    f"{argument} column {feature.name!r} must hold numbers (dtype "
+                    f"{feature.dtype}), got {value!r}; convert it to a number."
+                )
+    values = numbers_of(column, argument)
+    low, high = feature.dtype_range
+    if not ((low <= values) & (values <= high)).all():
+        beyond = values[(values < low) | (values > high)][0]
         raise InvalidInput(
-            f"{argument} column {feature.name!r} must hold numbers (dtype {feature.dtype}), got "
-            f"{column.iloc[0]!r}; convert it with pd.to_numeric."
+            f"{argument} column {feature.name!r} has {beyond:g}, which the data's dtype "
+            f"{feature.dtype} cannot hold; give the data a wider dtype."
         )
-    values = numbers_of(numbers, argument)
-    if feature.dtype == np.float32:  # the data's own precision is what the model will see
+    if feature.is_single:  # the data's own precision is what the model will see
         values = values.astype(np.float32).astype(np.float64)
     if feature.kind is Kind.INTEGER and not np.array_equal(values, np.rint(values)):
         broken = values[values != np.rint(values)][0]
         raise InvalidInput(
             f"{argument} column {feature.name!r} must hold whole numbers like the data, "
-            f"got {broken}."
+            f"got {broken}; round it, or give the data as floats."
         )
     return values
 
@@ -169,4 +172,6 @@ def decoder(feature: Feature) -> Callable[[Floats], Any]:
         whole = feature.kind is Kind.INTEGER
         return lambda genes: pd.array(genes.astype(np.int64) if whole else genes, dtype=dtype)
     levels = pd.Series(list(feature.levels), dtype=dtype).array
+    if pd.api.types.is_object_dtype(dtype):  # else text would become pandas' str in a frame
+        return lambda genes: pd.Series(levels.take(genes.astype(np.intp)), dtype=object)
     return lambda genes: levels.take(genes.astype(np.intp))

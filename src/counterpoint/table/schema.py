@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -68,6 +70,21 @@ class Feature:
     def is_constant(self) -> bool:
         """Whether the data show a single value, which leaves nothing to change."""
         return self.low == self.high if self.is_numeric else len(self.levels) == 1
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the column is float32, plain or nullable."""
+        return bool(plain_dtype(self.dtype) == np.float32)
+
+    @property
+    def dtype_range(self) -> tuple[float, float]:
+        """The smallest and largest number the column's dtype and a genome can both hold."""
+        dtype = plain_dtype(self.dtype)
+        if self.kind is Kind.INTEGER:
+            whole = np.iinfo(dtype)
+            return max(float(whole.min), -LARGEST_WHOLE), min(float(whole.max), LARGEST_WHOLE)
+        largest = float(np.finfo(np.float32 if self.is_single else np.float64).max)
+        return -largest, largest
 
     def __str__(self) -> str:
         if not self.is_numeric:
@@ -159,10 +176,10 @@ def infer_feature(column: pd.Series[Any], precision: Precision) -> Feature:
     """Infer one feature from the observed column."""
     check_no_missing(column, "data")
     dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):  # first: categories of booleans are levels too
+        return infer_levels(column, tuple(dtype.categories), is_ordered=bool(dtype.ordered))
     if pd.api.types.is_bool_dtype(dtype):
         return Feature(column.name, Kind.BINARY, dtype, (False, True), 0.0, 1.0)
-    if isinstance(dtype, pd.CategoricalDtype):
-        return infer_levels(column, tuple(dtype.categories), is_ordered=bool(dtype.ordered))
     if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype):
         return infer_number(column, precision)
     if pd.api.types.is_object_dtype(dtype) or pd.api.types.is_string_dtype(dtype):
@@ -179,7 +196,7 @@ def infer_number(column: pd.Series[Any], precision: Precision) -> Feature:
     low, high = float(values.min()), float(values.max())
     if pd.api.types.is_integer_dtype(column.dtype):
         return Feature(column.name, Kind.INTEGER, column.dtype, (), low, high)
-    if column.dtype == np.float16:
+    if plain_dtype(column.dtype) == np.float16:
         raise InvalidInput(
             f"data column {column.name!r} has dtype float16, too coarse to search; "
             "convert it with .astype('float32')."
@@ -194,6 +211,16 @@ def infer_levels(column: pd.Series[Any], levels: tuple[Any, ...], *, is_ordered:
     if is_ordered:
         kind = Kind.ORDERED
     return Feature(column.name, kind, column.dtype, levels, 0.0, len(levels) - 1.0)
+
+
+def plain_dtype(dtype: Any) -> Any:
+    """Return the NumPy dtype behind a nullable, Arrow or sparse dtype of numbers."""
+    return getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))
+
+
+def is_number(value: object) -> bool:
+    """Whether `value` is a real number, truth values excluded."""
+    return isinstance(value, Real | Decimal) and not isinstance(value, bool)
 
 
 def numbers_of(column: pd.Series[Any], argument: str) -> Floats:
@@ -230,7 +257,12 @@ def observed_levels(column: pd.Series[Any]) -> tuple[Any, ...]:
             f"data column {column.name!r} holds values that cannot be levels ({error}); "
             "use strings, numbers or booleans."
         ) from error
-    if all(isinstance(level, int | float | np.number) for level in levels):
+    if all(isinstance(level, bool) for level in levels):
+        raise InvalidInput(
+            f"data column {column.name!r} has dtype {column.dtype} but holds only booleans; "
+            "convert it with .astype(bool)."
+        )
+    if all(is_number(level) or isinstance(level, bool) for level in levels):
         raise InvalidInput(
             f"data column {column.name!r} has dtype {column.dtype} but holds only numbers; convert "
             "it with pd.to_numeric, or with .astype('category') if they are codes."
@@ -253,7 +285,7 @@ def observed_decimals(values: Floats, dtype: Any) -> int | None:
         if largest * 10.0**decimals >= LARGEST_WHOLE / 2:  # the grid would be finer than float64
             return None
         rounded = np.rint(values * 10.0**decimals) / 10.0**decimals
-        if dtype == np.float32:
+        if plain_dtype(dtype) == np.float32:
             rounded = rounded.astype(np.float32).astype(np.float64)
         if np.array_equal(rounded, values):
             return decimals

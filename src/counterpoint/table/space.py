@@ -50,7 +50,7 @@ def describe_space(schema: Schema, observed: Floats) -> Space:
     return Space(
         is_level=np.array([kind in (Kind.CATEGORICAL, Kind.BINARY) for kind in kinds]),
         is_binary=np.array([kind is Kind.BINARY for kind in kinds]),
-        is_single=np.array([feature.dtype == np.float32 for feature in features]),
+        is_single=np.array([feature.is_single for feature in features]),
         grid=np.array([_grid(feature.kind, feature.decimals) for feature in features]),
         n_levels=np.array([len(feature.levels) for feature in features], dtype=np.int64),
         low=np.array([feature.low for feature in features]),
@@ -70,7 +70,7 @@ def _grid(kind: Kind, decimals: int | None) -> float:
 def snap(value: float, j: int, space: Space, lower: float, upper: float) -> float:
     """Return `value` put on feature j's grid and into [lower, upper], as it will be emitted."""
     if space.grid[j] > 0.0:
-        value = np.rint(value * space.grid[j]) / space.grid[j]
+        value = np.rint(value * space.grid[j]) / space.grid[j] + 0.0  # no -0.0
     value = min(max(value, lower), upper)
     if space.is_single[j]:
         value = float(np.float32(value))

@@ -1,0 +1,225 @@
+"""Gower's distance is a metric, and the nearest observed rows are found without missing one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from counterpoint.arrays import Floats
+from counterpoint.problem.objectives import (
+    CHANGES,
+    DISTANCE,
+    GAP,
+    IMPLAUSIBILITY,
+    closeness,
+    gower_weights,
+    surround,
+)
+from counterpoint.table.distance import LANES, gower, gower_to_all
+from counterpoint.table.encoding import Encoding
+from counterpoint.table.schema import Schema
+from counterpoint.table.space import Space, describe_space
+
+EXACT = 1e-12
+
+
+class Case(NamedTuple):
+    """Observed genomes (n, d), their space, rows to explain (r, d), candidates (r, m, d)."""
+
+    observed: Floats
+    space: Space
+    rows: Floats
+    candidates: Floats
+
+
+def generator(seed: int) -> np.random.Generator:  # noqa: TID251
+    return np.random.default_rng(seed)  # noqa: TID251
+
+
+def table(n: int, seed: int, offset: float = 0.0) -> pd.DataFrame:
+    """Draw a table with numbers of every scale, levels, ties and constant columns."""
+    rng = generator(seed)
+    return pd.DataFrame(
+        {
+            "count": rng.integers(-3, 4, n),
+            "wide": offset + rng.normal(0.0, 1e4, n),
+            "narrow": rng.normal(0.0, 1e-4, n).round(5),
+            "single": rng.random(n).astype(np.float32),
+            "flag": rng.random(n) < 0.5,
+            "job": rng.choice(["clerk", "nurse", "smith"], n),
+            "size": pd.Categorical(rng.choice([*"SML"], n), [*"SML"], ordered=True),
+            "same": np.full(n, 7.5),
+            "only": ["here"] * n,
+        }
+    )
+
+
+def case(n: int, seed: int, offset: float = 0.0) -> Case:
+    """Draw rows in, on and outside the data's range, and candidates that include observed rows."""
+    data = table(n, seed, offset)
+    encoding = Encoding(Schema.infer(data))
+    observed = encoding.encode(data)
+    space = describe_space(encoding.schema, observed)
+    rng = generator(seed + 1)
+    d, n_other = observed.shape[1], 4
+
+    def mixed(n_rows: int) -> Floats:
+        """Combine the genes of observed rows."""
+        return observed[rng.integers(0, n, (n_rows, d)), np.arange(d)]
+
+    rows = np.concatenate([observed[:1], mixed(2)])
+    is_number = ~space.is_level & (space.n_levels == 0)
+    rows[2, is_number] += np.where(rng.random(is_number.sum()) < 0.5, 3.0, -3.0)
+    picked = observed[rng.integers(0, n, (len(rows), n_other))]
+    mixes = mixed(len(rows) * n_other).reshape(len(rows), n_other, d)
+    halves = np.where(is_number, (picked + rows[:, None]) / 2, mixes)
+    candidates = np.concatenate([rows[:, None], picked, mixes, halves], axis=1)
+    for array in (observed, rows, candidates):
+        array.setflags(write=False)
+    return Case(observed, space, rows, candidates)
+
+
+def brute_force(case: Case, shares: Floats) -> Floats:
+    """Measure every candidate (r, m) against every observed row, one feature at a time."""
+    low = np.minimum(case.space.low, case.rows)
+    high = np.maximum(case.space.high, case.rows)
+    found = np.empty(case.candidates.shape[:2])
+    for a, candidates in enumerate(case.candidates):
+        total = np.zeros((len(candidates), len(case.observed)))
+        for j in range(case.observed.shape[1]):
+            difference = np.abs(candidates[:, None, j] - case.observed[None, :, j])
+            if case.space.is_level[j]:
+                total += difference > 0
+            elif high[a, j] > low[a, j]:
+                total += difference / (high[a, j] - low[a, j])
+        distances = np.sort(total / case.observed.shape[1], axis=1)[:, : len(shares)]
+        found[a] = distances @ shares
+    return found
+
+
+@pytest.mark.parametrize("n", [1, 2, LANES - 1, LANES, LANES + 1, 61, 200])
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
+def test_implausibility_equals_a_full_scan(n: int, k: int) -> None:
+    shares = np.arange(min(k, n), 0.0, -1.0)
+    shares /= shares.sum()
+    for seed in range(4):
+        given_case = case(n, 100 * n + 10 * k + seed)
+
+        around = surround(given_case.rows, given_case.observed, given_case.space, shares)
+        measured = closeness(given_case.candidates, given_case.rows, around)
+
+        np.testing.assert_allclose(
+            measured[..., IMPLAUSIBILITY], brute_force(given_case, shares), rtol=0, atol=EXACT
+        )
+
+
+def test_a_narrow_range_far_from_zero_loses_no_digits() -> None:
+    given_case = case(60, 5, offset=1e15)
+
+    around = surround(given_case.rows, given_case.observed, given_case.space, np.ones(1))
+    measured = closeness(given_case.candidates, given_case.rows, around)
+
+    expected = brute_force(given_case, np.ones(1))
+    np.testing.assert_allclose(measured[..., IMPLAUSIBILITY], expected, rtol=0, atol=EXACT)
+
+
+def test_an_observed_row_is_exactly_plausible() -> None:
+    given_case = case(50, 3)
+    candidates = np.repeat(given_case.observed[None], len(given_case.rows), axis=0)
+
+    around = surround(given_case.rows, given_case.observed, given_case.space, np.ones(1))
+    measured = closeness(candidates, given_case.rows, around)
+
+    assert (measured[..., IMPLAUSIBILITY] == 0.0).all()
+
+
+def test_the_row_itself_is_at_no_distance_with_no_changes() -> None:
+    given_case = case(50, 4)
+
+    around = surround(given_case.rows, given_case.observed, given_case.space, np.ones(1))
+    measured = closeness(given_case.candidates, given_case.rows, around)
+
+    assert (measured[:, 0, [GAP, DISTANCE, CHANGES]] == 0.0).all()
+
+
+def test_distance_and_changes_are_those_of_the_definition() -> None:
+    given_case = case(50, 6)
+
+    around = surround(given_case.rows, given_case.observed, given_case.space, np.ones(1))
+    measured = closeness(given_case.candidates, given_case.rows, around)
+
+    differs = given_case.candidates != given_case.rows[:, None]
+    np.testing.assert_array_equal(measured[..., CHANGES], differs.sum(axis=2))
+    for a, row in enumerate(given_case.rows):
+        expected = gower_to_all(row, given_case.candidates[a], around.weight[a], around.cap)
+        np.testing.assert_array_equal(measured[a, :, DISTANCE], expected)
+
+
+def test_what_a_row_sees_does_not_depend_on_its_company() -> None:
+    given_case = case(50, 8)
+    shares = np.array([0.7, 0.3])
+    around = surround(given_case.rows, given_case.observed, given_case.space, shares)
+    together = closeness(given_case.candidates, given_case.rows, around)
+
+    for a in range(len(given_case.rows)):
+        one = np.array([a])
+        alone = closeness(given_case.candidates[one], given_case.rows[one], around.of_rows(one))
+
+        np.testing.assert_array_equal(alone[0], together[a])
+
+
+@settings(deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 40))
+def test_gower_is_a_metric_within_zero_and_one(seed: int, n: int) -> None:
+    data = case(n, seed)
+    weight, cap = gower_weights(data.rows, data.space)
+    a, b, c = data.candidates[1][generator(seed).integers(0, data.candidates.shape[1], 3)]
+
+    ab, ba, bc, ac = (gower(*pair, weight[1], cap) for pair in [(a, b), (b, a), (b, c), (a, c)])
+
+    assert ab == ba
+    assert gower(a, a, weight[1], cap) == 0.0
+    assert ac <= ab + bc + 1e-15
+    assert 0.0 <= ab <= 1.0 + 1e-15
+    if not np.array_equal(a, b):
+        assert ab > 0.0
+
+
+def test_two_rows_that_differ_in_everything_are_at_distance_one() -> None:
+    data = pd.DataFrame(
+        {
+            "x": [0.0, 2.0],
+            "job": ["a", "b"],
+            "size": pd.Categorical([*"SL"], [*"SML"], ordered=True),
+        }
+    )
+    encoding = Encoding(Schema.infer(data))
+    genomes = encoding.encode(data)
+    weight, cap = gower_weights(genomes[:1], describe_space(encoding.schema, genomes))
+
+    assert gower(genomes[0], genomes[1], weight[0], cap) == 1.0
+
+
+def test_a_constant_feature_counts_in_the_mean_and_adds_nothing() -> None:
+    data = pd.DataFrame({"x": [0.0, 2.0], "same": [5.0, 5.0]})
+    encoding = Encoding(Schema.infer(data))
+    genomes = encoding.encode(data)
+    weight, cap = gower_weights(genomes[:1], describe_space(encoding.schema, genomes))
+
+    assert weight.tolist() == [[0.5, 0.0]]
+    assert gower(genomes[0], genomes[1], weight[0], cap) == 0.5
+
+
+def test_the_range_of_the_distance_is_that_of_the_data_and_the_row() -> None:
+    data = pd.DataFrame({"x": [0.0, 2.0]})
+    encoding = Encoding(Schema.infer(data))
+    space = describe_space(encoding.schema, encoding.encode(data))
+
+    weight, _ = gower_weights(np.array([[1.0], [4.0], [-2.0]]), space)
+
+    np.testing.assert_allclose(weight, [[1 / 2], [1 / 4], [1 / 4]])

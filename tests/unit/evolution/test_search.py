@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+import re
+from dataclasses import FrozenInstanceError, asdict, fields
+from typing import Any
+
+import numpy as np
+import pytest
+
+from counterpoint.errors import InvalidInput
+from counterpoint.evolution.search import Search
+from counterpoint.streams import MAX_GENERATIONS, MAX_INDIVIDUALS
+
+# Section 0 of the reference: the authors' stored configuration, three digits.
+PUBLISHED = {
+    "evaluations": None,
+    "generations": 175,
+    "population": 20,
+    "patience": None,
+    "seconds": None,
+    "epsilon": 0.0,
+    "p_min": 0.01,
+    "p_max": 0.99,
+    "step": "deviation",
+    "p_recombine": 0.570,
+    "p_recombine_gene": 0.849,
+    "p_recombine_keep": 0.878,
+    "p_mutate": 0.794,
+    "p_mutate_gene": 0.557,
+    "p_mutate_keep": 0.317,
+}
+VARIANTS: dict[Any, tuple[str, str, str]] = {
+    "moc": ("nsga2", "random", "gaussian"),
+    "mocice": ("nsga2", "ice", "gaussian"),
+    "moccond": ("nsga2", "random", "conditional"),
+    "mocmod": ("nsga2", "ice", "conditional"),
+    "random": ("random", "random", "gaussian"),
+}
+PROBABILITIES = [field.name for field in fields(Search) if field.name.startswith("p_")]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_variant_has_exactly_the_published_values(variant: Any) -> None:
+    method, initialization, mutation = VARIANTS[variant]
+
+    settings = asdict(Search.paper(variant))
+
+    assert settings == PUBLISHED | {
+        "method": method,
+        "initialization": initialization,
+        "mutation": mutation,
+    }
+
+
+def test_the_default_is_the_tuned_variant() -> None:
+    tuned = Search.paper()
+
+    assert tuned == Search(generations=175)
+    assert tuned == Search.paper("mocmod")
+
+
+def test_a_variant_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(
+        InvalidInput,
+        match=re.escape(
+            "Search.paper(variant) must be one of 'mocmod', 'moc', 'mocice', 'moccond' and "
+            "'random', got 'mocicee'; did you mean 'mocice'?"
+        ),
+    ):
+        Search.paper("mocicee")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("method", "nsga3", "Search.method must be one of 'nsga2' and 'random', got 'nsga3'"),
+        ("method", None, "Search.method must be one of 'nsga2' and 'random', got None."),
+        (
+            "initialization",
+            "icecurve",
+            "Search.initialization must be one of 'random', 'ice', 'deviation' and 'observed', "
+            "got 'icecurve'.",
+        ),
+        (
+            "mutation",
+            "gausian",
+            "Search.mutation must be one of 'conditional' and 'gaussian', got 'gausian'; "
+            "did you mean 'gaussian'?",
+        ),
+        (
+            "step",
+            ["deviation"],
+            "Search.step must be one of 'deviation' and 'deviation_times_range', got ['deviation']",
+        ),
+    ],
+)
+def test_a_choice_that_does_not_exist_is_refused(name: str, value: object, text: str) -> None:
+    with pytest.raises(InvalidInput, match=re.escape(text)):
+        Search(**{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["evaluations", "generations", "population", "patience"])
+@pytest.mark.parametrize("value", [20.0, "20", True, float("nan")])
+def test_a_count_must_be_a_whole_number(name: str, value: object) -> None:
+    with pytest.raises(
+        InvalidInput, match=re.escape(f"Search.{name} must be a whole number, got {value!r}.")
+    ):
+        Search(**{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most"),
+    [
+        ("evaluations", 1, 2**40),
+        ("generations", 0, MAX_GENERATIONS),
+        ("population", 2, MAX_INDIVIDUALS),
+        ("patience", 1, MAX_GENERATIONS),
+    ],
+)
+def test_a_count_has_a_range(name: str, least: int, most: int) -> None:
+    for value in (least - 1, most + 1):
+        with pytest.raises(
+            InvalidInput,
+            match=f"Search.{name} must lie between {least} and {most}, got {value}.",
+        ):
+            Search(**{name: value})  # type: ignore[arg-type]
+
+
+def test_the_population_cannot_be_left_out() -> None:
+    with pytest.raises(InvalidInput, match=r"Search.population must be a whole number, got None."):
+        Search(population=None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", PROBABILITIES)
+@pytest.mark.parametrize("value", [-0.01, 1.01, float("nan"), "0.5", None, True])
+def test_a_probability_must_be_one(name: str, value: object) -> None:
+    with pytest.raises(
+        InvalidInput,
+        match=re.escape(f"Search.{name} must lie between 0 and 1, got {value!r}."),
+    ):
+        Search(**{name: value})  # type: ignore[arg-type]
+
+
+def test_an_indicator_cannot_be_redrawn_more_often_than_always() -> None:
+    with pytest.raises(
+        InvalidInput, match=r"Search.p_mutate_keep must lie between 0 and 0.5, got 0.51."
+    ):
+        Search(p_mutate_keep=0.51)
+
+
+def test_the_least_probability_may_not_exceed_the_greatest() -> None:
+    with pytest.raises(InvalidInput, match=r"Search.p_min must not exceed p_max, got 0.6 and 0.4."):
+        Search(p_min=0.6, p_max=0.4)
+
+
+@pytest.mark.parametrize("name", ["epsilon", "seconds"])
+@pytest.mark.parametrize("value", [-0.1, float("nan"), "soon"])
+def test_a_limit_may_not_be_negative(name: str, value: object) -> None:
+    with pytest.raises(
+        InvalidInput, match=re.escape(f"Search.{name} must be at least 0, got {value!r}.")
+    ):
+        Search(**{name: value})  # type: ignore[arg-type]
+
+
+def test_a_budget_must_pay_for_the_row_and_its_first_population() -> None:
+    with pytest.raises(
+        InvalidInput,
+        match=re.escape(
+            "Search.evaluations must exceed the population of 30 (the row itself is asked too), "
+            "got 30; raise it or lower population."
+        ),
+    ):
+        Search(evaluations=30, population=30)
+
+    assert Search(evaluations=31, population=30).evaluations == 31
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    settings = Search(population=np.int64(8), p_mutate=np.float32(0.5), epsilon=np.float64(0.1))  # type: ignore[arg-type]
+
+    assert settings == Search(population=8, p_mutate=0.5, epsilon=0.1)
+
+
+def test_settings_cannot_be_written_to() -> None:
+    settings = Search()
+
+    with pytest.raises(FrozenInstanceError):
+        settings.population = 3  # type: ignore[misc]
+
+
+def test_with_replaces_some_settings_and_leaves_the_first_as_it_was() -> None:
+    first = Search.paper("moc")
+
+    second = first.with_(population=50, patience=3)
+
+    assert (second.population, second.patience, second.mutation) == (50, 3, "gaussian")
+    assert first == Search.paper("moc")
+
+
+def test_with_checks_again() -> None:
+    with pytest.raises(InvalidInput, match=r"Search.population must lie between 2 and .*, got 1."):
+        Search().with_(population=1)
+
+
+def test_with_names_the_setting_that_was_meant() -> None:
+    with pytest.raises(
+        InvalidInput,
+        match=re.escape("Search has no setting 'p_mutate_genes'; did you mean 'p_mutate_gene'?"),
+    ):
+        Search().with_(p_mutate_genes=0.5)
+
+
+def test_with_lists_all_settings_if_none_is_close() -> None:
+    known = ", ".join(repr(field.name) for field in fields(Search)[:-1])
+
+    with pytest.raises(InvalidInput, match=f"no setting 'mu'; the settings are {known} and"):
+        Search().with_(mu=20)
+
+
+@pytest.mark.parametrize(
+    ("settings", "asked", "last"),
+    [
+        (Search(), 21, 175),
+        (Search(generations=3), 21, 3),
+        (Search(generations=0), 21, 0),
+        (Search(evaluations=3521), 21, 175),
+        (Search(evaluations=3520), 21, 174),
+        (Search(evaluations=21), 21, 0),
+        (Search(evaluations=100_000, generations=5), 21, 5),
+        (Search(evaluations=61, generations=5), 21, 2),
+    ],
+)
+def test_generations_end_with_the_first_of_the_two_budgets(
+    settings: Search, asked: int, last: int
+) -> None:
+    assert settings.last_generation(np.array([asked])).tolist() == [last]
+
+
+@pytest.mark.parametrize(
+    ("settings", "most"),
+    [
+        (Search(), None),
+        (Search(evaluations=3520), 1760),
+        (Search(evaluations=21), 0),
+        (Search(evaluations=30), 9),
+        (Search(evaluations=50), 25),
+    ],
+)
+def test_curves_leave_room_for_the_row_and_its_first_population(
+    settings: Search, most: int | None
+) -> None:
+    assert settings.most_ice_points == most
+
+
+def test_no_seconds_are_not_the_same_as_no_limit() -> None:
+    assert Search().deadline() == float("inf")
+    assert Search(seconds=0.0).deadline() < float("inf")

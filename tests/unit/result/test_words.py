@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import counterpoint as cp
+from counterpoint.result.words import counted, readable
+
+DATA = pd.DataFrame(
+    {
+        "age": [22, 35, 47, 51],
+        "amount": [5951.25, 1200.0, 350.5, 80.75],
+        "share": np.array([0.1, 0.2, 0.35, 0.5], dtype=np.float32),
+        "job": ["clerk", "nurse", "nurse", "smith"],
+        "owns": [False, True, True, False],
+        "fix": [1, 1, 1, 1],
+    }
+)
+FIRST = DATA[:1]
+
+
+def by_age(rows: pd.DataFrame) -> Any:
+    return rows["age"] / 100.0
+
+
+def by_amount(rows: pd.DataFrame) -> Any:
+    return rows["amount"] * 100.0
+
+
+@pytest.fixture(scope="module")
+def explainer() -> cp.Explainer:
+    return cp.Explainer(by_age, DATA)
+
+
+def explain(target: Any, search: Any, model: Any = by_age, **limits: Any) -> cp.Counterfactuals:
+    return cp.Explainer(model, DATA).explain(FIRST, target, search, **limits)
+
+
+def lines_of(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines()]
+
+
+def test_a_result_prints_as_a_sentence_and_a_table_of_changes() -> None:
+    found = explain((0.4, 1.0), cp.WhatIf(n=2))
+
+    assert lines_of(str(found)) == [
+        "2 of 2 counterfactuals reach prediction in [0.4, 1] (now 0.22) with 4 or more changes, "
+        "from 1 model evaluation.",
+        "",
+        "    age   amount share    job   owns prediction distance changes implausibility",
+        "row  22  5951.25  0.10  clerk  False       0.22",
+        "1    51    80.75  0.50  smith              0.51   0.6667       4              0",
+        "2    47   350.50  0.35  nurse   True       0.47   0.7402       5              0",
+    ]
+
+
+def test_large_predictions_are_written_out() -> None:
+    found = explain((None, 300_000), cp.WhatIf(n=1), by_amount)
+
+    assert "(now 595125)" in found.message
+    assert lines_of(str(found))[-1].endswith("120000   0.5846       5              0")
+
+
+def test_a_long_result_shows_a_few_and_counts_the_rest(explainer: cp.Explainer) -> None:
+    found = explainer.explain(FIRST, (0.4, 1.0), cp.Search(generations=20))
+    assert len(found) > 6
+
+    default, longer = lines_of(str(found)), lines_of(found.summary(6))
+
+    assert default[0].startswith(f"{int(found.reaches.sum())} of {len(found)} counterfactuals")
+    assert default[-1] == f"{len(found) - 5} more in to_frame()."
+    assert longer[-1] == f"{len(found) - 6} more in to_frame()."
+    assert [line.split()[0] for line in default[3:-1]] == ["row", *"12345"]
+    assert lines_of(found.summary(len(found)))[-1].split()[0] == str(len(found))
+
+
+def test_only_features_that_change_are_shown(explainer: cp.Explainer) -> None:
+    found = explainer.explain(FIRST, (0.4, 1.0), cp.Search(generations=5), max_changed=1).select(1)
+
+    header = lines_of(str(found))[2]
+
+    assert header.split() == ["age", "prediction", "distance", "changes", "implausibility"]
+
+
+def test_one_of_many_is_singular(explainer: cp.Explainer) -> None:
+    one = explainer.explain(FIRST, (0.4, 1.0), cp.WhatIf(n=1))
+
+    assert one.message == (
+        "1 of 1 counterfactual reaches prediction in [0.4, 1] (now 0.22) with 4 or more changes, "
+        "from 1 model evaluation."
+    )
+
+
+def test_the_representation_is_the_message(explainer: cp.Explainer) -> None:
+    found = explainer.explain(FIRST, (0.4, 1.0), cp.WhatIf())
+
+    assert repr(found) == f"<Counterfactuals: {found.message}>"
+
+
+def test_a_row_that_needs_no_change_says_so(explainer: cp.Explainer) -> None:
+    found = explainer.explain(FIRST, (0.1, 0.3))
+
+    assert found.message == (
+        "the row already reaches prediction in [0.1, 0.3]: its prediction is 0.22."
+    )
+    assert str(found) == found.message[0].upper() + found.message[1:]
+
+
+def test_a_missed_target_says_how_close_the_search_came() -> None:
+    found = explain((None, -1.0), cp.Search(generations=1), by_amount)
+
+    assert found.message == (
+        f"no counterfactual reaches prediction <= -1 (now 595125): the closest of {len(found)} is "
+        "at 8075, a gap of 8076, after 106 model evaluations; no observed row reaches it either "
+        "(the nearest is at 8075): ask for a target the model does give."
+    )
+    assert "5951.25     595125" in str(found)
+
+
+def test_a_target_others_reach_says_what_to_free(explainer: cp.Explainer) -> None:
+    found = explainer.explain(FIRST, (0.5, 1.0), cp.Search(generations=1), ranges={"age": (22, 40)})
+
+    assert found.message.startswith(
+        f"no counterfactual reaches prediction in [0.5, 1] (now 0.22): the closest of {len(found)} "
+        "is at 0.4, a gap of 0.1, after "
+    )
+    assert found.message.endswith(
+        "; 1 observed row does reach it: free more features, widen ranges, raise max_changed, or "
+        "give the search more evaluations."
+    )
+
+
+def test_nothing_at_all_is_explained_too(explainer: cp.Explainer) -> None:
+    found = explainer.explain(FIRST, (0.4, 1.0), cp.WhatIf(), max_changed=2)
+
+    assert str(found) == (
+        "No counterfactual for prediction in [0.4, 1] (now 0.22) from 1 model evaluation; 2 "
+        "observed rows do reach it: free more features, widen ranges, raise max_changed, or give "
+        "the search more evaluations."
+    )
+
+
+def test_valid_ones_of_a_missed_target_are_described_as_none(explainer: cp.Explainer) -> None:
+    found = explainer.explain(FIRST, (0.5, 1.0), cp.Search(generations=1), ranges={"age": (22, 40)})
+
+    assert found.valid().message.startswith("no counterfactual for prediction in [0.5, 1] (now")
+
+
+def test_the_hint_counts_only_rows_that_predict_puts_into_the_class() -> None:
+    class Strict:
+        """A classifier whose `predict` wants more than half."""
+
+        classes_ = np.array(["no", "yes"])
+
+        def predict_proba(self, rows: pd.DataFrame) -> Any:
+            """Return P(yes) by age."""
+            return np.column_stack([1.0 - by_age(rows) * 1.5, by_age(rows) * 1.5])
+
+        def predict(self, rows: pd.DataFrame) -> Any:
+            """Say yes from 0.76 on: at an age of 51 only."""
+            return np.where(by_age(rows) * 1.5 > 0.76, "yes", "no")
+
+    found = explain("yes", cp.WhatIf(), Strict(), max_changed=1)
+
+    assert "; 1 observed row does reach it" in found.message
+
+
+def test_notes_follow_the_message(explainer: cp.Explainer) -> None:
+    row = FIRST.assign(age=15, amount=7000.123)
+
+    text = lines_of(str(explainer.explain(row, (0.5, 1.0), cp.WhatIf())))
+
+    assert text[1] == (
+        "Note: the row's 'age' = 15 lies outside the data's range [22, 51]; the search box was "
+        "widened to it."
+    )
+    assert text[2].startswith("Note: the row's 'amount' = 7000.12 lies outside")
+    assert text[3] == ""
+    assert text[5].split()[:3] == ["row", "15", "7000.12"]
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"),
+    [
+        (3343.5, 2, "3343.50"),
+        (12.0, 0, "12"),
+        (np.float32(0.1), 1, "0.1"),
+        (np.float32(1234.56), 2, "1234.56"),
+        (0.123, 1, "0.123"),
+        (0.123456, None, "0.1235"),
+        (123456.78, None, "123457"),
+        (-4321.6, None, "-4322"),
+        (0.0, None, "0"),
+        (1e-9, None, "1e-09"),
+        (1995, None, "1995"),
+        (np.int8(7), None, "7"),
+        (True, None, "True"),
+        ("own", None, "own"),
+        ("", 2, ""),
+    ],
+)
+def test_cells_are_readable(value: Any, decimals: int | None, text: str) -> None:
+    assert readable(value, decimals) == text
+
+
+def test_numbers_agree_with_their_nouns() -> None:
+    assert counted(0, "row") == "0 rows"
+    assert counted(1, "row") == "1 row"
+    assert counted(3520, "row") == "3,520 rows"
