@@ -17,8 +17,9 @@ from scipy.stats import rankdata
 
 import counterpoint as cp
 from benchmarks import published
+from counterpoint.evolution.search import Variant
 
-VARIANTS = ("random", "moc", "mocice", "moccond", "mocmod")
+VARIANTS: tuple[Variant, ...] = ("random", "moc", "mocice", "moccond", "mocmod")
 Table = NDArray[np.float64]
 
 

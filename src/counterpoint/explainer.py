@@ -13,6 +13,7 @@ from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.errors import InvalidInput
 from counterpoint.evolution.archive import Archive
 from counterpoint.evolution.baselines import WhatIf, search_randomly, take_nearest
+from counterpoint.evolution.explore import explore
 from counterpoint.evolution.nsga2 import evolve
 from counterpoint.evolution.search import Search
 from counterpoint.problem.limits import Limits
@@ -20,7 +21,7 @@ from counterpoint.problem.objectives import GAP
 from counterpoint.problem.predictor import Predictor
 from counterpoint.problem.problem import Observed, Problem
 from counterpoint.problem.target import Target, parse_target
-from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.result.counterfactuals import Again, Counterfactuals
 from counterpoint.streams import check_seed
 from counterpoint.table.encoding import Encoding, Rows, as_frame
 from counterpoint.table.schema import Precision, Schema
@@ -197,7 +198,7 @@ class Explainer:
         genomes = self.encoding.encode(frame, argument)
         with self.predictor.one_thread():
             outputs = self.predictor.blocks(genomes[:, None, :])[:, 0]
-            targets = parse_target(target, self.classes, outputs)
+            targets = parse_target(target, self.classes, outputs, self._labels(target, genomes))
 
             def search_group(group: Ints) -> list[Counterfactuals]:
                 problem = self._problem(genomes, outputs, targets, limits, seed, group)
@@ -210,6 +211,13 @@ class Explainer:
                 with ThreadPoolExecutor(workers) as pool:
                     results = list(pool.map(search_group, groups))
         return [found for group in results for found in group]
+
+    def _labels(self, target: object, genomes: Floats) -> Ints | None:
+        """Return the classes `predict` gives the rows, if "opposite" is asked of a classifier."""
+        is_opposite = isinstance(target, str) and target == "opposite"
+        if not is_opposite or self.classes is None or not self.predictor.has_decision:
+            return None
+        return self.predictor.label_blocks(genomes[:, None, :])[:, 0]
 
     def _problem(
         self,
@@ -242,14 +250,15 @@ def explain_group(
     todo = np.flatnonzero(~met)
     results: dict[int, Counterfactuals] = {}
     for a in np.flatnonzero(met).tolist():
-        one = problem.take(np.array([a]))
+        one = problem.alone(np.array([a]))
         results[a] = Counterfactuals.of(Archive(one, 1), 0, one, rows[a], search, seed, ())
     if len(todo):
         wanted = problem.take(todo)
         archive = run(wanted, search)
         for i, a in enumerate(todo.tolist()):
-            one = wanted.take(np.array([i]))
-            found = Counterfactuals.of(archive, i, one, rows[a], search, seed, notes_on(one))
+            one = wanted.alone(np.array([i]))
+            again = search_again(one, seed, rows[a])
+            found = Counterfactuals.of(archive, i, one, rows[a], search, seed, notes_on(one), again)
             results[a] = confirm(found)
     return [results[a] for a in range(len(rows))]
 
@@ -258,9 +267,18 @@ def run(problem: Problem, search: Search | WhatIf) -> Archive:
     """Run the method the settings name."""
     if isinstance(search, WhatIf):
         return take_nearest(problem, search)
-    return (
-        search_randomly(problem, search) if search.method == "random" else evolve(problem, search)
-    )
+    methods = {"explore": explore, "nsga2": evolve, "random": search_randomly}
+    return methods[search.method or "explore"](problem, search)
+
+
+def search_again(problem: Problem, seed: int, row: pd.DataFrame) -> Again:
+    """Return the function that searches one row again, recalling what the model said before."""
+
+    def again(search: Search, replies: Floats) -> Counterfactuals:
+        with problem.predictor.one_thread():
+            return explain_group(problem.after(replies), search, seed, [row])[0]
+
+    return again
 
 
 def is_met(problem: Problem) -> Bools:
@@ -285,8 +303,9 @@ def confirm(found: Counterfactuals) -> Counterfactuals:
         return found
     careful = problem.with_labels()
     archive = run(careful, found.search)
+    again = search_again(careful, found.seed, found.row)
     return Counterfactuals.of(
-        archive, 0, careful, found.row, found.search, found.seed, notes_on(careful)
+        archive, 0, careful, found.row, found.search, found.seed, notes_on(careful), again
     )
 
 
@@ -348,7 +367,10 @@ def check_weights(k: object, weights: Sequence[float] | None, n: int) -> Floats:
         raise InvalidInput(f"k must be a whole number from 1 to the {n} observed rows, got {k!r}.")
     if weights is None:
         return np.full(int(k), 1.0 / int(k))
-    values = np.asarray(weights, dtype=np.float64)
+    try:
+        values = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.full(1, np.nan)
     if values.shape != (k,) or not np.isfinite(values).all() or (values < 0).any():
         raise InvalidInput(f"weights must be {k} numbers of at least 0, got {weights!r}.")
     if values.sum() == 0.0:

@@ -11,7 +11,7 @@ import pytest
 
 import counterpoint as cp
 
-BASE = cp.Search(population=6, generations=4)
+BASE = cp.Search(method="nsga2", population=6, generations=4)
 
 # For every field of Search: what to change it to, on which base; None is `BASE`.
 CASES: dict[str, tuple[Any, cp.Search | None]] = {

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.evolution.dominance import are_equal, compare
+from counterpoint.evolution.dominance import are_equal
+from counterpoint.evolution.front import LANES, admit, empty_front
 from counterpoint.kernels import kernel
 from counterpoint.problem.problem import Evaluation, Problem
 
@@ -30,13 +31,16 @@ class Archive:
         The generation each candidate was made in.
     members : ndarray of shape (r, capacity)
         Indices of the non-dominated candidates; the first `n_members[a]` are in use.
+    front : ndarray of shape (r, n_blocks, 4, LANES)
+        Their objectives in the same order, laid out for comparison; see `front`.
     entered : ndarray of shape (r, capacity)
         Whether a candidate was non-dominated when it came: all that hypervolume ever saw.
     stale : ndarray of shape (r,)
         Generations since the hypervolume last grew; the initial population is none.
-    asked : ndarray of shape (r,)
-        Rows the model was asked besides the candidates: the explained row, less candidates that
-        only repeat it.
+    is_asked : ndarray of shape (r, capacity)
+        Whether the model was asked about a candidate: not if it was known before or only fills.
+    n_learnt : int
+        How many of the first candidates were known beforehand, so that nobody was asked.
     stopped : list of str
         Why each row's search ended.
     """
@@ -50,11 +54,13 @@ class Archive:
         self.generation: Ints = np.zeros((r, capacity), dtype=np.int64)
         self.members: Ints = np.zeros((r, capacity), dtype=np.int64)
         self.n_members: Ints = np.zeros(r, dtype=np.int64)
+        self.front: Floats = empty_front(r, capacity, 4)
         self.entered: Bools = np.zeros((r, capacity), dtype=np.bool_)
         self.size: Ints = np.zeros(r, dtype=np.int64)
         self.stale: Ints = np.zeros(r, dtype=np.int64)
-        self.asked: Ints = np.ones(r, dtype=np.int64)
-        self.stopped = [""] * r
+        self.is_asked: Bools = np.zeros((r, capacity), dtype=np.bool_)
+        self.n_learnt = 0
+        self.stopped: list[Any] = [""] * r
 
     def add(
         self,
@@ -63,10 +69,13 @@ class Archive:
         rows: Ints,
         generation: int,
         counts: Bools | None = None,
+        *,
+        is_known: bool = False,
     ) -> Self:
         """Add candidates (r', n, d) of the given rows and update their non-dominated members.
 
-        Where `counts` (r', n) is False a candidate only fills its place and becomes no member.
+        Where `counts` (r', n) is False a candidate only fills its place and becomes no member. With
+        `is_known` the model was not asked about them.
         """
         n = genomes.shape[1]
         start = int(self.size[rows[0]])  # rows in one wave have the same age
@@ -76,24 +85,43 @@ class Archive:
             (self.genomes, self.predictions, self.objectives),
             (genomes, judged.predictions, judged.objectives),
             np.ones(genomes.shape[:2], dtype=np.bool_) if counts is None else counts,
-            (self.members, self.n_members, self.entered),
+            (self.members, self.n_members, self.entered, self.front),
             self.reference,
             rows,
             start,
         )
+        if not is_known:
+            self.is_asked[rows, start : start + n] = True if counts is None else counts
         self.stale[rows] = np.where(grew | (generation == 0), 0, self.stale[rows] + 1)
         return self
 
     def still_going(
-        self, rows: Ints, generation: int, last: Ints, patience: int | None, is_late: bool
+        self,
+        rows: Ints,
+        generation: int,
+        last: Ints,
+        patience: int | None,
+        is_late: bool,
+        has_new: Bools | bool = True,
     ) -> Ints:
         """Return positions in `rows` of those to search on; note why the others stopped."""
         is_stale = self.stale[rows] >= (np.inf if patience is None else patience)
-        is_done = (generation >= last[rows]) | is_stale | is_late
-        for position in np.flatnonzero(is_done):
-            reason = "patience" if is_stale[position] else "seconds" if is_late else "budget"
-            self.stopped[rows[position]] = reason
-        return np.flatnonzero(~is_done)
+        reasons = {
+            "exhausted": np.logical_not(has_new),
+            "patience": is_stale,
+            "seconds": np.array(is_late),
+            "budget": generation >= last[rows],
+        }
+        is_going = np.ones(len(rows), dtype=np.bool_)
+        for reason, is_met in reasons.items():
+            self.stop(rows[is_going & is_met], reason)
+            is_going &= ~is_met
+        return np.flatnonzero(is_going)
+
+    def stop(self, rows: Ints, reason: str) -> None:
+        """Note why the search of these rows ended."""
+        for row in rows:
+            self.stopped[row] = reason
 
     def keep_all(self, row: int) -> None:
         """Make every candidate of one row a member, dominated or not."""
@@ -104,7 +132,7 @@ class Archive:
     @property
     def evaluations(self) -> Ints:
         """Rows the model was asked for each explained row, everything included."""
-        return self.asked + self.size
+        return np.asarray(1 + np.sum(self.is_asked, axis=1))
 
 
 @kernel
@@ -112,7 +140,7 @@ def _enter(
     candidates: tuple[Floats, Floats, Floats],
     wave: tuple[Floats, Floats, Floats],
     counts: Bools,
-    membership: tuple[Ints, Ints, Bools],
+    membership: tuple[Ints, Ints, Bools, Floats],
     reference: Floats,
     rows: Ints,
     start: int,
@@ -126,7 +154,7 @@ def _enter(
     needs to be computed to know it.
     """
     genomes, predictions, objectives = candidates
-    members, n_members, entered = membership
+    members, n_members, entered, front = membership
     n = wave[0].shape[1]
     grew = np.zeros(len(rows), dtype=np.bool_)
     for w, a in enumerate(rows):
@@ -137,49 +165,26 @@ def _enter(
             objectives[a, new] = wave[2][w, i]
             if not counts[w, i]:
                 continue
-            n_now = admit(objectives[a], members[a], n_members[a], new)
+            point = objectives[a, new]
+            n_now, n_equal = admit(point, front[a], members[a], n_members[a], new)
             if n_now == 0:
                 continue
-            is_tie, is_repeat = find_equal(objectives[a], genomes[a], members[a, : n_now - 1], new)
-            if not is_repeat:
-                n_members[a] = n_now
-                entered[a, new] = True
-                grew[w] |= not is_tie and is_inside(objectives[a, new], reference[a])
+            if n_equal > 0 and is_repeat(objectives[a], genomes[a], members[a, : n_now - 1], new):
+                front[a, (n_now - 1) // LANES, :, (n_now - 1) % LANES] = np.nan
+                continue
+            n_members[a] = n_now
+            entered[a, new] = True
+            grew[w] |= n_equal == 0 and is_inside(point, reference[a])
     return grew
 
 
 @kernel
-def admit(objectives: Floats, members: Ints, n_members: int, new: int) -> int:
-    """Put candidate `new` last among the members if none dominates it, and drop those it dominates.
-
-    Returns the new number of members, or 0 if the candidate was refused. A member that dominates
-    it moves up, because it is likely to dominate the next one too; such a candidate dominates no
-    member, so nothing else was moved before.
-    """
-    point = objectives[new]
-    n_kept = 0
-    for k in range(n_members):
-        verdict = compare(point, objectives[members[k]])
-        if verdict < 0:
-            members[k], members[k // 2] = members[k // 2], members[k]
-            return 0
-        if verdict == 0:
-            members[n_kept] = members[k]
-            n_kept += 1
-    members[n_kept] = new
-    return n_kept + 1
-
-
-@kernel
-def find_equal(objectives: Floats, genomes: Floats, members: Ints, new: int) -> tuple[bool, bool]:
-    """Return whether a member has the candidate's objectives, and whether one has its genome."""
-    is_tie = False
+def is_repeat(objectives: Floats, genomes: Floats, members: Ints, new: int) -> bool:
+    """Whether a member has the candidate's objectives and its genome too."""
     for k in members:
-        if are_equal(objectives[k], objectives[new]):
-            is_tie = True
-            if are_equal(genomes[k], genomes[new]):
-                return True, True
-    return is_tie, False
+        if are_equal(objectives[k], objectives[new]) and are_equal(genomes[k], genomes[new]):
+            return True
+    return False
 
 
 @kernel

@@ -63,26 +63,35 @@ class WhatIf:
 def take_nearest(problem: Problem, settings: WhatIf) -> Archive:
     """Return the nearest observed rows that reach each row's target within its limits."""
     archive = Archive(problem, settings.n)
+    wanted, n_wanted = nearest_wanted(problem, settings.n)
     for a in range(len(problem.rows)):
-        wanted = np.flatnonzero(observed_within_limits(problem, a))
-        distances = gower_to_all(
-            problem.rows[a],
-            problem.observed.genomes[wanted],
-            problem.around.weight[a],
-            problem.around.cap,
-        )
-        nearest = wanted[np.argsort(distances, kind="stable")]
-        wanted = first_distinct(problem.observed.genomes, nearest, settings.n)
-        if len(wanted):
-            genomes = problem.observed.genomes[wanted][None]
+        known = wanted[a, : n_wanted[a]]
+        if len(known):
+            genomes = problem.observed.genomes[known][None]
             judged = problem.take(np.array([a])).judge(
-                genomes, observed_predictions(problem, a)[wanted][None]
+                genomes, observed_predictions(problem, a)[known][None]
             )
-            archive.add(genomes, judged, np.array([a]), generation=0)
+            archive.add(genomes, judged, np.array([a]), generation=0, is_known=True)
             archive.keep_all(a)
-        archive.asked[a] -= len(wanted)  # the explainer asked about them when it was made
         archive.stopped[a] = "budget"
     return archive
+
+
+def nearest_wanted(problem: Problem, n: int) -> tuple[Ints, Ints]:
+    """Return the n nearest distinct observed rows (r, n) each row may become, and their number.
+
+    They reach the row's target and obey its limits; where there are fewer, index 0 pads.
+    """
+    observed, around = problem.observed.genomes, problem.around
+    wanted = np.zeros((len(problem.rows), n), dtype=np.int64)
+    n_wanted = np.zeros(len(problem.rows), dtype=np.int64)
+    for a, row in enumerate(problem.rows):
+        within = np.flatnonzero(observed_within_limits(problem, a))
+        distances = gower_to_all(row, observed[within], around.weight[a], around.cap)
+        order = within[np.argsort(distances, kind="stable")]
+        nearest = first_distinct(observed, order, n)
+        wanted[a, : len(nearest)], n_wanted[a] = nearest, len(nearest)
+    return wanted, n_wanted
 
 
 def first_distinct(genomes: Floats, order: Ints, n: int) -> Ints:

@@ -41,7 +41,7 @@ def hypervolume_history(
     ends = np.searchsorted(generation, np.arange(n_generations), side="right")
     volumes = np.zeros(n_generations)
     best = objectives[:0]
-    for g, (start, stop) in enumerate(zip(np.r_[0, ends[:-1]], ends, strict=True)):
+    for g, (start, stop) in enumerate(zip(np.r_[0, ends][:-1], ends, strict=True)):
         if stop == start:
             volumes[g] = volumes[g - 1] if g else 0.0
             continue

@@ -48,7 +48,11 @@ def evolve(problem: Problem, search: Search) -> Archive:
         mates = select_mates(problem.keys, generation, size, n_mates)
         children = recombine(parents, mates, search, space, problem.box, problem.keys, generation)
         children = mutate(children, search, space, problem.box, trees, problem.keys, generation)
-        judged = problem.evaluate(children.genomes)
+        try:
+            judged = problem.evaluate(children.genomes)
+        except KeyboardInterrupt:
+            archive.stop(rows, "interrupt")
+            break
         offspring = Population(*children, judged.objectives)
 
         parents = select_survivors(parents.joined(offspring), size, search.epsilon, problem.around)
@@ -68,5 +72,4 @@ def start_archive(
     if curves is not None:  # the model was asked about them, so they count as candidates
         judged = problem.judge(curves.genomes, curves.predictions)
         archive.add(curves.genomes, judged, np.arange(r), generation=0, counts=curves.is_new)
-        archive.asked += n_new - n_points
     return archive, last

@@ -15,7 +15,7 @@ from counterpoint.streams import MAX_GENERATIONS, MAX_INDIVIDUALS
 Initialization = Literal["random", "ice", "deviation", "observed"]
 Mutation = Literal["conditional", "gaussian"]
 Step = Literal["deviation", "deviation_times_range"]
-Method = Literal["nsga2", "random"]
+Method = Literal["explore", "nsga2", "random"]
 Variant = Literal["mocmod", "moc", "mocice", "moccond", "random"]
 
 PAPER_GENERATIONS = 175  # after the initial population: 20 + 175 * 20 = 3520 candidates
@@ -25,13 +25,15 @@ PAPER_GENERATIONS = 175  # after the initial population: 20 + 175 * 20 = 3520 ca
 class Search:
     """How to search: budget, population, operators and their probabilities.
 
-    The defaults are the configuration tuned by iterated F-racing in the paper's appendix
-    ("mocmod"; three digits from the authors' stored configuration).
+    The settings of "nsga2" default to the configuration tuned by iterated F-racing in the paper's
+    appendix ("mocmod"; three digits from the authors' stored configuration).
 
     Parameters
     ----------
-    method : {"nsga2", "random"}, default="nsga2"
-        The paper's evolutionary search, or its random baseline.
+    method : {"explore", "nsga2", "random"}, optional
+        Our own search, whose population is the archive; the paper's evolutionary search; or its
+        random baseline. None chooses "explore", or "nsga2" if one of its settings (from `epsilon`
+        on) is given.
     evaluations : int or None, default=None
         Rows the model may be asked to explain one row, everything included: the row itself,
         ICE curves, initial population. None leaves the end to `generations`.
@@ -40,7 +42,7 @@ class Search:
         as the budget allows.
     population : int, default=20
         Candidates kept and made per generation (mu and lambda of the paper).
-    patience : int or None, default=None
+    patience : int or None, default=20
         Stop after this many generations that did not improve the archive's hypervolume.
     seconds : float or None, default=None
         Stop after this time and return the best so far.
@@ -78,11 +80,11 @@ class Search:
     'random'
     """
 
-    method: Method = "nsga2"
+    method: Method | None = None
     evaluations: int | None = None
     generations: int | None = None
     population: int = 20
-    patience: int | None = None
+    patience: int | None = 20
     seconds: float | None = None
     epsilon: float | None = 0.0
     initialization: Initialization = "ice"
@@ -98,10 +100,11 @@ class Search:
     p_mutate_keep: float = 0.317
 
     def __post_init__(self) -> None:
+        self._settle_method()
         for name, options in _CHOICES.items():
             _check_choice(name, getattr(self, name), options)
         for name, (least, most) in _WHOLE.items():
-            _check_whole(name, getattr(self, name), least, most)
+            check_whole(name, getattr(self, name), least, most)
         for field in fields(self):
             if field.name.startswith("p_"):
                 _check_number(field.name, getattr(self, field.name), 0.0, 1.0)
@@ -118,6 +121,17 @@ class Search:
             raise InvalidInput(
                 f"Search.evaluations must exceed the population of {self.population} (the row "
                 f"itself is asked too), got {self.evaluations}; raise it or lower population."
+            )
+
+    def _settle_method(self) -> None:
+        """Choose the method where none is named; refuse settings that it would not look at."""
+        given = [f.name for f in fields(self)[_N_COMMON:] if getattr(self, f.name) != f.default]
+        if self.method is None:
+            object.__setattr__(self, "method", "nsga2" if given else "explore")
+        elif self.method != "nsga2" and given:
+            raise InvalidInput(
+                f"Search.{given[0]} is a setting of method 'nsga2', which {self.method!r} does not "
+                "look at; leave it out, or leave out method."
             )
 
     @classmethod
@@ -142,11 +156,27 @@ class Search:
         """
         _check_choice("paper", variant, get_args(Variant), argument="variant")
         is_ice, is_conditional = variant in ("mocice", "mocmod"), variant in ("moccond", "mocmod")
+        if variant == "random":
+            return cls(method="random", generations=PAPER_GENERATIONS, patience=None)
         return cls(
-            method="random" if variant == "random" else "nsga2",
+            method="nsga2",
             generations=PAPER_GENERATIONS,
+            patience=None,
             initialization="ice" if is_ice else "random",
             mutation="conditional" if is_conditional else "gaussian",
+        )
+
+    def continued(self, more: int, used: int, stopped: str) -> Search:
+        """Return the settings of a search that goes on for `more` evaluations after `used`."""
+        if self.method == "nsga2" and self.evaluations is not None and self.evaluations < 2000:
+            raise InvalidInput(
+                "a search by 'nsga2' with a small budget starts differently from one with a larger "
+                "budget, so it cannot be continued; use generations instead of evaluations."
+            )
+        budget = self.evaluations if self.evaluations and stopped == "budget" else used
+        patience = None if stopped == "patience" else self.patience
+        return self.with_(
+            evaluations=budget + more, generations=None, seconds=None, patience=patience
         )
 
     def with_(self, **changes: Any) -> Search:
@@ -190,6 +220,7 @@ class Search:
         return np.minimum(wanted, (self.evaluations - asked) // self.population)
 
 
+_N_COMMON = 6  # method, evaluations, generations, population, patience, seconds
 _CHOICES: dict[str, tuple[str, ...]] = {
     "method": get_args(Method),
     "initialization": get_args(Initialization),
@@ -217,14 +248,14 @@ def _check_choice(
         )
 
 
-def _check_whole(name: str, value: object, least: int, most: int) -> None:
+def check_whole(name: str, value: object, least: int, most: int, owner: str = "Search") -> None:
     """Refuse a setting that is neither None (where allowed) nor a whole number in its range."""
-    if value is None and name != "population":
+    if value is None and name != "population" and owner == "Search":
         return
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InvalidInput(f"Search.{name} must be a whole number, got {value!r}.")
+        raise InvalidInput(f"{owner}.{name} must be a whole number, got {value!r}.")
     if not least <= value <= most:
-        raise InvalidInput(f"Search.{name} must lie between {least} and {most}, got {value}.")
+        raise InvalidInput(f"{owner}.{name} must lie between {least} and {most}, got {value}.")
 
 
 def _check_number(name: str, value: object, least: float, most: float) -> None:

@@ -32,6 +32,8 @@ class Surroundings(NamedTuple):
         The observed rows minus the explained one, times `weight`, by ascending distance to it.
     radius : ndarray of shape (r, n_blocks * LANES)
         Those distances; the padding repeats the last.
+    order : ndarray of shape (r, n_blocks * LANES)
+        Which observed row stands in each place.
     weight : ndarray of shape (r, d)
         1 / R_j of Gower's distance, over the observed rows and the explained one; 0 if constant.
     cap : ndarray of shape (d,)
@@ -44,6 +46,7 @@ class Surroundings(NamedTuple):
 
     blocks: Floats
     radius: Floats
+    order: Ints
     weight: Floats
     cap: Floats
     shares: Floats
@@ -52,7 +55,10 @@ class Surroundings(NamedTuple):
     def of_rows(self, which: Ints) -> Surroundings:
         """Return the surroundings of some of the rows only."""
         return self._replace(
-            blocks=self.blocks[which], radius=self.radius[which], weight=self.weight[which]
+            blocks=self.blocks[which],
+            radius=self.radius[which],
+            order=self.order[which],
+            weight=self.weight[which],
         )
 
 
@@ -61,15 +67,16 @@ def surround(rows: Floats, observed: Floats, space: Space, shares: Floats) -> Su
     weight, cap = gower_weights(rows, space)
     (r, d), n = rows.shape, len(observed)
     n_blocks = -(-n // LANES)
+    order = np.empty((r, n_blocks * LANES), dtype=np.int64)
     radius, sorted_rows = np.empty((r, n_blocks * LANES)), np.empty((r, n_blocks * LANES, d))
     for a, row in enumerate(rows):
         distances = gower_to_all(row, observed, weight[a], cap)
-        order = np.argsort(distances, kind="stable")
-        order = np.concatenate([order, np.full(n_blocks * LANES - n, order[-1])])
-        radius[a] = distances[order]
-        sorted_rows[a] = (observed[order] - row) * weight[a]  # small numbers keep their digits
+        order[a, :n] = np.argsort(distances, kind="stable")
+        order[a, n:] = order[a, n - 1]
+        radius[a] = distances[order[a]]
+        sorted_rows[a] = (observed[order[a]] - row) * weight[a]  # small numbers keep their digits
     blocks = sorted_rows.reshape(r, n_blocks, LANES, d).transpose(0, 1, 3, 2)
-    return Surroundings(np.ascontiguousarray(blocks), radius, weight, cap, shares, n)
+    return Surroundings(np.ascontiguousarray(blocks), radius, order, weight, cap, shares, n)
 
 
 def gower_weights(rows: Floats, space: Space) -> tuple[Floats, Floats]:
@@ -97,6 +104,7 @@ def closeness(genomes: Floats, rows: Floats, around: Surroundings) -> Floats:
     r, n, d = genomes.shape
     measured = np.zeros((r, n, 4))
     scaled, nearest = np.empty(d), np.empty(len(around.shares))
+    places = np.empty(len(around.shares), dtype=np.int64)
     for a in range(r):
         weight = around.weight[a]
         for i in range(n):
@@ -113,6 +121,7 @@ def closeness(genomes: Floats, rows: Floats, around: Surroundings) -> Floats:
                 around.cap,
                 around.n_observed,
                 nearest,
+                places,
             )
             for q in range(len(nearest)):
                 measured[a, i, IMPLAUSIBILITY] += nearest[q] * around.shares[q]

@@ -35,6 +35,32 @@ class Evaluation(NamedTuple):
     objectives: Floats
 
 
+class Past:
+    """What the model said in an earlier search of one row, to be recalled in the same order.
+
+    A search is a deterministic function of its answers. So one that is to go on is run again with
+    the answers it had, which asks the model nothing, and continues where these end.
+
+    Parameters
+    ----------
+    predictions : ndarray of shape (n,)
+        The answers, in the order they were given.
+    """
+
+    def __init__(self, predictions: Floats) -> None:
+        self.predictions = predictions
+        self.n_recalled = 0
+
+    def knows(self, n: int) -> bool:
+        """Whether the next n answers are known."""
+        return self.n_recalled + n <= len(self.predictions)
+
+    def recall(self, n: int) -> Floats:
+        """Return the next n answers, shape (1, n)."""
+        self.n_recalled += n
+        return self.predictions[None, self.n_recalled - n : self.n_recalled].copy()
+
+
 @dataclass(frozen=True)
 class Observed:
     """What is known once per explainer: the data as genomes, their scores and their space.
@@ -84,8 +110,6 @@ class Problem:
         Stream keys of each row.
     box : Box
         Where each may be searched.
-    around : Surroundings
-        The observed rows as each row sees them.
     observed : Observed
         What is known once per explainer.
     predictor : Predictor
@@ -95,6 +119,8 @@ class Problem:
     asks_labels : bool
         Whether `predict` must confirm each candidate, because it is known to disagree with the
         probabilities.
+    past : Past, optional
+        What the model said in an earlier, shorter search of the same row, in order.
     """
 
     rows: Floats
@@ -102,11 +128,11 @@ class Problem:
     targets: tuple[Target, ...]
     keys: Keys
     box: Box
-    around: Surroundings
     observed: Observed
     predictor: Predictor
     limits: Limits
     asks_labels: bool
+    past: Past | None = None
 
     @classmethod
     def of(
@@ -130,12 +156,16 @@ class Problem:
             targets=targets,
             keys=row_keys(seed, rows),
             box=search_box(rows, space, limits, names),
-            around=surround(rows, observed.genomes, space, observed.shares),
             observed=observed,
             predictor=predictor,
             limits=limits,
             asks_labels=asks_labels,
         )
+
+    @cached_property
+    def around(self) -> Surroundings:
+        """The observed rows as each row sees them; sorted on first use."""
+        return surround(self.rows, self.observed.genomes, self.space, self.observed.shares)
 
     @property
     def space(self) -> Space:
@@ -158,6 +188,8 @@ class Problem:
 
     def predict(self, genomes: Floats) -> Floats:
         """Return the predictions (r, n) of genomes (r, n, d)."""
+        if self.past is not None and self.past.knows(genomes.shape[1]):
+            return self.past.recall(genomes.shape[1])
         outputs = self.predictor.blocks(genomes)
         predictions = np.empty(outputs.shape[:2])
         for a, target in enumerate(self.targets):
@@ -195,7 +227,14 @@ class Problem:
         )
 
     def take(self, which: Ints) -> Problem:
-        """Return the problems of some of the rows only."""
+        """Return the problems of some of the rows only, with their surroundings if known."""
+        some = self.alone(which)
+        if "around" in self.__dict__:
+            some.__dict__["around"] = self.around.of_rows(which)
+        return some
+
+    def alone(self, which: Ints) -> Problem:
+        """Return the problems of some of the rows, light enough to keep in a result."""
         return replace(
             self,
             rows=self.rows[which],
@@ -203,8 +242,12 @@ class Problem:
             targets=tuple(self.targets[i] for i in which),
             keys=self.keys[which],
             box=self.box.of_rows(which),
-            around=self.around.of_rows(which),
+            past=self.past,
         )
+
+    def after(self, predictions: Floats) -> Problem:
+        """Return the problem of one row, with what the model said of its first candidates."""
+        return replace(self, past=Past(predictions))
 
     def with_labels(self) -> Problem:
         """Return the same problems with `predict` confirming every candidate."""

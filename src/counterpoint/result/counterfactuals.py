@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -10,17 +11,23 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.errors import InvalidInput
 from counterpoint.evolution.archive import Archive
 from counterpoint.evolution.baselines import WhatIf
 from counterpoint.evolution.indicators import hypervolume_history
-from counterpoint.evolution.search import Search
+from counterpoint.evolution.search import Search, check_whole
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, OBJECTIVES
 from counterpoint.problem.problem import Problem
 from counterpoint.problem.target import Target
 from counterpoint.result import measures, words
+from counterpoint.result.diagnosis import limits_bind
 from counterpoint.result.subset import greatest_contribution
 
-Status = Literal["found", "best_effort", "already_met"]
+Status = Literal["found", "best_effort", "infeasible", "already_met"]
+Stopped = Literal["budget", "patience", "exhausted", "seconds", "interrupt", ""]
+
+
+Again = Callable[[Search, Floats], "Counterfactuals"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +42,18 @@ class Trace:
         The generation each came in.
     evaluations : ndarray of shape (generations,)
         Rows the model had been asked after each generation.
+    replies : ndarray of shape (n,)
+        What the model said of every candidate it was asked about, in order.
     stopped : str
-        Why the search ended: "budget", "patience" or "seconds"; empty if none was needed.
+        Why the search ended: its budget, patience or time was used up, every candidate had been
+        tried ("exhausted"), or it was interrupted; empty if none was needed.
     """
 
     objectives: Floats
     generation: Ints
     evaluations: Ints
-    stopped: str
+    replies: Floats
+    stopped: Stopped
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +80,8 @@ class Counterfactuals:
         How the search went.
     notes : tuple of str
         What a careful reader should know of this result.
+    again : callable, optional
+        Searches the row again with other settings and the replies it already had.
     """
 
     row: pd.DataFrame
@@ -80,6 +93,7 @@ class Counterfactuals:
     seed: int
     trace: Trace = field(repr=False)
     notes: tuple[str, ...] = ()
+    again: Again | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -91,16 +105,15 @@ class Counterfactuals:
         search: Search | WhatIf,
         seed: int,
         notes: tuple[str, ...],
+        again: Again | None = None,
     ) -> Counterfactuals:
         """Take the non-dominated candidates of row a from the archive, the row itself left out."""
         members = archive.members[a, : archive.n_members[a]]
         index = _changed_in_order(archive.objectives[a], np.sort(members))
         entered = archive.entered[a]
-        ends = np.searchsorted(
-            archive.generation[a, : archive.size[a]],
-            np.arange(archive.generation[a].max() + 1),
-            side="right",
-        )
+        size = int(archive.size[a])
+        n_generations = 1 + int(archive.generation[a, :size].max(initial=-1))
+        ends = np.searchsorted(archive.generation[a, :size], np.arange(n_generations), side="right")
         return cls(
             row=row,
             genomes=archive.genomes[a, index],
@@ -112,10 +125,12 @@ class Counterfactuals:
             trace=Trace(
                 archive.objectives[a, entered],
                 archive.generation[a, entered],
-                ends + archive.asked[a],
+                1 + np.cumsum(archive.is_asked[a])[ends - 1],
+                archive.predictions[a, archive.n_learnt : archive.size[a]].copy(),
                 archive.stopped[a],
             ),
             notes=notes,
+            again=again,
         )
 
     @property
@@ -141,10 +156,21 @@ class Counterfactuals:
 
     @property
     def status(self) -> Status:
-        """Whether the target was reached, missed, or already met by the row."""
+        """How it ended: found, already met by the row, or nothing found.
+
+        Nothing found is "infeasible" if observed rows reach the target but the limits exclude all
+        of them, and "best_effort" otherwise; `message` says what is missing.
+        """
         if not self.trace.stopped:  # nothing was searched
             return "already_met"
-        return "found" if self.reaches.any() else "best_effort"
+        if self.reaches.any():
+            return "found"
+        return "infeasible" if limits_bind(self.problem) else "best_effort"
+
+    @property
+    def stopped(self) -> Stopped:
+        """Why the search ended: budget, patience, exhausted, seconds or interrupt."""
+        return self.trace.stopped
 
     @property
     def message(self) -> str:
@@ -222,6 +248,26 @@ class Counterfactuals:
         that greedily add most hypervolume; if fewer, all of them, filled up the same way.
         """
         return self.take(greatest_contribution(self.objectives, n))
+
+    def continue_search(self, evaluations: int) -> Counterfactuals:
+        """Return the result of searching on where this search ended.
+
+        It is the one an uninterrupted search with the larger budget gives. What the model said is
+        recalled, so it is asked about new candidates only.
+
+        Parameters
+        ----------
+        evaluations : int
+            How many more rows the model may be asked.
+        """
+        if not isinstance(self.search, Search) or self.again is None:
+            raise InvalidInput(
+                f"this result of {type(self.search).__name__} cannot be continued; only the "
+                "result of a Search can."
+            )
+        check_whole("evaluations", evaluations, 1, 2**40, owner="continue_search")
+        longer = self.search.continued(evaluations, self.evaluations, self.stopped)
+        return self.again(longer, self.trace.replies)
 
     def hypervolume(self) -> float:
         """Return the hypervolume of the set up to (gap of the row, 1, d, 1)."""

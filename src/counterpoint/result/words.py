@@ -9,11 +9,16 @@ import pandas as pd
 
 from counterpoint.evolution.baselines import observed_predictions, observed_reaching
 from counterpoint.problem.objectives import GAP
+from counterpoint.result.diagnosis import limits_bind, smallest_relaxation
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
 
 SHOWN = 5
+EARLY = {
+    "seconds": "; the time ran out, so this is the best so far",
+    "interrupt": "; the search was interrupted, so this is the best so far",
+}
 
 
 def message(found: Counterfactuals) -> str:
@@ -28,7 +33,7 @@ def message(found: Counterfactuals) -> str:
         return (
             f"{n_valid} of {counted(len(found), 'counterfactual')} "
             f"{'reaches' if n_valid == 1 else 'reach'} {target} (now {now}) "
-            f"with {fewest} or more changes, from {asked}."
+            f"with {fewest} or more changes, from {asked}{EARLY.get(found.stopped, '')}."
         )
     if len(found) == 0:
         return f"no counterfactual for {target} (now {now}) from {asked}; {observed_hint(found)}"
@@ -51,10 +56,10 @@ def observed_hint(found: Counterfactuals) -> str:
             f"{readable(predictions[int(np.argmin(gaps))])}): "
             "ask for a target the model does give."
         )
-    return (
-        f"{counted(n_reach, 'observed row')} {'does' if n_reach == 1 else 'do'} reach it: free "
-        "more features, widen ranges, raise max_changed, or give the search more evaluations."
-    )
+    reach = f"{counted(n_reach, 'observed row')} {'does' if n_reach == 1 else 'do'} reach it"
+    if limits_bind(found.problem):
+        return f"{reach}, but within the limits none does: {smallest_relaxation(found.problem)}."
+    return f"{reach}: give the search more evaluations."
 
 
 def summary(found: Counterfactuals, n: int = SHOWN) -> str:

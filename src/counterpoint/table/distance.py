@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterpoint.arrays import Floats
+from counterpoint.arrays import Floats, Ints
 from counterpoint.kernels import kernel
 
 LANES = 8  # observed rows compared at once
@@ -37,13 +37,13 @@ def gower_to_all(row: Floats, rows: Floats, weight: Floats, cap: Floats) -> Floa
 
 
 @kernel
-def _insert(nearest: Floats, distance: float) -> None:
-    """Put `distance` into the ascending list `nearest`, dropping its last."""
+def _insert(nearest: Floats, places: Ints, distance: float, place: int) -> None:
+    """Put `distance` into the ascending list `nearest`, dropping its last; `places` go along."""
     i = len(nearest) - 1
     while i > 0 and nearest[i - 1] > distance:
-        nearest[i] = nearest[i - 1]
+        nearest[i], places[i] = nearest[i - 1], places[i - 1]
         i -= 1
-    nearest[i] = distance
+    nearest[i], places[i] = distance, place
 
 
 @kernel
@@ -58,7 +58,14 @@ def _sums_to_block(scaled: Floats, block: Floats, cap: Floats, sums: Floats) -> 
 
 @kernel
 def nearest_distances(
-    scaled: Floats, own: float, blocks: Floats, radius: Floats, cap: Floats, n: int, nearest: Floats
+    scaled: Floats,
+    own: float,
+    blocks: Floats,
+    radius: Floats,
+    cap: Floats,
+    n: int,
+    nearest: Floats,
+    places: Ints,
 ) -> None:
     """Write the smallest distances of a genome to the n observed rows, ascending and exact.
 
@@ -78,6 +85,8 @@ def nearest_distances(
         Number of observed rows.
     nearest : ndarray of shape (k,)
         Written to: the k smallest distances, k at most n.
+    places : ndarray of shape (k,)
+        Written to: where those rows stand in the order of the blocks.
 
     Notes
     -----
@@ -102,4 +111,4 @@ def nearest_distances(
         _sums_to_block(scaled, blocks[block], cap, sums)
         for q in range(min(LANES, n - block * LANES)):
             if sums[q] / d < nearest[k - 1]:
-                _insert(nearest, sums[q] / d)
+                _insert(nearest, places, sums[q] / d, block * LANES + q)

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import FrozenInstanceError, asdict, fields
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
-from counterpoint.errors import InvalidInput
-from counterpoint.evolution.search import Search
+from counterpoint.errors import InvalidInput, listed
+from counterpoint.evolution.search import Method, Search
 from counterpoint.streams import MAX_GENERATIONS, MAX_INDIVIDUALS
 
 # Section 0 of the reference: the authors' stored configuration, three digits.
@@ -34,8 +34,22 @@ VARIANTS: dict[Any, tuple[str, str, str]] = {
     "mocice": ("nsga2", "ice", "gaussian"),
     "moccond": ("nsga2", "random", "conditional"),
     "mocmod": ("nsga2", "ice", "conditional"),
-    "random": ("random", "random", "gaussian"),
 }
+OTHER: dict[str, object] = {
+    "epsilon": 0.1,
+    "initialization": "observed",
+    "p_min": 0.2,
+    "p_max": 0.8,
+    "mutation": "gaussian",
+    "step": "deviation_times_range",
+    "p_recombine": 0.5,
+    "p_recombine_gene": 0.5,
+    "p_recombine_keep": 0.5,
+    "p_mutate": 0.5,
+    "p_mutate_gene": 0.5,
+    "p_mutate_keep": 0.5,
+}
+METHODS = listed(get_args(Method))
 PROBABILITIES = [field.name for field in fields(Search) if field.name.startswith("p_")]
 
 
@@ -52,11 +66,12 @@ def test_a_variant_has_exactly_the_published_values(variant: Any) -> None:
     }
 
 
-def test_the_default_is_the_tuned_variant() -> None:
-    tuned = Search.paper()
+def test_the_random_variant_has_the_published_budget() -> None:
+    assert Search.paper("random") == Search(method="random", generations=175, patience=None)
 
-    assert tuned == Search(generations=175)
-    assert tuned == Search.paper("mocmod")
+
+def test_the_tuned_variant_is_meant_if_none_is_named() -> None:
+    assert Search.paper() == Search.paper("mocmod")
 
 
 def test_a_variant_that_does_not_exist_is_refused() -> None:
@@ -73,8 +88,11 @@ def test_a_variant_that_does_not_exist_is_refused() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "text"),
     [
-        ("method", "nsga3", "Search.method must be one of 'nsga2' and 'random', got 'nsga3'"),
-        ("method", None, "Search.method must be one of 'nsga2' and 'random', got None."),
+        (
+            "method",
+            "nsga3",
+            f"Search.method must be one of {METHODS}, got 'nsga3'; did you mean 'nsga2'?",
+        ),
         (
             "initialization",
             "icecurve",
@@ -97,6 +115,26 @@ def test_a_variant_that_does_not_exist_is_refused() -> None:
 def test_a_choice_that_does_not_exist_is_refused(name: str, value: object, text: str) -> None:
     with pytest.raises(InvalidInput, match=re.escape(text)):
         Search(**{name: value})  # type: ignore[arg-type]
+
+
+def test_a_setting_of_the_papers_search_chooses_it() -> None:
+    assert Search().method == "explore"
+    assert Search(evaluations=100, population=5, patience=None, seconds=2.0).method == "explore"
+    for name, value in OTHER.items():
+        assert Search(**{name: value}).method == "nsga2"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("method", ["explore", "random"])
+@pytest.mark.parametrize("name", OTHER)
+def test_a_setting_the_method_does_not_look_at_is_refused(method: Any, name: str) -> None:
+    with pytest.raises(
+        InvalidInput,
+        match=re.escape(
+            f"Search.{name} is a setting of method 'nsga2', which {method!r} does not look at; "
+            "leave it out, or leave out method."
+        ),
+    ):
+        Search(method=method, **{name: OTHER[name]})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["evaluations", "generations", "population", "patience"])

@@ -15,7 +15,7 @@ from counterpoint.evolution.indicators import covered, hypervolume, hypervolume_
 
 NAMES = ["a", "b", "c", "d"]
 SLOPES = np.array([3.0, 2.0, 1.0, 0.0])
-SEARCH = cp.Search(generations=12)
+SEARCH = cp.Search(method="nsga2", generations=12)
 
 
 def generator(seed: int) -> np.random.Generator:  # noqa: TID251
@@ -164,7 +164,7 @@ def test_coverage_is_the_share_of_the_others_valid_ones_that_ours_dominate(
     explainer: cp.Explainer,
 ) -> None:
     row, target = dict.fromkeys(NAMES, 1), (20.5, None)
-    ours = explainer.explain(row, target, cp.Search(generations=40))
+    ours = explainer.explain(row, target, cp.Search(method="nsga2", generations=40))
     other = explainer.explain(row, target, cp.WhatIf(n=40))
 
     share = ours.coverage_of(other)

@@ -65,7 +65,7 @@ def test_large_predictions_are_written_out() -> None:
 
 
 def test_a_long_result_shows_a_few_and_counts_the_rest(explainer: cp.Explainer) -> None:
-    found = explainer.explain(FIRST, (0.4, 1.0), cp.Search(generations=20))
+    found = explainer.explain(FIRST, (0.4, 1.0), cp.Search(method="nsga2", generations=20))
     assert len(found) > 6
 
     default, longer = lines_of(str(found)), lines_of(found.summary(6))
@@ -78,7 +78,9 @@ def test_a_long_result_shows_a_few_and_counts_the_rest(explainer: cp.Explainer) 
 
 
 def test_only_features_that_change_are_shown(explainer: cp.Explainer) -> None:
-    found = explainer.explain(FIRST, (0.4, 1.0), cp.Search(generations=5), max_changed=1).select(1)
+    found = explainer.explain(
+        FIRST, (0.4, 1.0), cp.Search(method="nsga2", generations=5), max_changed=1
+    ).select(1)
 
     header = lines_of(str(found))[2]
 
@@ -110,7 +112,7 @@ def test_a_row_that_needs_no_change_says_so(explainer: cp.Explainer) -> None:
 
 
 def test_a_missed_target_says_how_close_the_search_came() -> None:
-    found = explain((None, -1.0), cp.Search(generations=1), by_amount)
+    found = explain((None, -1.0), cp.Search(method="nsga2", generations=1), by_amount)
 
     assert found.message == (
         f"no counterfactual reaches prediction <= -1 (now 595125): the closest of {len(found)} is "
@@ -121,15 +123,17 @@ def test_a_missed_target_says_how_close_the_search_came() -> None:
 
 
 def test_a_target_others_reach_says_what_to_free(explainer: cp.Explainer) -> None:
-    found = explainer.explain(FIRST, (0.5, 1.0), cp.Search(generations=1), ranges={"age": (22, 40)})
+    found = explainer.explain(
+        FIRST, (0.5, 1.0), cp.Search(method="nsga2", generations=1), ranges={"age": (22, 40)}
+    )
 
     assert found.message.startswith(
         f"no counterfactual reaches prediction in [0.5, 1] (now 0.22): the closest of {len(found)} "
         "is at 0.4, a gap of 0.1, after "
     )
     assert found.message.endswith(
-        "; 1 observed row does reach it: free more features, widen ranges, raise max_changed, or "
-        "give the search more evaluations."
+        "; 1 observed row does reach it, but within the limits none does: widen ranges['age'] "
+        "to 51."
     )
 
 
@@ -138,13 +142,38 @@ def test_nothing_at_all_is_explained_too(explainer: cp.Explainer) -> None:
 
     assert str(found) == (
         "No counterfactual for prediction in [0.4, 1] (now 0.22) from 1 model evaluation; 2 "
-        "observed rows do reach it: free more features, widen ranges, raise max_changed, or give "
-        "the search more evaluations."
+        "observed rows do reach it, but within the limits none does: raise max_changed to 4."
     )
 
 
+@pytest.mark.parametrize(
+    ("limits", "advice"),
+    [
+        ({"fixed": ["job"]}, "free 'job'"),
+        ({"fixed": ["job", "owns"]}, "free 'job'"),
+        ({"fixed": ["age", "job"]}, "free 'age' and free 'job'"),
+        ({"fixed": ["job"], "max_changed": 3}, "free 'job' and raise max_changed to 4"),
+        ({"ranges": {"amount": (100, 200)}}, "widen ranges['amount'] to 80.75"),
+        (
+            {"fixed": ["age"], "ranges": {"amount": (100, 200)}, "max_changed": 2},
+            "free 'age', widen ranges['amount'] to 80.75 and raise max_changed to 4",
+        ),
+    ],
+)
+def test_the_least_that_would_have_to_give_way_is_named(
+    explainer: cp.Explainer, limits: dict[str, Any], advice: str
+) -> None:
+    """Of the two observed rows above 0.4 the older is nearer and differs in four features."""
+    found = explainer.explain(FIRST, (0.4, 1.0), cp.WhatIf(), **limits)
+
+    assert found.status == "infeasible"
+    assert found.message.endswith(f", but within the limits none does: {advice}.")
+
+
 def test_valid_ones_of_a_missed_target_are_described_as_none(explainer: cp.Explainer) -> None:
-    found = explainer.explain(FIRST, (0.5, 1.0), cp.Search(generations=1), ranges={"age": (22, 40)})
+    found = explainer.explain(
+        FIRST, (0.5, 1.0), cp.Search(method="nsga2", generations=1), ranges={"age": (22, 40)}
+    )
 
     assert found.valid().message.startswith("no counterfactual for prediction in [0.5, 1] (now")
 

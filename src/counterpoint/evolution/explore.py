@@ -1,0 +1,132 @@
+"""The default search: an evolutionary search whose population is the archive.
+
+Every non-dominated candidate found so far may become a parent. A wave of children is made by small
+moves that know what counterfactuals need (put changes back, step to the decision boundary, follow
+observed rows …), no candidate is evaluated twice, and what the explainer knows already, the scores
+of the observed rows, is used before the model is asked anything.
+"""
+
+from __future__ import annotations
+
+import time
+from itertools import count
+
+import numpy as np
+
+from counterpoint.arrays import Floats, Keys
+from counterpoint.evolution.archive import Archive
+from counterpoint.evolution.baselines import nearest_wanted, observed_predictions
+from counterpoint.evolution.breeding import Habits, Outlook, Scene, breed, straighten
+from counterpoint.evolution.memory import empty_memory, remember
+from counterpoint.evolution.parents import Pool
+from counterpoint.evolution.search import Search
+from counterpoint.problem.problem import Problem
+
+HABITS = Habits()
+N_WANTED = 20  # nearest observed rows with the wanted outcome that a search starts from
+N_COPIED = 1  # of these, so many lend their values to the first steps
+
+
+def explore(problem: Problem, search: Search, habits: Habits = HABITS) -> Archive:
+    """Search the counterfactuals of every row of `problem`; return all that was evaluated."""
+    deadline, size = search.deadline(), search.population
+    rows = np.arange(len(problem.rows))  # those still searched
+    last = search.last_generation(np.full(len(rows), 1 + size))
+    outlook = look_around(problem)
+    archive = Archive(problem, outlook.wanted.shape[1] + (1 + int(last.max())) * size)
+    learn_observed(archive, problem, outlook)
+    memory = empty_memory(len(rows), archive.genomes.shape[1] + 2)
+    remember_known(memory, problem, outlook)
+    steps = first_steps(problem, outlook)[:, : search.most_candidates // 2]
+    pool = Pool(
+        archive.genomes, archive.predictions, archive.front, archive.members, archive.n_members
+    )
+
+    for wave in count():
+        scene = Scene(problem.rows, problem.box, problem.around, problem.space)
+        children, is_new = breed(
+            pool, rows, outlook, scene, habits, steps, memory, problem.keys, wave, size
+        )
+        try:
+            judged = problem.evaluate(children)
+        except KeyboardInterrupt:
+            archive.stop(rows, "interrupt")
+            break
+        archive.add(children, judged, rows, wave, counts=is_new)
+
+        is_late, has_new = time.monotonic() >= deadline, np.any(is_new, axis=1)
+        going = archive.still_going(rows, wave, last, search.patience, is_late, has_new)
+        if len(going) == 0:
+            break
+        if len(going) < len(rows):
+            rows, problem, steps = rows[going], problem.take(going), steps[going]
+            outlook, memory = outlook.of_rows(going), memory[going]
+    return archive
+
+
+def look_around(problem: Problem) -> Outlook:
+    """Return what is known of each row's surroundings without asking the model."""
+    wanted, n_wanted = nearest_wanted(problem, N_WANTED)
+    outputs = problem.observed.outputs
+    is_probability = bool(((outputs >= 0.0) & (outputs <= 1.0)).all())
+    ends = [
+        target.low if now < target.low else target.high
+        for target, now in zip(problem.targets, problem.row_predictions, strict=True)
+    ]
+    return Outlook(
+        problem.observed.genomes,
+        wanted,
+        n_wanted,
+        np.array([straighten(now, is_probability) for now in problem.row_predictions]),
+        np.array([straighten(end, is_probability) for end in ends]),
+        is_probability,
+    )
+
+
+def learn_observed(archive: Archive, problem: Problem, outlook: Outlook) -> None:
+    """Put the nearest observed rows that reach the target into the archive; their scores are known.
+
+    So a row for which any observed row will do always gets an answer.
+    """
+    n = outlook.wanted.shape[1]
+    is_known = np.arange(n) < outlook.n_wanted[:, None]
+    genomes = np.where(is_known[..., None], outlook.observed[outlook.wanted], problem.rows[:, None])
+    predictions = np.where(is_known, 0.0, problem.row_predictions[:, None])
+    for a in range(len(predictions)):
+        known = outlook.wanted[a, : outlook.n_wanted[a]]
+        predictions[a, : len(known)] = observed_predictions(problem, a)[known]
+    judged = problem.judge(genomes, predictions)
+    archive.add(genomes, judged, np.arange(len(genomes)), 0, counts=is_known, is_known=True)
+    archive.n_learnt = n
+
+
+def remember_known(memory: Keys, problem: Problem, outlook: Outlook) -> None:
+    """Mark the row, its anchor and the learnt observed rows as seen."""
+    for a, table in enumerate(memory):
+        remember(table, problem.rows[a])
+        remember(table, problem.box.anchor[a])
+        for i in outlook.wanted[a, : outlook.n_wanted[a]]:
+            remember(table, outlook.observed[i])
+
+
+def first_steps(problem: Problem, outlook: Outlook) -> Floats:
+    """Return single changes (r, n, d) to try first: values of wanted rows, bounds and levels."""
+    anchor, d = problem.box.anchor, problem.rows.shape[1]
+    values = [(j, column) for j in range(d) for column in _candidates(problem, j)]
+    lent = [
+        (j, np.where(outlook.n_wanted > i, outlook.observed[outlook.wanted[:, i], j], anchor[:, j]))
+        for i in range(min(N_COPIED, outlook.wanted.shape[1]))
+        for j in range(d)
+    ]
+    steps = np.repeat(anchor[:, None, :], len(lent) + len(values), axis=1)
+    for i, (j, column) in enumerate(lent + values):
+        steps[:, i, j] = column
+    return steps
+
+
+def _candidates(problem: Problem, j: int) -> list[Floats]:
+    """Return the values (r,) of feature j worth a first step: every level, or both bounds."""
+    n_levels = int(problem.space.n_levels[j])
+    if n_levels:
+        return [np.full(len(problem.rows), float(level)) for level in range(n_levels)]
+    return [problem.box.lower[:, j], problem.box.upper[:, j]]

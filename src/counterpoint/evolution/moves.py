@@ -1,0 +1,161 @@
+"""Moves: how the default search makes a new candidate of a good one; each is one short function.
+
+A move changes a copy of its parent in place. It knows the row's `Ground` and rolls the child's own
+`Dice`; whether the result is worth anything is for the archive to say.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from counterpoint.arrays import Floats, Ints, Keys
+from counterpoint.kernels import kernel
+from counterpoint.streams import Stage, uniform
+from counterpoint.table.space import Space, from_uniform, snap
+
+BREED = int(Stage.BREED)
+AT_BOUND = 0.25  # share of redraws that go to a bound: few, large changes often flip a decision
+OUTWARDS = 0.3  # share of rescalings that move away from the row
+SMALLEST_STEP = 2.0  # rescalings reach down to 10**-2 of a change
+SMALLEST_OVERSHOOT = 5.0  # boundary steps aim 10**-1 to 10**-5 beyond the boundary
+FARTHEST = 3.0  # boundary steps stretch a change at most so far
+MOST_FOLLOWED = 3  # features taken from an observed row at once
+
+
+class Ground(NamedTuple):
+    """What moves may know of one row.
+
+    Attributes
+    ----------
+    anchor : ndarray of shape (d,)
+        The row's values, or the nearest allowed ones.
+    lower, upper : ndarray of shape (d,)
+        The search box.
+    free : ndarray of shape (at most d,)
+        The features that may change.
+    space : Space
+        Kinds and grids of the features.
+    """
+
+    anchor: Floats
+    lower: Floats
+    upper: Floats
+    free: Ints
+    space: Space
+
+
+class Dice(NamedTuple):
+    """The draws of one child: addressed by row, wave and child, counted within the child only."""
+
+    key: Keys
+    wave: int
+    child: int
+    n_rolled: Ints
+
+
+@kernel
+def roll(dice: Dice) -> float:
+    """Return the child's next draw in [0, 1)."""
+    dice.n_rolled[0] += 1
+    return uniform(dice.key, BREED, dice.wave, dice.child, dice.n_rolled[0])
+
+
+@kernel
+def pick(n: int, dice: Dice) -> int:
+    """Return one of 0 … n - 1."""
+    return int(roll(dice) * n)
+
+
+@kernel
+def pick_different(genome: Floats, other: Floats, among: Ints, dice: Dice) -> int:
+    """Return one of the features `among` in which the two genomes differ, or -1."""
+    n_different = 0
+    for j in among:
+        n_different += genome[j] != other[j]
+    chosen = pick(n_different, dice)
+    for j in among:
+        if genome[j] != other[j]:
+            if chosen == 0:
+                return int(j)
+            chosen -= 1
+    return -1
+
+
+@kernel
+def move_towards(value: float, goal: float, share: float, j: int, ground: Ground) -> float:
+    """Return feature j's value a share of the way to `goal`; a level goes all the way."""
+    if not ground.space.is_level[j]:
+        goal = value + share * (goal - value)
+    return snap(goal, j, ground.space, ground.lower[j], ground.upper[j])
+
+
+@kernel
+def put_back(genome: Floats, ground: Ground, dice: Dice) -> None:
+    """Put one changed feature back to the row's value; in a third of cases a second one."""
+    n_features = 2 if roll(dice) < 1.0 / 3.0 else 1
+    for _ in range(n_features):
+        j = pick_different(genome, ground.anchor, ground.free, dice)
+        if j >= 0:
+            genome[j] = ground.anchor[j]
+
+
+@kernel
+def rescale(genome: Floats, ground: Ground, dice: Dice) -> None:
+    """Shrink one change towards the row, or stretch it, by a step of any magnitude."""
+    j = pick_different(genome, ground.anchor, ground.free, dice)
+    if j < 0:
+        return
+    if ground.space.is_level[j]:
+        genome[j] = from_uniform(roll(dice), j, ground.space, ground.lower[j], ground.upper[j])
+        return
+    step = 10.0 ** (-SMALLEST_STEP * roll(dice))
+    if roll(dice) < OUTWARDS:
+        step = -step
+    genome[j] = move_towards(genome[j], ground.anchor[j], step, j, ground)
+
+
+@kernel
+def step_to_boundary(genome: Floats, share: float, ground: Ground, dice: Dice) -> None:
+    """Scale all changed numbers to where the prediction should just reach the target.
+
+    `share` is how much of the parent's change a straight line between the row's prediction and the
+    parent's needs to reach the boundary; the step ends a little beyond it.
+    """
+    beyond = 10.0 ** (-1.0 - (SMALLEST_OVERSHOOT - 1.0) * roll(dice))
+    factor = min(max(share * (1.0 + beyond), 0.01), FARTHEST)
+    for j in ground.free:
+        if not ground.space.is_level[j]:
+            genome[j] = move_towards(ground.anchor[j], genome[j], factor, j, ground)
+
+
+@kernel
+def follow(genome: Floats, observed: Floats, ground: Ground, dice: Dice) -> None:
+    """Take one to three features of an observed row, in half of the cases only part of the way."""
+    n_features = 1 + pick(MOST_FOLLOWED, dice)
+    share = 1.0 if roll(dice) < 0.5 else roll(dice)
+    for _ in range(n_features):
+        j = pick_different(genome, observed, ground.free, dice)
+        if j >= 0:
+            genome[j] = move_towards(genome[j], observed[j], share, j, ground)
+
+
+@kernel
+def mix(genome: Floats, other: Floats, dice: Dice) -> None:
+    """Take each feature of another member with probability one half (uniform crossover)."""
+    for j in range(len(genome)):
+        if genome[j] != other[j] and roll(dice) < 0.5:
+            genome[j] = other[j]
+
+
+@kernel
+def redraw(genome: Floats, ground: Ground, dice: Dice) -> None:
+    """Give one feature a new value, anywhere or at a bound; half of the time put another back."""
+    if roll(dice) < 0.5:
+        put_back(genome, ground, dice)
+    j = ground.free[pick(len(ground.free), dice)]
+    lower, upper = ground.lower[j], ground.upper[j]
+    where = roll(dice)
+    if where < AT_BOUND and not ground.space.is_level[j]:
+        genome[j] = lower if where < AT_BOUND / 2.0 else upper
+    else:
+        genome[j] = from_uniform(roll(dice), j, ground.space, lower, upper)

@@ -1,0 +1,54 @@
+"""Diagnosis: why no observed row will do, and the least that would have to give way."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from counterpoint.arrays import Bools, Floats
+from counterpoint.evolution.baselines import observed_reaching, observed_within_limits
+from counterpoint.problem.problem import Problem
+from counterpoint.table.distance import gower_to_all
+
+
+def limits_bind(problem: Problem) -> bool:
+    """Whether observed rows reach the target, but the caller's limits exclude all of them."""
+    reaching = observed_reaching(problem, 0)
+    return bool(reaching.any() and not (reaching & observed_within_limits(problem, 0)).any())
+
+
+def smallest_relaxation(problem: Problem) -> str:
+    """Say what would admit the observed row that breaks the fewest limits, the nearest of these.
+
+    Returns
+    -------
+    str
+        For example "free 'sex' and raise max_changed to 4".
+    """
+    genomes = problem.observed.genomes[observed_reaching(problem, 0)]
+    is_broken, n_surplus = broken_limits(problem, genomes)
+    distances = gower_to_all(problem.rows[0], genomes, problem.around.weight[0], problem.around.cap)
+    n_broken = is_broken.sum(axis=1) + (n_surplus > 0)
+    best = int(np.lexsort((distances, n_broken))[0])
+    steps = [_relax(problem, int(j), genomes[best]) for j in np.flatnonzero(is_broken[best])]
+    if n_surplus[best] > 0:
+        steps.append(f"raise max_changed to {problem.limits.max_changed + int(n_surplus[best])}")
+    return " and ".join([", ".join(steps[:-1]), steps[-1]] if len(steps) > 1 else steps)
+
+
+def broken_limits(problem: Problem, genomes: Floats) -> tuple[Bools, Floats]:
+    """Return which features of genomes (n, d) break a limit, and their changes beyond the most."""
+    row, box, is_fixed = problem.rows[0], problem.box, problem.limits.is_fixed
+    is_broken = is_fixed & (genomes != row)
+    is_broken |= ~is_fixed & ((genomes < box.lower[0]) | (genomes > box.upper[0]))
+    surplus = (genomes != row).sum(axis=1) - problem.limits.max_changed
+    return is_broken, np.maximum(surplus, 0).astype(np.float64)
+
+
+def _relax(problem: Problem, j: int, genome: Floats) -> str:
+    """Say what lets feature j take the value of this genome."""
+    encoding = problem.predictor.encoding
+    name = encoding.schema.names[j]
+    if problem.limits.is_fixed[j]:
+        return f"free {name!r}"
+    value = encoding.decode(genome[None].copy())[name].iloc[0]
+    return f"widen ranges[{name!r}] to {value}"
