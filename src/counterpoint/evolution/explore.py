@@ -101,10 +101,9 @@ def learn_observed(archive: Archive, problem: Problem, outlook: Outlook) -> None
 
 
 def remember_known(memory: Keys, problem: Problem, outlook: Outlook) -> None:
-    """Mark the row, its anchor and the learnt observed rows as seen."""
+    """Mark the row and the learnt observed rows as seen."""
     for a, table in enumerate(memory):
         remember(table, problem.rows[a])
-        remember(table, problem.box.anchor[a])
         for i in outlook.wanted[a, : outlook.n_wanted[a]]:
             remember(table, outlook.observed[i])
 

@@ -1,0 +1,431 @@
+"""Laws of the moves, of obeying limits, of memory and of choosing parents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import counterpoint as cp
+from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.evolution import moves
+from counterpoint.evolution.breeding import obey
+from counterpoint.evolution.front import LANES, empty_front
+from counterpoint.evolution.initialization import random_candidates
+from counterpoint.evolution.memory import empty_memory, remember
+from counterpoint.evolution.moves import Dice, Ground
+from counterpoint.evolution.parents import MISSING, VALID, Classes, Pool, choose_parent, classify
+from counterpoint.problem.objectives import CHANGES, GAP
+from counterpoint.problem.problem import Problem
+from counterpoint.streams import row_keys
+
+COMPILED = settings(deadline=None, max_examples=60)  # the first call compiles
+WHOLE, TENTH, REAL, SINGLE, KIND, TWO, GRADE = range(7)
+NAMES = ["whole", "tenth", "real", "single", "kind", "two", "grade"]
+KEYS = row_keys(0, np.array([[1.0]]))
+
+
+def generator(seed: int) -> np.random.Generator:  # noqa: TID251
+    return np.random.default_rng(seed)  # noqa: TID251
+
+
+def observed() -> pd.DataFrame:
+    rng, n = generator(1), 120
+    return pd.DataFrame(
+        {
+            "whole": rng.integers(0, 10, n),
+            "tenth": rng.uniform(-2.0, 2.0, n).round(1),
+            "real": rng.normal(0.0, 1.0, n),
+            "single": rng.uniform(0.0, 1.0, n).astype(np.float32),
+            "kind": rng.choice(["a", "b", "c", "d"], n),
+            "two": rng.choice(["no", "yes"], n),
+            "grade": pd.Categorical(rng.choice(["lo", "mid", "hi"], n), ["lo", "mid", "hi"], True),
+        }
+    )
+
+
+DATA = observed()
+EXPLAINER = cp.Explainer(lambda rows: rows["whole"] / 100.0, DATA)
+OBSERVED = EXPLAINER.observed.genomes
+
+
+def problem_of(row: dict[str, Any], seed: int = 0, **limits: Any) -> Problem:
+    """Set up one row's problem as a search would."""
+    tiny = cp.Search(population=2, generations=0)
+    return EXPLAINER.explain(row, (0.5, 1.0), tiny, seed, **limits).problem
+
+
+def ground_of(problem: Problem) -> Ground:
+    box = problem.box
+    free = np.flatnonzero(box.may_change[0])
+    return Ground(box.anchor[0], box.lower[0], box.upper[0], free, problem.space)
+
+
+def dice_of(child: int, wave: int = 0) -> Dice:
+    return Dice(KEYS[0], wave, child, np.zeros(1, dtype=np.int64))
+
+
+def rows() -> st.SearchStrategy[dict[str, Any]]:
+    """Rows within the data, beyond its range and off its grid."""
+    return st.fixed_dictionaries(
+        {
+            "whole": st.integers(-3, 14),
+            "tenth": st.one_of(st.integers(-30, 30).map(lambda i: i / 10), st.floats(-3.0, 3.0)),
+            "real": st.floats(-20.0, 20.0),
+            "single": st.floats(-1.0, 2.0, width=32),
+            "kind": st.sampled_from("abcd"),
+            "two": st.sampled_from(["no", "yes"]),
+            "grade": st.sampled_from(["lo", "mid", "hi"]),
+        }
+    )
+
+
+@st.composite
+def limits(draw: st.DrawFn) -> dict[str, Any]:
+    fixed = draw(st.sets(st.sampled_from(NAMES), max_size=5))
+    given_ranges = {"whole": (2, 7), "tenth": (-1.0, None), "real": (-5.0, 5.0)}
+    ranges = {name: given_ranges[name] for name in given_ranges if name not in fixed}
+    chosen = draw(st.sets(st.sampled_from(sorted(ranges)), max_size=2)) if ranges else set()
+    return {
+        "fixed": sorted(fixed),
+        "ranges": {name: ranges[name] for name in sorted(chosen)},
+        "max_changed": draw(st.one_of(st.none(), st.integers(max(1, len(chosen)), 7))),
+    }
+
+
+def parents_of(problem: Problem, n: int) -> Floats:
+    """Return candidates (n, d) that obey every limit."""
+    genomes: Floats = random_candidates(problem, problem.box, n, generation=0).genomes[0]
+    return genomes
+
+
+def moved(problem: Problem, seed: int, name: str, n: int = 8) -> tuple[Floats, Floats]:
+    """Return parents and what the named move makes of them."""
+    ground, parents = ground_of(problem), parents_of(problem, n)
+    children = parents.copy()
+    for i, child in enumerate(children):
+        dice = dice_of(i, seed)
+        share = moves.roll(dice) * 4.0
+        calls: dict[str, Callable[[], None]] = {
+            "put_back": lambda c=child, d=dice: moves.put_back(c, ground, d),
+            "rescale": lambda c=child, d=dice: moves.rescale(c, ground, d),
+            "step_to_boundary": lambda c=child, d=dice, s=share: moves.step_to_boundary(
+                c, s, ground, d
+            ),
+            "follow": lambda c=child, d=dice, i=i: moves.follow(c, OBSERVED[i], ground, d),
+            "mix": lambda c=child, d=dice, i=i: moves.mix(c, parents[i - 1], d),
+            "redraw": lambda c=child, d=dice: moves.redraw(c, ground, d),
+        }
+        calls[name]()
+    return parents, children
+
+
+def is_on_grid(genomes: Floats, problem: Problem) -> Bools:
+    grid, space = np.where(problem.space.grid > 0, problem.space.grid, 1.0), problem.space
+    nearest = np.rint(genomes * grid) / grid
+    nearest = np.where(space.is_single, nearest.astype(np.float32), nearest)
+    emitted = np.where(space.is_single, genomes.astype(np.float32), genomes) == genomes
+    on_grid: Bools = ((nearest == genomes) | (space.grid == 0)) & emitted
+    return on_grid
+
+
+ALL_MOVES = ["put_back", "rescale", "step_to_boundary", "follow", "mix", "redraw"]
+
+
+@pytest.mark.parametrize("name", ALL_MOVES)
+@COMPILED
+@given(row=rows(), limit=limits(), seed=st.integers(0, 999))
+def test_a_move_stays_in_the_box_on_the_grid_and_off_what_may_not_change(
+    name: str, row: dict[str, Any], limit: dict[str, Any], seed: int
+) -> None:
+    problem = problem_of(row, seed, **limit)
+    if not problem.box.may_change.any():
+        return
+
+    parents, children = moved(problem, seed, name)
+
+    box = problem.box
+    is_anchor = children == box.anchor[0]
+    in_box = (children >= box.lower[0]) & (children <= box.upper[0])
+    assert (in_box | is_anchor).all()
+    assert (is_on_grid(children, problem) | is_anchor).all()
+    assert (children == parents)[:, ~box.may_change[0]].all()
+
+
+@COMPILED
+@given(row=rows(), limit=limits(), seed=st.integers(0, 999))
+def test_putting_back_brings_one_or_two_features_to_the_row_and_moves_no_other(
+    row: dict[str, Any], limit: dict[str, Any], seed: int
+) -> None:
+    problem = problem_of(row, seed, **limit)
+
+    parents, children = moved(problem, seed, "put_back")
+
+    is_moved = children != parents
+    anchors = np.broadcast_to(problem.box.anchor[0], children.shape)
+    np.testing.assert_array_equal(children[is_moved], anchors[is_moved])
+    could = ((parents != anchors) & problem.box.may_change[0]).sum(axis=1)
+    assert (is_moved.sum(axis=1) >= np.minimum(could, 1)).all()
+    assert (is_moved.sum(axis=1) <= 2).all()
+
+
+@COMPILED
+@given(row=rows(), limit=limits(), seed=st.integers(0, 999))
+def test_rescaling_changes_at_most_one_feature_that_had_changed(
+    row: dict[str, Any], limit: dict[str, Any], seed: int
+) -> None:
+    problem = problem_of(row, seed, **limit)
+
+    parents, children = moved(problem, seed, "rescale")
+
+    is_moved = children != parents
+    assert (is_moved.sum(axis=1) <= 1).all()
+    assert (parents != problem.box.anchor[0])[is_moved].all()
+
+
+@COMPILED
+@given(row=rows(), seed=st.integers(0, 999))
+def test_following_moves_at_most_three_features_and_only_towards_the_observed_row(
+    row: dict[str, Any], seed: int
+) -> None:
+    problem = problem_of(row, seed)
+
+    parents, children = moved(problem, seed, "follow")
+
+    goals, is_moved = OBSERVED[: len(children)], children != parents
+    slack = np.where(problem.space.grid > 0, 0.5 / np.maximum(problem.space.grid, 1.0), 0.0)
+    low, high = np.minimum(parents, goals) - slack, np.maximum(parents, goals) + slack
+    assert (is_moved.sum(axis=1) <= moves.MOST_FOLLOWED).all()
+    assert ((children >= low - 1e-9) & (children <= high + 1e-9)).all()
+    is_level = np.broadcast_to(problem.space.is_level, children.shape)
+    np.testing.assert_array_equal(children[is_moved & is_level], goals[is_moved & is_level])
+
+
+@COMPILED
+@given(row=rows(), limit=limits(), seed=st.integers(0, 999))
+def test_mixing_takes_every_value_from_one_of_the_two_parents(
+    row: dict[str, Any], limit: dict[str, Any], seed: int
+) -> None:
+    problem = problem_of(row, seed, **limit)
+
+    parents, children = moved(problem, seed, "mix")
+
+    assert ((children == parents) | (children == np.roll(parents, 1, axis=0))).all()
+
+
+def middle() -> Problem:
+    """Return a row in the middle of everything."""
+    row = {"whole": 5, "tenth": 0.0, "real": 0.0, "single": 0.5}
+    return problem_of(row | {"kind": "b", "two": "no", "grade": "mid"})
+
+
+def test_a_mixed_feature_comes_from_either_parent_equally_often() -> None:
+    first, second = np.zeros(7), np.ones(7)
+
+    n_second = 0.0
+    for i in range(600):
+        child = first.copy()
+        moves.mix(child, second, dice_of(i))
+        n_second += child.sum()
+
+    assert n_second / (600 * 7) == pytest.approx(0.5, abs=0.03)
+
+
+def test_redrawing_reaches_both_bounds_and_every_level() -> None:
+    problem = middle()
+    ground, start = ground_of(problem), problem.rows[0]
+    children = np.repeat(start[None], 6000, axis=0)
+
+    for i, child in enumerate(children):
+        moves.redraw(child, ground, dice_of(i))
+
+    for j in range(7):
+        seen = set(children[:, j])
+        assert {ground.lower[j], ground.upper[j]} <= seen
+        if j in (WHOLE, KIND, TWO, GRADE):
+            assert seen == set(np.arange(ground.lower[j], ground.upper[j] + 1))
+    n_redrawn = (children != start).sum(axis=1)
+    assert n_redrawn.max() == 1
+
+
+def test_redrawn_levels_are_even() -> None:
+    problem = middle()
+    ground = ground_of(problem)._replace(free=np.array([KIND]))
+    children = np.repeat(problem.rows, 3000, axis=0)
+
+    for i, child in enumerate(children):
+        moves.redraw(child, ground, dice_of(i))
+
+    assert stats.chisquare(np.bincount(children[:, KIND].astype(np.int64))).pvalue > 1e-3
+
+
+@COMPILED
+@given(
+    weights=st.tuples(*[st.floats(0.2, 2.0)] * 3),
+    ends=st.tuples(*[st.floats(0.3, 1.0)] * 3),
+    needed=st.floats(0.05, 0.9),
+    child=st.integers(0, 999),
+)
+def test_a_step_to_the_boundary_of_a_linear_model_lands_just_beyond_it(
+    weights: tuple[float, ...], ends: tuple[float, ...], needed: float, child: int
+) -> None:
+    """The score is 0 at the row; the parent gains some, of which a share would be enough."""
+    data = pd.DataFrame(generator(2).uniform(0.0, 1.0, (30, 3)), columns=list("abc"))
+    data.iloc[0], data.iloc[1] = 0.0, 3.0
+    linear = cp.Explainer(lambda rows: rows.to_numpy() @ np.array(weights), data)
+    row = {"a": 0.0, "b": 0.0, "c": 0.0}
+    problem = linear.explain(row, (99.0, None), cp.Search(population=2, generations=0)).problem
+    genome = np.array(ends)
+    gained = float(genome @ weights)
+    boundary = needed * gained
+
+    moves.step_to_boundary(genome, boundary / gained, ground_of(problem), dice_of(child))
+
+    score = float(genome @ weights)
+    assert boundary <= score <= 1.12 * boundary
+
+
+@pytest.mark.parametrize(("share", "factor"), [(0.0, 0.01), (1e9, moves.FARTHEST)])
+def test_a_step_to_the_boundary_is_never_far_off(share: float, factor: float) -> None:
+    problem = middle()
+    genome = problem.rows[0].copy()
+    genome[REAL] += 0.25
+
+    moves.step_to_boundary(genome, share, ground_of(problem), dice_of(0))
+
+    assert genome[REAL] == pytest.approx(problem.rows[0, REAL] + factor * 0.25)
+
+
+@COMPILED
+@given(row=rows(), limit=limits(), seed=st.integers(0, 999))
+def test_whatever_was_made_obeys_the_limits_afterwards(
+    row: dict[str, Any], limit: dict[str, Any], seed: int
+) -> None:
+    problem = problem_of(row, seed, **limit)
+    box, genomes = problem.box, OBSERVED[:20].copy()
+    genomes = np.clip(genomes, box.lower[0], box.upper[0])
+    before = genomes.copy()
+
+    for i, genome in enumerate(genomes):
+        obey(genome, 0, box, dice_of(i, seed))
+
+    is_fixed, own = problem.limits.is_fixed, problem.rows[0]
+    assert (genomes[:, is_fixed] == own[is_fixed]).all()
+    assert ((genomes != own).sum(axis=1) <= problem.limits.max_changed).all()
+    assert ((genomes == before) | (genomes == box.anchor[0])).all()
+    n_free = ((before != box.anchor[0]) & ~box.is_forced[0] & box.may_change[0]).sum(axis=1)
+    n_left = ((genomes != box.anchor[0]) & ~box.is_forced[0]).sum(axis=1)
+    np.testing.assert_array_equal(n_left, np.minimum(n_free, box.max_free[0]))
+
+
+def test_surplus_changes_are_put_back_evenly() -> None:
+    box = middle().box._replace(max_free=np.array([2]))
+    n_kept = np.zeros(7)
+
+    for i in range(2000):
+        genome = box.anchor[0] + 1.0
+        obey(genome, 0, box, dice_of(i))
+        n_kept += genome != box.anchor[0]
+
+    assert n_kept.sum() == 2 * 2000
+    assert stats.chisquare(n_kept).pvalue > 1e-3
+
+
+@COMPILED
+@given(
+    genomes=st.lists(st.tuples(*[st.sampled_from([-0.0, 0.0, 0.5, 1.0, -1.0])] * 3), max_size=60)
+)
+def test_a_genome_is_new_exactly_once(genomes: list[tuple[float, ...]]) -> None:
+    """Python's own set agrees: -0.0 equals 0.0 there too."""
+    table, seen = empty_memory(1, max(len(genomes), 1))[0], set[tuple[float, ...]]()
+
+    for genome in genomes:
+        assert remember(table, np.array(genome)) == (genome not in seen)
+        seen.add(genome)
+
+    assert np.count_nonzero(table) == len(seen)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 511, 512, 513, 4000])
+def test_memory_holds_all_it_has_room_for_and_is_at_most_half_full(n: int) -> None:
+    """Neighbouring genomes: a poor hash would pile them up or confuse them."""
+    table = empty_memory(1, n)[0]
+    genomes = np.column_stack([np.arange(n) // 60, np.arange(n) % 60]).astype(np.float64)
+
+    first = [remember(table, genome) for genome in genomes]
+    second = [remember(table, genome) for genome in genomes]
+
+    assert all(first)
+    assert not any(second)
+    assert np.count_nonzero(table) == n <= len(table) // 2
+
+
+def classes_of(sizes: list[list[int]]) -> Classes:
+    """Return classes with so many members; the members are numbered class by class."""
+    size = np.array(sizes, dtype=np.int64)
+    start = (np.cumsum(size) - size.ravel()).reshape(size.shape)
+    return Classes(np.arange(size.sum()), start, size)
+
+
+def chosen(classes: Classes, p_valid: float, odds: Floats, n: int = 6000) -> Ints:
+    return np.array([choose_parent(classes, p_valid, odds, dice_of(i)) for i in range(n)])
+
+
+ODDS = 1.0 / np.maximum(np.arange(4), 1)
+
+
+def test_parents_are_valid_as_often_as_wanted_and_of_few_changes_as_the_odds_say() -> None:
+    """Within a class every member is as likely as another, however many there are."""
+    classes = classes_of([[0, 2, 10, 3], [0, 40, 0, 1]])
+
+    counts = np.bincount(chosen(classes, 0.4, ODDS), minlength=56)
+
+    of_valid, of_missing = ODDS[1:] / ODDS[1:].sum(), ODDS[[1, 3]] / ODDS[[1, 3]].sum()
+    per_class = [*(0.4 * of_valid), *(0.6 * of_missing)]
+    shares = np.repeat(np.array(per_class) / [2, 10, 3, 40, 1], [2, 10, 3, 40, 1])
+    assert stats.chisquare(counts, shares * counts.sum()).pvalue > 1e-3
+    assert counts[:15].sum() / counts.sum() == pytest.approx(0.4, abs=0.025)
+
+
+@pytest.mark.parametrize("p_valid", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("sizes", [[[0, 3, 1, 0], [0] * 4], [[0] * 4, [0, 0, 2, 2]]])
+def test_where_one_sort_is_missing_parents_are_of_the_other(
+    sizes: list[list[int]], p_valid: float
+) -> None:
+    classes = classes_of(sizes)
+
+    parents = chosen(classes, p_valid, ODDS, n=300)
+
+    assert set(parents) == {0, 1, 2, 3}
+
+
+@COMPILED
+@given(
+    kinds=st.lists(st.tuples(st.booleans(), st.integers(0, 3)), min_size=1, max_size=30),
+    seed=st.integers(0, 99),
+)
+def test_members_are_sorted_by_whether_they_reach_the_target_and_by_their_changes(
+    kinds: list[tuple[bool, int]], seed: int
+) -> None:
+    n = len(kinds)
+    front, members = empty_front(1, n, 4), generator(seed).permutation(n)[None]
+    for k, (is_valid, changes) in enumerate(kinds):
+        front[0, k // LANES, :, k % LANES] = 0.5
+        front[0, k // LANES, GAP, k % LANES] = 0.0 if is_valid else 0.1
+        front[0, k // LANES, CHANGES, k % LANES] = changes
+    pool = Pool(np.zeros((1, n, 3)), np.zeros((1, n)), front, members, np.array([n]))
+
+    classes = classify(pool, 0)
+
+    for sort in (VALID, MISSING):
+        for changes in range(1, 4):
+            start, size = classes.start[sort, changes], classes.size[sort, changes]
+            expected = [members[0, k] for k in range(n) if kinds[k] == (sort == VALID, changes)]
+            assert classes.member[start : start + size].tolist() == expected
+    assert len(classes.member) == sum(changes > 0 for _, changes in kinds)
