@@ -212,9 +212,8 @@ def breed(
             n_rolled[0] = 0
             dice = Dice(keys[w], wave, i, n_rolled)
             child = children[w, i]
-            step = wave * size + i
-            if step < steps.shape[1]:
-                child[:] = steps[w, step]
+            if i < steps.shape[1]:
+                child[:] = steps[w, i]
                 obey(child, w, box, dice)
                 is_new[w, i] = remember(memory[w], child)
             for _ in range(ATTEMPTS):

@@ -9,7 +9,6 @@ of the observed rows, is used before the model is asked anything.
 from __future__ import annotations
 
 import time
-from itertools import count
 
 import numpy as np
 
@@ -29,20 +28,20 @@ N_COPIED = 1  # of these, so many lend their values to the first steps
 
 def explore(problem: Problem, search: Search, habits: Habits = HABITS) -> Archive:
     """Search the counterfactuals of every row of `problem`; return all that was evaluated."""
-    deadline, size = search.deadline(), search.population
+    deadline, sizes = search.deadline(), search.wave_sizes()
     rows = np.arange(len(problem.rows))  # those still searched
-    last = search.last_generation(np.full(len(rows), 1 + size))
+    last = np.full(len(rows), len(sizes) - 1)
     outlook = look_around(problem)
-    archive = Archive(problem, outlook.wanted.shape[1] + (1 + int(last.max())) * size)
+    archive = Archive(problem, outlook.wanted.shape[1] + int(sizes.sum()))
     learn_observed(archive, problem, outlook)
     memory = empty_memory(len(rows), archive.genomes.shape[1] + 2)
     remember_known(memory, problem, outlook)
-    steps = first_steps(problem, outlook)[:, : search.most_candidates // 2]
+    steps = first_steps(problem, outlook)
     pool = Pool(
         archive.genomes, archive.predictions, archive.front, archive.members, archive.n_members
     )
 
-    for wave in count():
+    for wave, size in enumerate(sizes.tolist()):
         scene = Scene(problem.rows, problem.box, problem.around, problem.space)
         children, is_new = breed(
             pool, rows, outlook, scene, habits, steps, memory, problem.keys, wave, size
@@ -53,6 +52,7 @@ def explore(problem: Problem, search: Search, habits: Habits = HABITS) -> Archiv
             archive.stop(rows, "interrupt")
             break
         archive.add(children, judged, rows, wave, counts=is_new)
+        steps = steps[:, size:]
 
         is_late, has_new = time.monotonic() >= deadline, np.any(is_new, axis=1)
         going = archive.still_going(rows, wave, last, search.patience, is_late, has_new)

@@ -19,6 +19,8 @@ Method = Literal["explore", "nsga2", "random"]
 Variant = Literal["mocmod", "moc", "mocice", "moccond", "random"]
 
 PAPER_GENERATIONS = 175  # after the initial population: 20 + 175 * 20 = 3520 candidates
+PAPER_BUDGET = 3520
+EARLY_WAVES = 24  # generations of "explore" that are small, to learn quickly from the first answers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +42,9 @@ class Search:
     generations : int or None, default=None
         Generations after the initial population. None means 175, or with `evaluations` as many
         as the budget allows.
-    population : int, default=20
-        Candidates kept and made per generation (mu and lambda of the paper).
+    population : int, default=0
+        Candidates made per generation, and by "nsga2" also kept (mu and lambda of the paper). 0
+        stands for 20, or 24 for "explore", which makes a third of it in its first generations.
     patience : int or None, default=20
         Stop after this many generations that did not improve the archive's hypervolume.
     seconds : float or None, default=None
@@ -75,7 +78,7 @@ class Search:
     Examples
     --------
     >>> Search(evaluations=3520).population
-    20
+    24
     >>> Search.paper("moc").initialization
     'random'
     """
@@ -83,7 +86,7 @@ class Search:
     method: Method | None = None
     evaluations: int | None = None
     generations: int | None = None
-    population: int = 20
+    population: int = 0
     patience: int | None = 20
     seconds: float | None = None
     epsilon: float | None = 0.0
@@ -128,7 +131,9 @@ class Search:
         given = [f.name for f in fields(self)[_N_COMMON:] if getattr(self, f.name) != f.default]
         if self.method is None:
             object.__setattr__(self, "method", "nsga2" if given else "explore")
-        elif self.method != "nsga2" and given:
+        if isinstance(self.population, int) and self.population == 0:
+            object.__setattr__(self, "population", 24 if self.method == "explore" else 20)
+        if self.method != "nsga2" and given:
             raise InvalidInput(
                 f"Search.{given[0]} is a setting of method 'nsga2', which {self.method!r} does not "
                 "look at; leave it out, or leave out method."
@@ -157,10 +162,11 @@ class Search:
         _check_choice("paper", variant, get_args(Variant), argument="variant")
         is_ice, is_conditional = variant in ("mocice", "mocmod"), variant in ("moccond", "mocmod")
         if variant == "random":
-            return cls(method="random", generations=PAPER_GENERATIONS, patience=None)
+            return cls(method="random", generations=PAPER_GENERATIONS, population=20, patience=None)
         return cls(
             method="nsga2",
             generations=PAPER_GENERATIONS,
+            population=20,
             patience=None,
             initialization="ice" if is_ice else "random",
             mutation="conditional" if is_conditional else "gaussian",
@@ -193,8 +199,9 @@ class Search:
         """The most candidates one row's search can evaluate."""
         if self.evaluations is not None:
             return self.evaluations
-        generations = PAPER_GENERATIONS if self.generations is None else self.generations
-        return (1 + generations) * self.population
+        if self.generations is None:
+            return PAPER_BUDGET
+        return (1 + self.generations) * self.population
 
     @property
     def most_ice_points(self) -> int | None:
@@ -205,6 +212,20 @@ class Search:
         if self.evaluations is None:
             return None
         return min(self.evaluations // 2, self.evaluations - 1 - self.population)
+
+    def wave_sizes(self) -> Ints:
+        """Return how many candidates each generation of "explore" makes; only whole ones are made.
+
+        The sizes do not depend on the budget, so a longer search begins like a shorter one.
+        """
+        early = max(1, self.population // 3)
+        n_most = (
+            self.most_candidates // early + 1 if self.generations is None else self.generations + 1
+        )
+        sizes = np.where(np.arange(n_most) < EARLY_WAVES, early, self.population)
+        if self.generations is not None and self.evaluations is None:
+            return sizes
+        return sizes[1 + np.cumsum(sizes) <= max(self.most_candidates, 1 + early)]
 
     def deadline(self) -> float:
         """Return when a search that starts now must stop, on the clock of `time.monotonic`."""

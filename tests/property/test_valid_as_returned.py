@@ -1,0 +1,196 @@
+"""What `valid()` returns is valid as it stands: the caller's own model agrees, and every limit holds.
+
+Tables, models and limits are many, the rows returned are checked one by one, and none may fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
+
+import counterpoint as cp
+
+N_WANTED = 20_000
+SEARCH = cp.Search(evaluations=800)
+DECIMALS = {"amount": 2, "debt": 1, "share": 3}  # of the float columns; "rate" has as many as fit
+NUMBERS = ["age", "amount", "debt", "share", "rate"]
+LEVELS = ["job", "city", "grade", "owns"]
+LIMITS: list[dict[str, Any]] = [
+    {},
+    {"fixed": ["age", "job"]},
+    {"max_changed": 2},
+    {"ranges": {"amount": (500.0, 6000.0), "age": (20, 60), "share": (0.1, 0.9)}},
+    {"fixed": ["city"], "ranges": {"debt": (None, 5.5), "rate": (0.2, 0.8)}, "max_changed": 5},
+]
+
+
+class Tally(NamedTuple):
+    """How many returned rows were checked, and what was wrong with which."""
+
+    n_rows: int
+    wrong: list[str]
+
+
+def generator(seed: int) -> np.random.Generator:  # noqa: TID251
+    return np.random.default_rng(seed)  # noqa: TID251
+
+
+def table(seed: int, n: int = 300) -> pd.DataFrame:
+    """Return a table of every kind of column."""
+    rng = generator(seed)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 80, n).astype(np.int32),
+            "amount": rng.gamma(3.0, 900.0, n).round(2),
+            "debt": rng.normal(4.0, 2.0, n).round(1),
+            "share": rng.random(n).round(3).astype(np.float32),
+            "rate": rng.random(n),
+            "job": rng.choice(["clerk", "nurse", "smith", "none"], n),
+            "city": pd.Categorical(rng.choice(["Bonn", "Oslo", "Rome"], n)),
+            "grade": pd.Categorical(rng.choice(["lo", "mid", "hi"], n), ["lo", "mid", "hi"], True),
+            "owns": rng.random(n) < 0.4,
+        }
+    )
+
+
+@cache
+def tables() -> list[pd.DataFrame]:
+    return [table(seed) for seed in range(2)]
+
+
+def score(data: pd.DataFrame) -> pd.Series[float]:
+    noise = generator(9).normal(0.0, 0.3, len(data))
+    merits = 2.0 * data["owns"] + (data["job"] == "nurse") + (data["city"] == "Oslo")
+    return data["amount"] / 900 - data["debt"] / 2 + 2 * data["share"] + merits + noise
+
+
+def fitted(estimator: Any, data: pd.DataFrame, wanted: Any) -> Any:
+    encode = make_column_transformer((StandardScaler(), NUMBERS), (OneHotEncoder(), LEVELS))
+    return make_pipeline(encode, estimator).fit(data, wanted)
+
+
+def classifiers() -> dict[str, Any]:
+    return {
+        "forest": RandomForestClassifier(20, random_state=0),
+        "boosting": GradientBoostingClassifier(n_estimators=30, random_state=0),
+        "logistic": LogisticRegression(),
+        "calibrated SVC": CalibratedClassifierCV(SVC(), cv=3),
+        "three classes": RandomForestClassifier(20, random_state=0),
+        "three classes, linear": LogisticRegression(),
+    }
+
+
+def regressors() -> dict[str, Any]:
+    return {
+        "forest regressor": RandomForestRegressor(15, random_state=0),
+        "boosted regressor": HistGradientBoostingRegressor(max_iter=30, random_state=0),
+    }
+
+
+def tasks() -> Iterator[tuple[str, Any, pd.DataFrame, Any]]:
+    """Yield a name, a fitted model, its table and a target."""
+    for data in tables():
+        value = score(data)
+        for name, estimator in classifiers().items():
+            cuts = [1 / 3, 2 / 3] if name.startswith("three") else [1 / 2]
+            classes = np.array(["bad", "fair", "good"])[
+                np.searchsorted(value.quantile(cuts), value) + (len(cuts) == 1)
+            ]
+            yield name, fitted(estimator, data, classes), data, "good"
+        for name, estimator in regressors().items():
+            low, high = value.quantile([0.6, 0.7])
+            yield name, fitted(estimator, data, value), data, (low, high)
+
+
+def reaches(model: Any, frame: pd.DataFrame, target: Any) -> Any:
+    """Return what the caller sees: their model's answer to the rows they were given."""
+    answers = model.predict(frame)
+    if isinstance(target, str):
+        return answers == target
+    return (answers >= target[0]) & (answers <= target[1])
+
+
+def has_decimals(column: pd.Series[Any], decimals: int) -> Any:
+    """Whether each number is written with so many decimals, in the column's own precision."""
+    values = column.to_numpy()
+    return values == values.astype(np.float64).round(decimals).astype(values.dtype)
+
+
+def violations(
+    found: cp.Counterfactuals, model: Any, data: pd.DataFrame, target: Any, limits: dict[str, Any]
+) -> Tally:
+    """Check every valid row of one result in the caller's own terms."""
+    frame, own = found.valid().to_frame()[list(data.columns)], found.row.iloc[0]
+    if len(frame) == 0:
+        return Tally(0, [])
+    unlike = pd.DataFrame({name: frame[name] != own[name] for name in data.columns})
+    broken: dict[str, Any] = {
+        "misses the target": ~reaches(model, frame, target),
+        "has other dtypes": np.full(len(frame), (frame.dtypes != data.dtypes).any()),
+        "changes nothing": ~unlike.any(axis=1),
+        "changes too much": unlike.sum(axis=1) > limits.get("max_changed", len(data.columns)),
+    }
+    for name in limits.get("fixed", ()):
+        broken[f"changes the fixed {name}"] = unlike[name]
+    for name in NUMBERS:
+        low, high = limits.get("ranges", {}).get(name, (None, None))
+        dtype = data[name].dtype.type
+        least, most = (data[name].min() if low is None else low), data[name].max()
+        most = most if high is None else high
+        broken[f"{name} is out of range"] = ~frame[name].between(dtype(least), dtype(most))
+    for name, decimals in DECIMALS.items():
+        broken[f"{name} is too fine"] = ~has_decimals(frame[name], decimals)
+    for name in LEVELS:
+        broken[f"{name} is unknown"] = ~frame[name].isin(data[name].unique())
+    return Tally(len(frame), [words for words, is_so in broken.items() if np.any(is_so)])
+
+
+def test_every_valid_row_is_valid_as_it_is_returned() -> None:
+    """Over twenty thousand rows, of every kind of model and limit, without one exception."""
+    n_rows, wrong = 0, list[str]()
+    for i, (name, model, data, target) in enumerate(tasks()):
+        explainer = cp.Explainer(model, data)
+        rows = data[~reaches(model, data, target)][:20]
+        for seed, limits in enumerate(LIMITS):
+            results = explainer.explain_many(rows, target, SEARCH, seed + i, **limits)
+
+            for found in results:
+                tally = violations(found, model, data, target, limits)
+                n_rows += tally.n_rows
+                wrong += [f"{name}, {limits}: {words}" for words in tally.wrong]
+
+    assert wrong == []
+    assert n_rows >= N_WANTED
+
+
+@pytest.mark.parametrize("probability", [(0.7, 1.0), (0.45, 0.55)])
+def test_a_probability_asked_for_is_the_one_the_caller_gets(
+    probability: tuple[float, float],
+) -> None:
+    data = tables()[0]
+    labels = np.where(score(data).gt(score(data).median()), "good", "bad")
+    model = fitted(GradientBoostingClassifier(n_estimators=30, random_state=0), data, labels)
+
+    results = cp.Explainer(model, data).explain_many(data[:20], ("good", probability), SEARCH)
+
+    frame = pd.concat([found.valid().to_frame()[list(data.columns)] for found in results])
+    again = model.predict_proba(frame.astype(data.dtypes))[:, 1]
+    assert len(frame) > 200
+    assert ((again >= probability[0]) & (again <= probability[1])).all()
