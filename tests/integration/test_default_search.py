@@ -41,6 +41,7 @@ class Witness:
         self.interrupted_call: int | None = None
 
     def __call__(self, rows: pd.DataFrame) -> Floats:
+        """Return the probability of the second class."""
         self.calls.append(list(rows.itertuples(index=False, name=None)))
         if len(self.calls) == self.interrupted_call:
             raise KeyboardInterrupt
@@ -53,6 +54,7 @@ class Witness:
         return [row for call in self.calls for row in dict.fromkeys(call)]
 
     def forget(self) -> None:
+        """Start counting anew."""
         self.calls.clear()
 
 
@@ -283,8 +285,8 @@ def test_an_unreachable_target_gets_the_closest_miss() -> None:
     assert len(found.valid()) == 0
     best = found.predictions.max()
     assert found.message == (
-        f"no counterfactual reaches prediction >= 1.5 (now {found.row_prediction:.4g}): the closest "
-        f"of {len(found)} is at {best:.4g}, a gap of {1.5 - best:.4g}, after {found.evaluations} "
+        f"no counterfactual reaches prediction >= 1.5 (now {found.row_prediction:.4g}): the "
+        f"closest of {len(found)} is at {best:.4g}, a gap of {1.5 - best:.4g}, after {found.evaluations} "
         f"model evaluations; no observed row reaches it either (the nearest is at {highest:.4g}): "
         "ask for a target the model does give."
     )
@@ -294,7 +296,7 @@ def test_an_unreachable_target_gets_the_closest_miss() -> None:
 def test_what_ranges_force_to_change_may_be_all_that_changes(max_changed: int) -> None:
     """The least change the ranges allow is a candidate like any other, here the best."""
     explainer = cp.Explainer(lambda rows: rows["income"] / 100.0, LOANS)
-    ranges = {"income": (65, 100)}
+    ranges: dict[Any, Any] = {"income": (65, 100)}
 
     found = explainer.explain(POOR, (0.6, 1.0), ranges=ranges, max_changed=max_changed)
 
@@ -312,7 +314,7 @@ def test_without_time_the_best_so_far_is_returned() -> None:
 
     assert found.stopped == "seconds"
     assert found.status == "found"
-    assert found.evaluations <= 21
+    assert found.evaluations <= 25
     assert found.message.endswith("; the time ran out, so this is the best so far.")
 
 
@@ -328,7 +330,7 @@ def test_without_time_a_miss_is_the_best_so_far_too() -> None:
 
 @pytest.mark.parametrize("call", [2, 3, 7])
 def test_an_interrupt_returns_the_best_so_far(call: int) -> None:
-    """The first call is the row itself, each further one a wave of 20."""
+    """The first call is the row itself, each further one a wave of candidates."""
     model, _ = witness()
     impatient = Witness(model.model)
     explainer = cp.Explainer(impatient, MIXED)
@@ -341,7 +343,7 @@ def test_an_interrupt_returns_the_best_so_far(call: int) -> None:
 
     assert found.stopped == "interrupt"
     assert found.status == "found"
-    assert found.evaluations == 1 + 20 * (call - 2)
+    assert found.evaluations == 1 + search.wave_sizes()[: call - 2].sum()
     assert found.message.endswith("; the search was interrupted, so this is the best so far.")
     if call > 2:
         pd.testing.assert_frame_equal(found.history, whole.history[: call - 2])
@@ -378,7 +380,9 @@ def test_an_interrupted_search_goes_on_as_if_nothing_had_happened() -> None:
 
 
 @pytest.mark.parametrize("name", ["forest", "logistic"])
-@pytest.mark.parametrize(("few", "many"), [(101, 301), (110, 333), (200, 1000), (41, 121), (25, 99)])
+@pytest.mark.parametrize(
+    ("few", "many"), [(101, 301), (110, 333), (200, 1000), (41, 121), (25, 99)]
+)
 def test_a_continued_search_is_the_longer_search(name: str, few: int, many: int) -> None:
     explainer, row = cp.Explainer(model_of(name), MIXED), DENIED.iloc[[3]]
     whole = explainer.explain(row, 1, cp.Search(evaluations=many), seed=5)
@@ -399,7 +403,7 @@ def wide_explainer() -> tuple[cp.Explainer, pd.DataFrame]:
     return cp.Explainer(model, table), table[labels == 0].iloc[[0]]
 
 
-@pytest.mark.parametrize("budget", [21, 41, 61])
+@pytest.mark.parametrize("budget", [25, 41, 61])
 def test_a_search_of_many_features_is_continued_from_any_budget(budget: int) -> None:
     """With more features than early candidates a short search must start like a long one."""
     explainer, row = wide_explainer()
@@ -453,11 +457,13 @@ def test_a_continued_search_asks_about_new_rows_only(search: cp.Search) -> None:
     continued = part.continue_search(100)
 
     asked = {row for call in model.calls for row in call}
-    assert continued.evaluations == part.evaluations + 100
-    assert len(model.calls) == 5
-    if search.method == "explore":
-        assert len(asked) == 100
+    n_new = continued.evaluations - part.evaluations
+    assert 75 < n_new <= 100
+    if search.method == "explore":  # the paper's repeats itself
+        assert len(asked) == n_new
         assert not asked & before
+    else:
+        assert len(model.calls) == n_new // search.population
 
 
 def test_a_search_without_time_is_continued_as_if_it_had_had_it() -> None:

@@ -24,6 +24,7 @@ class Front:
         self.n = 0
 
     def admit(self, point: Floats, new: int) -> tuple[int, int]:
+        """Let a candidate try; return what the kernel says."""
         n_now, n_equal = admit(point, self.blocks, self.members, self.n, new)
         self.n = n_now or self.n
         return n_now, n_equal
@@ -36,6 +37,7 @@ class Front:
 
     @property
     def indices(self) -> Ints:
+        """Which candidates are members now."""
         held: Ints = self.members[: self.n]
         return held
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ COMPILED = settings(deadline=None, max_examples=60)  # the first call compiles
 WHOLE, TENTH, REAL, SINGLE, KIND, TWO, GRADE = range(7)
 NAMES = ["whole", "tenth", "real", "single", "kind", "two", "grade"]
 KEYS = row_keys(0, np.array([[1.0]]))
+SLOPES = np.array([[0.5, -0.1, 1e-9, 0.0, 1.0, 1.0, -2.0], [1e-320, 0.3, -3.0, 0.2, 1.0, 1.0, 0.7]])
 
 
 def generator(seed: int) -> np.random.Generator:  # noqa: TID251
@@ -113,14 +115,15 @@ def moved(problem: Problem, seed: int, name: str, n: int = 8) -> tuple[Floats, F
         dice = dice_of(i, seed)
         share = moves.roll(dice) * 4.0
         calls: dict[str, Callable[[], None]] = {
-            "put_back": lambda c=child, d=dice: moves.put_back(c, ground, d),
-            "rescale": lambda c=child, d=dice: moves.rescale(c, ground, d),
-            "step_to_boundary": lambda c=child, d=dice, s=share: moves.step_to_boundary(
-                c, s, ground, d
+            "put_back": partial(moves.put_back, child, ground, dice),
+            "rescale": partial(moves.rescale, child, ground, dice),
+            "step_to_boundary": partial(moves.step_to_boundary, child, share, ground, dice),
+            "slide_to_boundary": partial(
+                moves.slide_to_boundary, child, share - 2.0, SLOPES, ground, dice
             ),
-            "follow": lambda c=child, d=dice, i=i: moves.follow(c, OBSERVED[i], ground, d),
-            "mix": lambda c=child, d=dice, i=i: moves.mix(c, parents[i - 1], d),
-            "redraw": lambda c=child, d=dice: moves.redraw(c, ground, d),
+            "follow": partial(moves.follow, child, OBSERVED[i], ground, dice),
+            "mix": partial(moves.mix, child, parents[i - 1], dice),
+            "redraw": partial(moves.redraw, child, ground, dice),
         }
         calls[name]()
     return parents, children
@@ -135,7 +138,15 @@ def is_on_grid(genomes: Floats, problem: Problem) -> Bools:
     return on_grid
 
 
-ALL_MOVES = ["put_back", "rescale", "step_to_boundary", "follow", "mix", "redraw"]
+ALL_MOVES = [
+    "put_back",
+    "rescale",
+    "step_to_boundary",
+    "slide_to_boundary",
+    "follow",
+    "mix",
+    "redraw",
+]
 
 
 @pytest.mark.parametrize("name", ALL_MOVES)
@@ -289,6 +300,45 @@ def test_a_step_to_the_boundary_of_a_linear_model_lands_just_beyond_it(
 
     score = float(genome @ weights)
     assert boundary <= score <= 1.12 * boundary
+
+
+@COMPILED
+@given(row=rows(), limit=limits(), seed=st.integers(0, 999))
+def test_sliding_to_the_boundary_moves_at_most_one_number_that_had_changed(
+    row: dict[str, Any], limit: dict[str, Any], seed: int
+) -> None:
+    problem = problem_of(row, seed, **limit)
+
+    parents, children = moved(problem, seed, "slide_to_boundary")
+
+    is_moved = children != parents
+    assert (is_moved.sum(axis=1) <= 1).all()
+    assert (parents != problem.box.anchor[0])[is_moved].all()
+    assert not is_moved[:, problem.space.is_level].any()
+
+
+@COMPILED
+@given(
+    start=st.floats(-2.0, 2.0).filter(lambda x: abs(x) > 0.1),
+    missing=st.floats(-0.5, 0.5),
+    slope=st.sampled_from([-1.5, -0.8, 0.8, 1.5]),
+    child=st.integers(0, 999),
+)
+def test_a_slide_along_a_known_slope_ends_on_the_wanted_side_of_the_boundary(
+    start: float, missing: float, slope: float, child: int
+) -> None:
+    """It gains what was missing and up to 10 % more, or gives back not quite all it had."""
+    problem = middle()
+    genome, slopes = problem.rows[0].copy(), np.full((2, 7), np.nan)
+    genome[REAL] = start
+    slopes[int(start > 0.0), REAL] = slope
+    ground = ground_of(problem)
+    wide = ground._replace(lower=ground.lower - 9.0, upper=ground.upper + 9.0)
+
+    moves.slide_to_boundary(genome, missing, slopes, wide, dice_of(child))
+
+    gained = slope * (genome[REAL] - start)
+    assert missing - 1e-9 <= gained <= missing + 0.1 * abs(missing) + 1e-9
 
 
 @pytest.mark.parametrize(("share", "factor"), [(0.0, 0.01), (1e9, moves.FARTHEST)])

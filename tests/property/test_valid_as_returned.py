@@ -1,4 +1,4 @@
-"""What `valid()` returns is valid as it stands: the caller's own model agrees, and every limit holds.
+"""What `valid()` returns is valid as it stands: the caller's model agrees, every limit holds.
 
 Tables, models and limits are many, the rows returned are checked one by one, and none may fail.
 """

@@ -59,6 +59,9 @@ class Outlook(NamedTuple):
         How many there are; the rest of `wanted` is padding.
     origin, boundary : ndarray of shape (r,)
         The row's prediction and the nearer end of its target, on the scale of `is_probability`.
+    slopes : ndarray of shape (r, 2, d)
+        How much a unit of each feature, below and above the row's value, gains towards the target;
+        0 where unknown. Learnt as single changes are evaluated.
     is_probability : bool
         Whether predictions are probabilities, which are straightened by the logit.
     """
@@ -68,6 +71,7 @@ class Outlook(NamedTuple):
     n_wanted: Ints
     origin: Floats
     boundary: Floats
+    slopes: Floats
     is_probability: bool
 
     def of_rows(self, which: Ints) -> Outlook:
@@ -77,6 +81,7 @@ class Outlook(NamedTuple):
             n_wanted=self.n_wanted[which],
             origin=self.origin[which],
             boundary=self.boundary[which],
+            slopes=self.slopes[which],
         )
 
 
@@ -104,6 +109,24 @@ def share_to_boundary(prediction: float, a: int, outlook: Outlook) -> float:
     gained = straighten(prediction, outlook.is_probability) - outlook.origin[a]
     needed = outlook.boundary[a] - outlook.origin[a]
     return needed / gained if gained * needed > 0.0 else moves.FARTHEST
+
+
+@kernel
+def learn_slopes(children: Floats, predictions: Floats, outlook: Outlook, scene: Scene) -> None:
+    """Note what single changes of numbers have gained per unit, in `outlook.slopes`."""
+    r, n, d = children.shape
+    for w in range(r):
+        anchor = scene.box.anchor[w]
+        for i in range(n):
+            n_changed, changed = 0, 0
+            for j in range(d):
+                if children[w, i, j] != anchor[j]:
+                    n_changed += 1
+                    changed = j
+            if n_changed == 1 and not scene.space.is_level[changed]:
+                step = children[w, i, changed] - anchor[changed]
+                gained = straighten(predictions[w, i], outlook.is_probability) - outlook.origin[w]
+                outlook.slopes[w, int(step > 0.0), changed] = gained / step
 
 
 @kernel
@@ -147,8 +170,13 @@ def move(
     elif lot < limits[1]:
         moves.rescale(child, ground, dice)
     elif lot < limits[2]:
-        share = share_to_boundary(pool.predictions[a, parent], w, outlook)
-        moves.step_to_boundary(child, share, ground, dice)
+        prediction = pool.predictions[a, parent]
+        if roll(dice) < 0.5:
+            share = share_to_boundary(prediction, w, outlook)
+            moves.step_to_boundary(child, share, ground, dice)
+        else:
+            missing = outlook.boundary[w] - straighten(prediction, outlook.is_probability)
+            moves.slide_to_boundary(child, missing, outlook.slopes[w], ground, dice)
     elif lot < limits[3]:
         observed = choose_observed(child, w, outlook, scene, dice)
         moves.follow(child, outlook.observed[observed], ground, dice)

@@ -15,7 +15,14 @@ import numpy as np
 from counterpoint.arrays import Floats, Keys
 from counterpoint.evolution.archive import Archive
 from counterpoint.evolution.baselines import nearest_wanted, observed_predictions
-from counterpoint.evolution.breeding import Habits, Outlook, Scene, breed, straighten
+from counterpoint.evolution.breeding import (
+    Habits,
+    Outlook,
+    Scene,
+    breed,
+    learn_slopes,
+    straighten,
+)
 from counterpoint.evolution.memory import empty_memory, remember
 from counterpoint.evolution.parents import Pool
 from counterpoint.evolution.search import Search
@@ -52,6 +59,7 @@ def explore(problem: Problem, search: Search, habits: Habits = HABITS) -> Archiv
             archive.stop(rows, "interrupt")
             break
         archive.add(children, judged, rows, wave, counts=is_new)
+        learn_slopes(children, judged.predictions, outlook, scene)
         steps = steps[:, size:]
 
         is_late, has_new = time.monotonic() >= deadline, np.any(is_new, axis=1)
@@ -79,6 +87,7 @@ def look_around(problem: Problem) -> Outlook:
         n_wanted,
         np.array([straighten(now, is_probability) for now in problem.row_predictions]),
         np.array([straighten(end, is_probability) for end in ends]),
+        np.zeros((len(problem.rows), 2, problem.rows.shape[1])),
         is_probability,
     )
 

@@ -6,6 +6,7 @@ A move changes a copy of its parent in place. It knows the row's `Ground` and ro
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from counterpoint.arrays import Floats, Ints, Keys
@@ -115,17 +116,40 @@ def rescale(genome: Floats, ground: Ground, dice: Dice) -> None:
 
 
 @kernel
+def overshoot(dice: Dice) -> float:
+    """Return how far beyond the boundary to aim, as a share: of any magnitude, often tiny."""
+    return 10.0 ** (-1.0 - (SMALLEST_OVERSHOOT - 1.0) * roll(dice))
+
+
+@kernel
 def step_to_boundary(genome: Floats, share: float, ground: Ground, dice: Dice) -> None:
     """Scale all changed numbers to where the prediction should just reach the target.
 
     `share` is how much of the parent's change a straight line between the row's prediction and the
     parent's needs to reach the boundary; the step ends a little beyond it.
     """
-    beyond = 10.0 ** (-1.0 - (SMALLEST_OVERSHOOT - 1.0) * roll(dice))
-    factor = min(max(share * (1.0 + beyond), 0.01), FARTHEST)
+    factor = min(max(share * (1.0 + overshoot(dice)), 0.01), FARTHEST)
     for j in ground.free:
         if not ground.space.is_level[j]:
             genome[j] = move_towards(ground.anchor[j], genome[j], factor, j, ground)
+
+
+@kernel
+def slide_to_boundary(
+    genome: Floats, missing: float, slopes: Floats, ground: Ground, dice: Dice
+) -> None:
+    """Move one changed number to where the prediction should just reach the target.
+
+    `missing` is how far the parent's prediction is from the boundary, negative if it is beyond, and
+    `slopes` (2, d) how much a unit of each feature below and above the row's value gains.
+    """
+    j = pick_different(genome, ground.anchor, ground.free, dice)
+    if j < 0 or ground.space.is_level[j]:
+        return
+    slope = slopes[int(genome[j] > ground.anchor[j]), j]
+    if slope != 0.0:
+        goal = genome[j] + missing * (1.0 + math.copysign(overshoot(dice), missing)) / slope
+        genome[j] = snap(goal, j, ground.space, ground.lower[j], ground.upper[j])
 
 
 @kernel
