@@ -17,7 +17,6 @@ from counterpoint.evolution.explore import explore
 from counterpoint.evolution.nsga2 import evolve
 from counterpoint.evolution.search import Search
 from counterpoint.problem.limits import Limits
-from counterpoint.problem.objectives import GAP
 from counterpoint.problem.predictor import Predictor
 from counterpoint.problem.problem import Observed, Problem
 from counterpoint.problem.target import Target, parse_target
@@ -259,7 +258,7 @@ def explain_group(
             one = wanted.alone(np.array([i]))
             again = search_again(one, seed, rows[a])
             found = Counterfactuals.of(archive, i, one, rows[a], search, seed, notes_on(one), again)
-            results[a] = confirm(found)
+            results[a] = confirm(found, archive, i)
     return [results[a] for a in range(len(rows))]
 
 
@@ -283,17 +282,19 @@ def search_again(problem: Problem, seed: int, row: pd.DataFrame) -> Again:
 
 def is_met(problem: Problem) -> Bools:
     """Return which rows reach their target already; a class only if `predict` says so."""
-    met: Bools = problem.reference[:, GAP] <= 0.0
+    gaps = [t.gap_of(p) for t, p in zip(problem.targets, problem.row_predictions, strict=True)]
+    met: Bools = np.array(gaps) <= 0.0
     if met.any() and problem.targets[0].is_decision and problem.predictor.has_decision:
         met = met & problem.confirmed(problem.rows[:, None, :])[:, 0]
     return met
 
 
-def confirm(found: Counterfactuals) -> Counterfactuals:
+def confirm(found: Counterfactuals, archive: Archive, i: int) -> Counterfactuals:
     """Let the model's own `predict` confirm the valid ones of a class target.
 
-    On the observed rows `predict` agreed with the probabilities, so the search trusted them; if it
-    disagrees here after all, the row is searched again with `predict` asked about every candidate.
+    On the observed rows `predict` agreed with the probabilities, so the search trusted them. If it
+    disagrees here after all, it is asked about every candidate that seemed to reach the target, and
+    the result is drawn again from those it confirms: no candidate is new, so no budget is spent.
     """
     problem = found.problem
     must_ask = found.target.is_decision and problem.predictor.has_decision
@@ -302,10 +303,15 @@ def confirm(found: Counterfactuals) -> Counterfactuals:
     if problem.confirmed(found.genomes[found.reaches][None]).all():
         return found
     careful = problem.with_labels()
-    archive = run(careful, found.search)
-    again = search_again(careful, found.seed, found.row)
     return Counterfactuals.of(
-        archive, 0, careful, found.row, found.search, found.seed, notes_on(careful), again
+        archive.of_confirmed(i, careful),
+        0,
+        careful,
+        found.row,
+        found.search,
+        found.seed,
+        notes_on(careful),
+        search_again(careful, found.seed, found.row),
     )
 
 

@@ -122,7 +122,7 @@ def moved(problem: Problem, seed: int, name: str, n: int = 8) -> tuple[Floats, F
                 moves.slide_to_boundary, child, share - 2.0, SLOPES, ground, dice
             ),
             "follow": partial(moves.follow, child, OBSERVED[i], ground, dice),
-            "mix": partial(moves.mix, child, parents[i - 1], dice),
+            "mix": partial(moves.mix, child, parents[i - 1], ground, dice),
             "redraw": partial(moves.redraw, child, ground, dice),
         }
         calls[name]()
@@ -236,16 +236,33 @@ def middle() -> Problem:
     return problem_of(row | {"kind": "b", "two": "no", "grade": "mid"})
 
 
-def test_a_mixed_feature_comes_from_either_parent_equally_often() -> None:
-    first, second = np.zeros(7), np.ones(7)
+def test_mixing_adds_all_changes_of_the_other_or_takes_each_feature_half_of_the_time() -> None:
+    problem = middle()
+    ground, own = ground_of(problem), problem.rows[0]
+    other = np.where(own == ground.lower, ground.upper, ground.lower)
+    children = np.repeat(own[None], 2000, axis=0)
 
-    n_second = 0.0
-    for i in range(600):
-        child = first.copy()
-        moves.mix(child, second, dice_of(i))
-        n_second += child.sum()
+    for i, child in enumerate(children):
+        moves.mix(child, other, ground, dice_of(i))
 
-    assert n_second / (600 * 7) == pytest.approx(0.5, abs=0.03)
+    is_taken = children == other
+    is_sum = is_taken.all(axis=1)
+    assert is_sum.mean() == pytest.approx(0.5 + 0.5 / 2**7, abs=0.04)
+    assert is_taken[~is_sum].mean() == pytest.approx(0.5, abs=0.03)
+
+
+def test_mixing_in_all_changes_keeps_those_the_other_lacks() -> None:
+    problem = middle()
+    ground, own = ground_of(problem), problem.rows[0]
+    mine, other = own.copy(), own.copy()
+    mine[WHOLE], other[KIND] = 9.0, 3.0
+    children = np.repeat(mine[None], 400, axis=0)
+
+    for i, child in enumerate(children):
+        moves.mix(child, other, ground, dice_of(i))
+
+    n_both = ((children[:, WHOLE] == 9.0) & (children[:, KIND] == 3.0)).mean()
+    assert n_both == pytest.approx(0.5 + 0.5 / 4, abs=0.08)
 
 
 def test_redrawing_reaches_both_bounds_and_every_level() -> None:

@@ -10,7 +10,8 @@ from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.evolution.dominance import are_equal
 from counterpoint.evolution.front import LANES, admit, empty_front
 from counterpoint.kernels import kernel
-from counterpoint.problem.problem import Evaluation, Problem
+from counterpoint.problem.objectives import GAP
+from counterpoint.problem.problem import Evaluation, Problem, denied_gaps
 
 
 class Archive:
@@ -122,6 +123,26 @@ class Archive:
         """Note why the search of these rows ended."""
         for row in rows:
             self.stopped[row] = reason
+
+    def of_confirmed(self, row: int, problem: Problem) -> Archive:
+        """Return the archive of one row with `predict` asked about all that seemed to be valid."""
+        n = int(self.size[row])
+        genomes, predictions = self.genomes[None, row, :n], self.predictions[None, row, :n]
+        objectives = self.objectives[None, row, :n].copy()
+        seeming = np.flatnonzero(objectives[0, :, GAP] <= 0.0)
+        is_denied = ~problem.confirmed(np.ascontiguousarray(genomes[:, seeming]))[0]
+        denied = seeming[is_denied]
+        gaps = denied_gaps(objectives[0, denied, GAP], predictions[0, denied])
+        objectives[0, denied, GAP] = gaps
+        again = Archive(problem, n)
+        first = np.zeros(1, dtype=np.int64)
+        judged = Evaluation(predictions.copy(), objectives)
+        counts = self.is_asked[None, row, :n] | (np.arange(n) < self.n_learnt)
+        again.add(genomes.copy(), judged, first, generation=0, counts=counts)
+        again.generation[0] = self.generation[row, :n]
+        again.is_asked[0] = self.is_asked[row, :n]
+        again.n_learnt, again.stopped[0] = self.n_learnt, self.stopped[row]
+        return again
 
     def keep_all(self, row: int) -> None:
         """Make every candidate of one row a member, dominated or not."""

@@ -38,7 +38,7 @@ class Habits(NamedTuple):
 
     put_back: float = 2.0
     rescale: float = 2.0
-    step_to_boundary: float = 1.0
+    step_to_boundary: float = 2.0
     follow: float = 3.0
     mix: float = 2.0
     redraw: float = 3.0
@@ -112,7 +112,9 @@ def share_to_boundary(prediction: float, a: int, outlook: Outlook) -> float:
 
 
 @kernel
-def learn_slopes(children: Floats, predictions: Floats, outlook: Outlook, scene: Scene) -> None:
+def learn_slopes(
+    children: Floats, is_new: Bools, predictions: Floats, outlook: Outlook, scene: Scene
+) -> None:
     """Note what single changes of numbers have gained per unit, in `outlook.slopes`."""
     r, n, d = children.shape
     for w in range(r):
@@ -123,7 +125,7 @@ def learn_slopes(children: Floats, predictions: Floats, outlook: Outlook, scene:
                 if children[w, i, j] != anchor[j]:
                     n_changed += 1
                     changed = j
-            if n_changed == 1 and not scene.space.is_level[changed]:
+            if is_new[w, i] and n_changed == 1 and not scene.space.is_level[changed]:
                 step = children[w, i, changed] - anchor[changed]
                 gained = straighten(predictions[w, i], outlook.is_probability) - outlook.origin[w]
                 outlook.slopes[w, int(step > 0.0), changed] = gained / step
@@ -182,7 +184,7 @@ def move(
         moves.follow(child, outlook.observed[observed], ground, dice)
     elif lot < limits[4]:
         mate = pool.members[a, pick(pool.n_members[a], dice)]
-        moves.mix(child, pool.genomes[a, mate], dice)
+        moves.mix(child, pool.genomes[a, mate], ground, dice)
     else:
         moves.redraw(child, ground, dice)
 

@@ -30,6 +30,7 @@ from counterpoint.problem.problem import Problem
 
 HABITS = Habits()
 N_WANTED = 20  # nearest observed rows with the wanted outcome that a search starts from
+MOST_LEVELS = 20  # levels of one feature tried in the first steps
 N_COPIED = 1  # of these, so many lend their values to the first steps
 
 
@@ -59,7 +60,7 @@ def explore(problem: Problem, search: Search, habits: Habits = HABITS) -> Archiv
             archive.stop(rows, "interrupt")
             break
         archive.add(children, judged, rows, wave, counts=is_new)
-        learn_slopes(children, judged.predictions, outlook, scene)
+        learn_slopes(children, is_new, judged.predictions, outlook, scene)
         steps = steps[:, size:]
 
         is_late, has_new = time.monotonic() >= deadline, np.any(is_new, axis=1)
@@ -133,8 +134,8 @@ def first_steps(problem: Problem, outlook: Outlook) -> Floats:
 
 
 def _candidates(problem: Problem, j: int) -> list[Floats]:
-    """Return the values (r,) of feature j worth a first step: every level, or both bounds."""
-    n_levels = int(problem.space.n_levels[j])
+    """Return the values (r,) of feature j worth a first step: its levels, or both bounds."""
+    n_levels = min(int(problem.space.n_levels[j]), MOST_LEVELS)
     if n_levels:
         return [np.full(len(problem.rows), float(level)) for level in range(n_levels)]
     return [problem.box.lower[:, j], problem.box.upper[:, j]]

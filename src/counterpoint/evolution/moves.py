@@ -118,7 +118,7 @@ def rescale(genome: Floats, ground: Ground, dice: Dice) -> None:
 @kernel
 def overshoot(dice: Dice) -> float:
     """Return how far beyond the boundary to aim, as a share: of any magnitude, often tiny."""
-    return 10.0 ** (-1.0 - (SMALLEST_OVERSHOOT - 1.0) * roll(dice))
+    return float(10.0 ** (-1.0 - (SMALLEST_OVERSHOOT - 1.0) * roll(dice)))
 
 
 @kernel
@@ -164,9 +164,14 @@ def follow(genome: Floats, observed: Floats, ground: Ground, dice: Dice) -> None
 
 
 @kernel
-def mix(genome: Floats, other: Floats, dice: Dice) -> None:
-    """Take each feature of another member with probability one half (uniform crossover)."""
-    for j in range(len(genome)):
+def mix(genome: Floats, other: Floats, ground: Ground, dice: Dice) -> None:
+    """Add all changes of another member, or take each of its features with probability one half."""
+    if roll(dice) < 0.5:
+        for j in ground.free:
+            if other[j] != ground.anchor[j]:
+                genome[j] = other[j]
+        return
+    for j in ground.free:
         if genome[j] != other[j] and roll(dice) < 0.5:
             genome[j] = other[j]
 

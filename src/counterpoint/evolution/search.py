@@ -120,10 +120,11 @@ class Search:
             _check_number("epsilon", self.epsilon, 0.0, np.inf)
         if self.seconds is not None:
             _check_number("seconds", self.seconds, 0.0, np.inf)
-        if self.evaluations is not None and self.evaluations <= self.population:
+        least = self.first_wave if self.method == "explore" else self.population
+        if self.evaluations is not None and self.evaluations <= least:
             raise InvalidInput(
-                f"Search.evaluations must exceed the population of {self.population} (the row "
-                f"itself is asked too), got {self.evaluations}; raise it or lower population."
+                f"Search.evaluations must exceed the first generation of {least} (the row itself "
+                f"is asked too), got {self.evaluations}; raise it or lower population."
             )
 
     def _settle_method(self) -> None:
@@ -172,18 +173,32 @@ class Search:
             mutation="conditional" if is_conditional else "gaussian",
         )
 
-    def continued(self, more: int, used: int, stopped: str) -> Search:
-        """Return the settings of a search that goes on for `more` evaluations after `used`."""
-        if self.method == "nsga2" and self.evaluations is not None and self.evaluations < 2000:
-            raise InvalidInput(
-                "a search by 'nsga2' with a small budget starts differently from one with a larger "
-                "budget, so it cannot be continued; use generations instead of evaluations."
-            )
-        budget = self.evaluations if self.evaluations and stopped == "budget" else used
+    def continued(self, more: int, n_asked: int, stopped: str) -> Search:
+        """Return the settings of a search that goes on for `more` evaluations.
+
+        Parameters
+        ----------
+        more : int
+            How many more rows the model may be asked.
+        n_asked : int
+            How many answers the search had, the row's own included.
+        stopped : str
+            Why it ended.
+        """
         patience = None if stopped == "patience" else self.patience
-        return self.with_(
-            evaluations=budget + more, generations=None, seconds=None, patience=patience
-        )
+        if self.method != "nsga2":
+            budget = self.evaluations if self.evaluations and stopped == "budget" else n_asked
+            return self.with_(
+                evaluations=budget + more, generations=None, seconds=None, patience=patience
+            )
+        if self.evaluations is not None:
+            raise InvalidInput(
+                "a search by 'nsga2' whose budget is given in evaluations may start differently "
+                "with a larger budget, so it cannot be continued; give its budget in generations."
+            )
+        done = PAPER_GENERATIONS if self.generations is None else self.generations
+        generations = done + more // self.population
+        return self.with_(generations=generations, seconds=None, patience=patience)
 
     def with_(self, **changes: Any) -> Search:
         """Return the same settings with some replaced, checked again."""
@@ -192,6 +207,9 @@ class Search:
             known = [field.name for field in fields(self)]
             hint = did_you_mean(unknown[0], known) or f"the settings are {listed(known, 99)}."
             raise InvalidInput(f"Search has no setting {unknown[0]!r}; {hint}")
+        own = {field.name for field in fields(self)[_N_COMMON:]}
+        if self.method == "explore" and own & set(changes):  # as if they had been given at first
+            changes = {"method": "nsga2", **changes}
         return replace(self, **changes)
 
     @property
@@ -213,19 +231,24 @@ class Search:
             return None
         return min(self.evaluations // 2, self.evaluations - 1 - self.population)
 
+    @property
+    def first_wave(self) -> int:
+        """How many candidates the first generations of "explore" make."""
+        return max(1, self.population // 3)
+
     def wave_sizes(self) -> Ints:
         """Return how many candidates each generation of "explore" makes; only whole ones are made.
 
         The sizes do not depend on the budget, so a longer search begins like a shorter one.
         """
-        early = max(1, self.population // 3)
+        early = self.first_wave
         n_most = (
             self.most_candidates // early + 1 if self.generations is None else self.generations + 1
         )
-        sizes = np.where(np.arange(n_most) < EARLY_WAVES, early, self.population)
+        sizes = np.where(np.arange(n_most + 1) < EARLY_WAVES, early, self.population)
         if self.generations is not None and self.evaluations is None:
             return sizes
-        return sizes[1 + np.cumsum(sizes) <= max(self.most_candidates, 1 + early)]
+        return sizes[1 + np.cumsum(sizes) <= self.most_candidates]
 
     def deadline(self) -> float:
         """Return when a search that starts now must stop, on the clock of `time.monotonic`."""

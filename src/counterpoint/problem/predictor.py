@@ -81,7 +81,7 @@ class Predictor:
             )
         self.classes = check_classes(own if classes is None else classes)
         self._wants_array = wants_array(model, encoding)
-        self._blas = ThreadpoolController().select(user_api="blas")
+        self._threads = ThreadpoolController()
         self._observed = observed
         self.observed_outputs = self._score_observed()
 
@@ -168,18 +168,22 @@ class Predictor:
 
     @contextmanager
     def one_thread(self) -> Iterator[None]:
-        """Keep matrix products on one thread: how threads split them changes the last bits."""
-        with _BLAS_LOCK:
-            _BLAS_USERS.append(None)
-            if len(_BLAS_USERS) == 1:
-                _BLAS_LIMIT.append(self._blas.limit(limits=1))
+        """Keep the model's libraries on one thread.
+
+        How threads split a matrix product changes its last bits, and on small calls starting them
+        costs more than they save; rows are shared among `workers` instead.
+        """
+        with _THREADS_LOCK:
+            _THREADS_USERS.append(None)
+            if len(_THREADS_USERS) == 1:
+                _THREADS_LIMIT.append(self._threads.limit(limits=1))
         try:
             yield
         finally:
-            with _BLAS_LOCK:
-                _BLAS_USERS.pop()
-                if not _BLAS_USERS:
-                    _BLAS_LIMIT.pop().restore_original_limits()
+            with _THREADS_LOCK:
+                _THREADS_USERS.pop()
+                if not _THREADS_USERS:
+                    _THREADS_LIMIT.pop().restore_original_limits()
 
     def _score_observed(self) -> Floats:
         """Ask the model for the observed rows, in large chunks; a callable's columns are named."""
@@ -247,9 +251,9 @@ class Predictor:
             ) from error
 
 
-_BLAS_LOCK = threading.Lock()  # BLAS threads are one setting per process, so its users are counted
-_BLAS_USERS: list[None] = []
-_BLAS_LIMIT: list[Any] = []
+_THREADS_LOCK = threading.Lock()  # one setting per process, so its users are counted
+_THREADS_USERS: list[None] = []
+_THREADS_LIMIT: list[Any] = []
 
 
 def unbound(model: Any) -> Any:

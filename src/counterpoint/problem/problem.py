@@ -183,7 +183,10 @@ class Problem:
     def reference(self) -> Floats:
         """The paper's hypervolume reference of each row, (gap of the row, 1, d, 1): (r, 4)."""
         r, d = self.rows.shape
-        gaps = [t.gap_of(p) for t, p in zip(self.targets, self.row_predictions, strict=True)]
+        gaps = [
+            max(target.gap_of(now), 3.0 * JUST_MISSED * target.is_decision)
+            for target, now in zip(self.targets, self.row_predictions, strict=True)
+        ]
         return np.column_stack([gaps, np.ones(r), np.full(r, float(d)), np.ones(r)])
 
     def predict(self, genomes: Floats) -> Floats:
@@ -211,7 +214,7 @@ class Problem:
         """Return the objectives of genomes (r, n, d) whose predictions (r, n) are known."""
         gaps = gap(predictions, *self._interval)
         if self.asks_labels:
-            gaps = np.where(self.confirmed(genomes), gaps, np.maximum(gaps, JUST_MISSED))
+            gaps = np.where(self.confirmed(genomes), gaps, denied_gaps(gaps, predictions))
         objectives = closeness(genomes, self.rows, self.around)
         objectives[..., GAP] = gaps
         return Evaluation(predictions, objectives)
@@ -228,7 +231,7 @@ class Problem:
 
     def take(self, which: Ints) -> Problem:
         """Return the problems of some of the rows only, with their surroundings if known."""
-        some = self.alone(which)
+        some = replace(self.alone(which), past=self.past)
         if "around" in self.__dict__:
             some.__dict__["around"] = self.around.of_rows(which)
         return some
@@ -242,7 +245,7 @@ class Problem:
             targets=tuple(self.targets[i] for i in which),
             keys=self.keys[which],
             box=self.box.of_rows(which),
-            past=self.past,
+            past=None,
         )
 
     def after(self, predictions: Floats) -> Problem:
@@ -252,3 +255,14 @@ class Problem:
     def with_labels(self) -> Problem:
         """Return the same problems with `predict` confirming every candidate."""
         return replace(self, asks_labels=True)
+
+
+def denied_gaps(gaps: Floats, predictions: Floats) -> Floats:
+    """Return the gaps of candidates whose class `predict` denies: above 0, less where likelier.
+
+    Examples
+    --------
+    >>> denied_gaps(np.array([0.25, 0.0]), np.array([0.25, 0.75])) > 0.0
+    array([ True,  True])
+    """
+    return np.maximum(gaps, JUST_MISSED * (2.0 - predictions))

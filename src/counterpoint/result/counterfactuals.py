@@ -260,13 +260,16 @@ class Counterfactuals:
         evaluations : int
             How many more rows the model may be asked.
         """
+        if self.status == "already_met":
+            raise InvalidInput("there was nothing to search: the row already reaches the target.")
         if not isinstance(self.search, Search) or self.again is None:
             raise InvalidInput(
                 f"this result of {type(self.search).__name__} cannot be continued; only the "
                 "result of a Search can."
             )
         check_whole("evaluations", evaluations, 1, 2**40, owner="continue_search")
-        longer = self.search.continued(evaluations, self.evaluations, self.stopped)
+        n_asked = 1 + len(self.trace.replies)
+        longer = self.search.continued(evaluations, n_asked, self.stopped)
         return self.again(longer, self.trace.replies)
 
     def hypervolume(self) -> float:

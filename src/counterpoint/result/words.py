@@ -36,12 +36,16 @@ def message(found: Counterfactuals) -> str:
             f"with {fewest} or more changes, from {asked}{EARLY.get(found.stopped, '')}."
         )
     if len(found) == 0:
-        return f"no counterfactual for {target} (now {now}) from {asked}; {observed_hint(found)}"
+        early = EARLY.get(found.stopped, "")
+        return (
+            f"no counterfactual for {target} (now {now}) from {asked}{early}; "
+            f"{observed_hint(found)}"
+        )
     best = int(np.argmin(found.objectives[:, GAP]))
     return (
         f"no counterfactual reaches {target} (now {now}): the closest of {len(found)} is at "
         f"{readable(found.predictions[best])}, a gap of {readable(found.objectives[best, GAP])}, "
-        f"after {asked}; {observed_hint(found)}"
+        f"after {asked}{EARLY.get(found.stopped, '')}; {observed_hint(found)}"
     )
 
 

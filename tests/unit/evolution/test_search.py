@@ -258,14 +258,14 @@ def test_with_lists_all_settings_if_none_is_close() -> None:
 @pytest.mark.parametrize(
     ("settings", "asked", "last"),
     [
-        (Search(), 21, 175),
-        (Search(generations=3), 21, 3),
-        (Search(generations=0), 21, 0),
-        (Search(evaluations=3521), 21, 175),
-        (Search(evaluations=3520), 21, 174),
-        (Search(evaluations=21), 21, 0),
-        (Search(evaluations=100_000, generations=5), 21, 5),
-        (Search(evaluations=61, generations=5), 21, 2),
+        (Search(method="nsga2"), 21, 175),
+        (Search(method="nsga2", generations=3), 21, 3),
+        (Search(method="nsga2", generations=0), 21, 0),
+        (Search(method="nsga2", evaluations=3521), 21, 175),
+        (Search(method="nsga2", evaluations=3520), 21, 174),
+        (Search(method="nsga2", evaluations=21), 21, 0),
+        (Search(method="nsga2", evaluations=100_000, generations=5), 21, 5),
+        (Search(method="nsga2", evaluations=61, generations=5), 21, 2),
     ],
 )
 def test_generations_end_with_the_first_of_the_two_budgets(
@@ -277,11 +277,11 @@ def test_generations_end_with_the_first_of_the_two_budgets(
 @pytest.mark.parametrize(
     ("settings", "most"),
     [
-        (Search(), None),
-        (Search(evaluations=3520), 1760),
-        (Search(evaluations=21), 0),
-        (Search(evaluations=30), 9),
-        (Search(evaluations=50), 25),
+        (Search(method="nsga2"), None),
+        (Search(method="nsga2", evaluations=3520), 1760),
+        (Search(method="nsga2", evaluations=21), 0),
+        (Search(method="nsga2", evaluations=30), 9),
+        (Search(method="nsga2", evaluations=50), 25),
     ],
 )
 def test_curves_leave_room_for_the_row_and_its_first_population(
