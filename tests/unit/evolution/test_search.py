@@ -204,11 +204,11 @@ def test_a_budget_must_pay_for_the_row_and_its_first_population() -> None:
     with pytest.raises(
         InvalidInput,
         match=re.escape(
-            "Search.evaluations must exceed the population of 30 (the row itself is asked too), "
-            "got 30; raise it or lower population."
+            "Search.evaluations must exceed the first generation of 30 (the row itself is asked "
+            "too), got 30; raise it or lower population."
         ),
     ):
-        Search(evaluations=30, population=30)
+        Search(method="nsga2", evaluations=30, population=30)
 
     assert Search(evaluations=31, population=30).evaluations == 31
 
