@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PAPER ?= ../shared/paper
 
-.PHONY: demo test lint types bench variants check clean
+.PHONY: demo test lint types bench variants models ablation check clean
 
 demo: .venv/demo.done  ## train a model on the embedded credit data and explain one applicant
 	$(BIN)/python -m counterpoint.demo
@@ -25,6 +25,13 @@ bench: .venv/dev.done  ## time of a search, as ratios to the model's own time
 
 variants: .venv/dev.done  ## the paper's five variants against its published runs
 	$(BIN)/python -m benchmarks.variants --paper $(PAPER)
+
+models: .venv/dev.done  ## the default search against the paper's on five kinds of model
+	COUNTERPOINT_PAPER=$(PAPER) $(BIN)/python -m benchmarks.models
+
+ablation: .venv/dev.done  ## what each idea of the default search is worth; writes docs/ablation.*
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[figures]"
+	COUNTERPOINT_PAPER=$(PAPER) $(BIN)/python -m benchmarks.ablation
 
 .venv/demo.done: pyproject.toml
 	$(PYTHON) -m venv .venv

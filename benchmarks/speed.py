@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ import pandas as pd
 import counterpoint as cp
 from benchmarks import published
 
-SEARCH = cp.Search.paper("mocmod")
+SEARCHES = {"paper": cp.Search.paper("mocmod"), "default": cp.Search(evaluations=3520)}
 N_TOGETHER = 100
 REPEATS = 5
 
@@ -83,7 +84,7 @@ def subject() -> tuple[Callable[[pd.DataFrame], Any], pd.DataFrame]:
     return RandomNetwork(data), data
 
 
-def measure(work: Callable[[], Any], model: Timed, n: int) -> None:
+def measure(label: str, work: Callable[[], Any], model: Timed, n: int) -> None:
     """Print total, model and own milliseconds per row, the best of several repeats."""
     best = (float("inf"), 0.0)
     for _ in range(REPEATS):
@@ -92,7 +93,7 @@ def measure(work: Callable[[], Any], model: Timed, n: int) -> None:
         best = min(best, (time.perf_counter() - start, model.seconds))
     total, inside = (1000.0 * part / n for part in best)
     print(
-        f"{n:4} rows   total {total:7.2f} ms/row   model {inside:6.2f}   "
+        f"{label:30} total {total:7.2f} ms/row   model {inside:6.2f}   "
         f"own {total - inside:6.2f}   total / model {total / inside:5.1f}"
     )
 
@@ -106,15 +107,13 @@ def main() -> None:
     _ = explainer.observed.conditional
     print(f"conditional sampler of {data.shape[1]} features: {time.perf_counter() - start:.2f} s")
     rows = data.iloc[:N_TOGETHER]
-    explainer.explain(rows.iloc[[0]], "opposite", search=SEARCH)  # loads or compiles the kernels
-    measure(lambda: explainer.explain(rows.iloc[[0]], "opposite", search=SEARCH), model, 1)
-    for workers in (1, 2):
-        print(f"{workers} worker{'s' * (workers > 1)}:", end="")
-        measure(
-            lambda w=workers: explainer.explain_many(rows, "opposite", search=SEARCH, workers=w),  # type: ignore[misc]
-            model,
-            len(rows),
-        )
+    for name, search in SEARCHES.items():
+        one = partial(explainer.explain, rows.iloc[[0]], "opposite", search=search)
+        many = partial(explainer.explain_many, rows, "opposite", search=search)
+        one()  # loads or compiles the kernels
+        measure(f"{name}, 1 row", one, model, 1)
+        measure(f"{name}, {len(rows)} rows", many, model, len(rows))
+        measure(f"{name}, {len(rows)} rows, 2 workers", partial(many, workers=2), model, len(rows))
     start = time.perf_counter()
     subprocess.run([sys.executable, "-m", "benchmarks.speed", "--first"], check=True)
     print(f"fresh process, imports to first result: {time.perf_counter() - start:.2f} s")
@@ -123,7 +122,7 @@ def main() -> None:
 def first_result() -> None:
     """Explain one row and leave: what a fresh process pays."""
     network, data = subject()
-    cp.Explainer(network, data, precision="full").explain(data.iloc[[0]], "opposite", search=SEARCH)
+    cp.Explainer(network, data, precision="full").explain(data.iloc[[0]], "opposite")
 
 
 if __name__ == "__main__":

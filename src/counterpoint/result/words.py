@@ -89,6 +89,8 @@ def changes_table(found: Counterfactuals) -> str:
     texts = {
         name: [readable(cell, decimals.get(name)) for cell in cells] for name, cells in rows.items()
     }
+    for name in ("distance", "implausibility"):  # shares of a range: three decimals tell them apart
+        texts[name] = ["", *(f"{share:.3f}" for share in frame[name])]
     table = pd.DataFrame(texts, index=["row", *range(1, len(frame) + 1)])
     return str(table.to_string())
 

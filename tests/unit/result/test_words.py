@@ -52,8 +52,8 @@ def test_a_result_prints_as_a_sentence_and_a_table_of_changes() -> None:
         "",
         "    age   amount share    job   owns prediction distance changes implausibility",
         "row  22  5951.25  0.10  clerk  False       0.22",
-        "1    51    80.75  0.50  smith              0.51   0.6667       4              0",
-        "2    47   350.50  0.35  nurse   True       0.47   0.7402       5              0",
+        "1    51    80.75  0.50  smith              0.51    0.667       4          0.000",
+        "2    47   350.50  0.35  nurse   True       0.47    0.740       5          0.000",
     ]
 
 
@@ -61,7 +61,7 @@ def test_large_predictions_are_written_out() -> None:
     found = explain((None, 300_000), cp.WhatIf(n=1), by_amount)
 
     assert "(now 595125)" in found.message
-    assert lines_of(str(found))[-1].endswith("120000   0.5846       5              0")
+    assert lines_of(str(found))[-1].endswith("120000    0.585       5          0.000")
 
 
 def test_a_long_result_shows_a_few_and_counts_the_rest(explainer: cp.Explainer) -> None:
