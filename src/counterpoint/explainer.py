@@ -311,7 +311,7 @@ def confirm(found: Counterfactuals, archive: Archive, i: int) -> Counterfactuals
         found.search,
         found.seed,
         notes_on(careful),
-        search_again(careful, found.seed, found.row),
+        search_again(problem, found.seed, found.row),  # as it was searched: without labels
     )
 
 

@@ -578,3 +578,33 @@ def test_the_default_beats_the_tuned_search_of_the_paper() -> None:
     pairs = zip(ours, theirs, strict=True)
     assert sum(own.hypervolume() > other.hypervolume() for own, other in pairs) >= 8
     assert max(found.evaluations for found in ours) <= 1500
+
+
+class Contrary:
+    """A classifier whose `predict` denies, where no row was observed, what its probability says."""
+
+    classes_ = np.array(["no", "yes"])
+
+    def predict_proba(self, rows: pd.DataFrame) -> Floats:
+        """Give 'yes' a probability that grows with x and y."""
+        likely = 1.0 / (1.0 + np.exp(-(rows["x"] + rows["y"] - 10.0).to_numpy()))
+        return np.column_stack([1.0 - likely, likely])
+
+    def predict(self, rows: pd.DataFrame) -> Any:
+        """Name the likelier class, but never 'yes' between the observed values of x."""
+        likely = self.predict_proba(rows)[:, 1] > 0.5
+        return self.classes_[(likely & (rows["x"] % 1.0 == 0.0)).astype(int)]
+
+
+def test_a_search_whose_classes_were_denied_is_continued_as_it_was_searched() -> None:
+    observed = pd.DataFrame({"x": np.arange(12.0), "y": np.arange(12.0)[::-1]})
+    explainer = cp.Explainer(Contrary(), observed, precision="full")
+    row = {"x": 2.0, "y": 3.0}
+    whole = explainer.explain(row, "yes", cp.Search(evaluations=600))
+    part = explainer.explain(row, "yes", cp.Search(evaluations=300))
+
+    continued = part.continue_search(300)
+
+    assert bits(continued) == bits(whole)
+    assert len(whole.valid()) > 0
+    assert (Contrary().predict(whole.valid().to_frame()) == "yes").all()
