@@ -122,17 +122,32 @@ def draw(results: pd.DataFrame, file: Path) -> None:
     full = mean[mean["without"] == "nothing left out"].set_index("evaluations")["share"]
     mean["loss"] = mean["evaluations"].map(full) - mean["share"]
     ideas = mean[mean["without"] != "nothing left out"]
+    ticks = alt.Axis(values=[100, 300, 1000, 3000], grid=False, format="~s")
     chart = (
         alt.Chart(ideas)
-        .mark_line(point=True)
+        .mark_line(point=True, color="#0072b2")
         .encode(
-            x=alt.X("evaluations:Q", scale=alt.Scale(type="log"), title="model evaluations"),
-            y=alt.Y("loss:Q", title="hypervolume lost"),
-            tooltip=["without", "evaluations", "loss"],
+            x=alt.X(
+                "evaluations:Q",
+                scale=alt.Scale(type="log", domain=[80, 4000]),
+                axis=ticks,
+                title="model evaluations",
+            ),
+            y=alt.Y(
+                "loss:Q",
+                scale=alt.Scale(zero=True),
+                axis=alt.Axis(tickCount=3, gridOpacity=0.4),
+                title="hypervolume lost",
+            ),
         )
-        .properties(width=170, height=90)
-        .facet(facet=alt.Facet("without:N", title=None, sort=None), columns=4)
+        .properties(width=190, height=90)
+        .facet(
+            facet=alt.Facet("without:N", title="left out", sort=list(WITHOUT)),
+            columns=4,
+            spacing=24,
+        )
         .resolve_scale(y="independent")
+        .configure_view(stroke=None)
     )
     chart.save(str(file))
 
@@ -150,6 +165,7 @@ def main() -> None:
     table = as_markdown(results)
     print(table)
     (arguments.out / "ablation.md").write_text(table + "\n")
+    results.to_csv(arguments.out / "ablation.csv", index=False, float_format="%.6f")
     draw(results, arguments.out / "ablation.svg")
 
 
