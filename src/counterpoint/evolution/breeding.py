@@ -246,7 +246,7 @@ def breed(
                 child[:] = steps[w, i]
                 obey(child, w, box, dice)
                 is_new[w, i] = remember(memory[w], child)
-            for _ in range(ATTEMPTS):
+            for attempt in range(ATTEMPTS):
                 if is_new[w, i] or len(free) == 0:
                     break
                 if len(classes.member) > 0:
@@ -255,6 +255,8 @@ def breed(
                     move(child, parent, a, w, pool, outlook, scene, ground, limits, dice)
                 else:
                     child[:] = box.anchor[w]
+                    moves.redraw(child, ground, dice)
+                for _ in range(attempt // 2):  # where all around is known, stray farther
                     moves.redraw(child, ground, dice)
                 obey(child, w, box, dice)
                 is_new[w, i] = remember(memory[w], child)

@@ -45,7 +45,7 @@ class Search:
     population : int, default=0
         Candidates made per generation, and by "nsga2" also kept (mu and lambda of the paper). 0
         stands for 20, or 24 for "explore", which makes a third of it in its first generations.
-    patience : int or None, default=20
+    patience : int or None, default=50
         Stop after this many generations that did not improve the archive's hypervolume.
     seconds : float or None, default=None
         Stop after this time and return the best so far.
@@ -87,7 +87,7 @@ class Search:
     evaluations: int | None = None
     generations: int | None = None
     population: int = 0
-    patience: int | None = 20
+    patience: int | None = 50
     seconds: float | None = None
     epsilon: float | None = 0.0
     initialization: Initialization = "ice"
