@@ -18,7 +18,7 @@ import numpy as np
 
 from counterpoint.arrays import Floats, Keys
 from counterpoint.errors import InvalidInput
-from counterpoint.kernels import kernel
+from counterpoint.kernels import inner, kernel
 
 
 class Stage(IntEnum):
@@ -104,9 +104,9 @@ def row_keys(seed: int, genomes: Floats) -> Keys:
     return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2).astype(np.uint64)
 
 
-@kernel
-def uniform(key: Any, stage: int, generation: int, individual: int, gene: int) -> float:
-    """Return the draw in [0, 1) at one address of the stream with this key (two words)."""
+@inner
+def word_at(key: Any, stage: int, generation: int, individual: int, gene: int) -> Any:
+    """Return the 64 random bits at one address of the stream with this key (two words)."""
     address = (
         (np.uint64(stage) << _S58)
         | (np.uint64(generation) << _S36)
@@ -117,10 +117,32 @@ def uniform(key: Any, stage: int, generation: int, individual: int, gene: int) -
     word = (word ^ (word >> _S30)) * _MIX_1
     word = (word ^ (word >> _S27)) * _MIX_2
     word = (word ^ (word >> _S31)) + key[1]
+    return finish(word)
+
+
+@inner
+def finish(word: Any) -> Any:
+    """Return SplitMix64's finaliser of 64 bits."""
     word = (word ^ (word >> _S30)) * _MIX_1
     word = (word ^ (word >> _S27)) * _MIX_2
-    word = word ^ (word >> _S31)
-    return float(word >> _S11) * _ULP
+    return word ^ (word >> _S31)
+
+
+@inner
+def uniform(key: Any, stage: int, generation: int, individual: int, gene: int) -> float:
+    """Return the draw in [0, 1) at one address of the stream with this key (two words)."""
+    return float(word_at(key, stage, generation, individual, gene) >> _S11) * _ULP
+
+
+@inner
+def next_uniform(state: Keys) -> float:
+    """Return the next draw in [0, 1) of the sequence that starts at the word in `state` (1,).
+
+    For draws whose number is not known beforehand: the start is addressed, and the sequence
+    (SplitMix64) belongs to that address alone.
+    """
+    state[0] += _GOLDEN
+    return float(finish(state[0]) >> _S11) * _ULP
 
 
 @kernel

@@ -17,7 +17,15 @@ from counterpoint.problem.objectives import (
     GAP,
     IMPLAUSIBILITY,
     closeness,
+)
+from counterpoint.problem.surroundings import (
+    NEAR,
+    WIDE_BYTES,
+    Beyond,
+    Surroundings,
+    gather_crowd,
     gower_weights,
+    nearest_first,
     surround,
 )
 from counterpoint.table.distance import LANES, gower, gower_to_all
@@ -84,6 +92,15 @@ def case(n: int, seed: int, offset: float = 0.0) -> Case:
     return Case(observed, space, rows, candidates)
 
 
+def look(
+    case: Case, shares: Floats, near: int = NEAR, wide_bytes: int = WIDE_BYTES
+) -> tuple[Surroundings, Beyond]:
+    """Surround the rows of a case, with so many observed rows at hand."""
+    crowd = gather_crowd(case.observed, len(shares))
+    around = surround(case.rows, crowd, case.space, shares, near)
+    return around, Beyond(case.rows, crowd, around, wide_bytes)
+
+
 def brute_force(case: Case, shares: Floats) -> Floats:
     """Measure every candidate (r, m) against every observed row, one feature at a time."""
     low = np.minimum(case.space.low, case.rows)
@@ -102,6 +119,77 @@ def brute_force(case: Case, shares: Floats) -> Floats:
     return found
 
 
+@pytest.mark.parametrize("near", [1, 3, 20, 90])
+@pytest.mark.parametrize("wide", [0, 60, 10_000])
+@pytest.mark.parametrize("k", [1, 3])
+def test_few_rows_at_hand_change_nothing(near: int, wide: int, k: int) -> None:
+    """Whether neighbours are at hand, are fetched, or all rows must be looked at."""
+    shares = np.full(k, 1.0 / k)
+    for seed in range(3):
+        given_case = case(150, 7 * seed + near)
+        d = given_case.observed.shape[1]
+
+        around, beyond = look(given_case, shares, near, wide_bytes=8 * (d + 2) * wide)
+        measured = closeness(given_case.candidates, given_case.rows, around, beyond)
+
+        everything = closeness(given_case.candidates, given_case.rows, *look(given_case, shares))
+        np.testing.assert_array_equal(measured, everything)
+
+
+def test_more_rows_are_fetched_only_when_needed_and_then_kept() -> None:
+    given_case = case(200, 11)
+    around, beyond = look(given_case, np.ones(1), near=16)
+
+    first = beyond.fetched(0, reach=float(around.horizon[0]))
+    again = beyond.fetched(0, reach=float(first.horizon[0]))
+    farther = beyond.fetched(0, reach=float(first.horizon[0]) + 0.05)
+
+    assert first.n_near >= 2 * 16
+    assert again is first
+    assert farther.n_near >= 2 * first.n_near or farther.n_near == len(beyond.crowd.genomes)
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_copies_of_observed_rows_are_left_out_without_changing_any_distance(k: int) -> None:
+    given_case = case(40, 12)
+    copies = np.repeat(given_case.observed, np.arange(40) % 7 + 1, axis=0)
+    repeated = given_case._replace(observed=copies)
+    shares = np.full(k, 1.0 / k)
+
+    around, beyond = look(repeated, shares)
+    measured = closeness(given_case.candidates, given_case.rows, around, beyond)
+
+    expected = brute_force(repeated, shares)
+    np.testing.assert_allclose(measured[..., IMPLAUSIBILITY], expected, rtol=0, atol=EXACT)
+
+
+def test_a_crowd_of_copies_is_thinned_and_one_without_is_shared() -> None:
+    genomes = case(40, 13).observed
+    copies = np.repeat(genomes, 10, axis=0)
+
+    thinned, whole = gather_crowd(copies, 2), gather_crowd(genomes, 1)
+
+    np.testing.assert_array_equal(thinned.genomes, copies[thinned.index])
+    np.testing.assert_array_equal(thinned.genomes, np.repeat(genomes, 2, axis=0))
+    assert whole.genomes is genomes
+
+
+@settings(deadline=None)
+@given(
+    distances=st.lists(
+        st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0]) | st.floats(0.0, 1.0), min_size=1
+    ),
+    n=st.integers(1, 10),
+)
+def test_the_nearest_come_first_and_ties_by_index(distances: list[float], n: int) -> None:
+    given_distances = np.array(distances)
+
+    found = nearest_first(given_distances, min(n, len(distances)))
+
+    expected = sorted(range(len(distances)), key=lambda i: (distances[i], i))[:n]
+    assert found.tolist() == expected
+
+
 @pytest.mark.parametrize("n", [1, 2, LANES - 1, LANES, LANES + 1, 61, 200])
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
 def test_implausibility_equals_a_full_scan(n: int, k: int) -> None:
@@ -110,8 +198,8 @@ def test_implausibility_equals_a_full_scan(n: int, k: int) -> None:
     for seed in range(4):
         given_case = case(n, 100 * n + 10 * k + seed)
 
-        around = surround(given_case.rows, given_case.observed, given_case.space, shares)
-        measured = closeness(given_case.candidates, given_case.rows, around)
+        around, beyond = look(given_case, shares)
+        measured = closeness(given_case.candidates, given_case.rows, around, beyond)
 
         np.testing.assert_allclose(
             measured[..., IMPLAUSIBILITY], brute_force(given_case, shares), rtol=0, atol=EXACT
@@ -121,8 +209,8 @@ def test_implausibility_equals_a_full_scan(n: int, k: int) -> None:
 def test_a_narrow_range_far_from_zero_loses_no_digits() -> None:
     given_case = case(60, 5, offset=1e15)
 
-    around = surround(given_case.rows, given_case.observed, given_case.space, np.ones(1))
-    measured = closeness(given_case.candidates, given_case.rows, around)
+    around, beyond = look(given_case, np.ones(1))
+    measured = closeness(given_case.candidates, given_case.rows, around, beyond)
 
     expected = brute_force(given_case, np.ones(1))
     np.testing.assert_allclose(measured[..., IMPLAUSIBILITY], expected, rtol=0, atol=EXACT)
@@ -132,8 +220,8 @@ def test_an_observed_row_is_exactly_plausible() -> None:
     given_case = case(50, 3)
     candidates = np.repeat(given_case.observed[None], len(given_case.rows), axis=0)
 
-    around = surround(given_case.rows, given_case.observed, given_case.space, np.ones(1))
-    measured = closeness(candidates, given_case.rows, around)
+    around, beyond = look(given_case, np.ones(1))
+    measured = closeness(candidates, given_case.rows, around, beyond)
 
     assert (measured[..., IMPLAUSIBILITY] == 0.0).all()
 
@@ -141,8 +229,8 @@ def test_an_observed_row_is_exactly_plausible() -> None:
 def test_the_row_itself_is_at_no_distance_with_no_changes() -> None:
     given_case = case(50, 4)
 
-    around = surround(given_case.rows, given_case.observed, given_case.space, np.ones(1))
-    measured = closeness(given_case.candidates, given_case.rows, around)
+    around, beyond = look(given_case, np.ones(1))
+    measured = closeness(given_case.candidates, given_case.rows, around, beyond)
 
     assert (measured[:, 0, [GAP, DISTANCE, CHANGES]] == 0.0).all()
 
@@ -150,8 +238,8 @@ def test_the_row_itself_is_at_no_distance_with_no_changes() -> None:
 def test_distance_and_changes_are_those_of_the_definition() -> None:
     given_case = case(50, 6)
 
-    around = surround(given_case.rows, given_case.observed, given_case.space, np.ones(1))
-    measured = closeness(given_case.candidates, given_case.rows, around)
+    around, beyond = look(given_case, np.ones(1))
+    measured = closeness(given_case.candidates, given_case.rows, around, beyond)
 
     differs = given_case.candidates != given_case.rows[:, None]
     np.testing.assert_array_equal(measured[..., CHANGES], differs.sum(axis=2))
@@ -163,12 +251,13 @@ def test_distance_and_changes_are_those_of_the_definition() -> None:
 def test_what_a_row_sees_does_not_depend_on_its_company() -> None:
     given_case = case(50, 8)
     shares = np.array([0.7, 0.3])
-    around = surround(given_case.rows, given_case.observed, given_case.space, shares)
-    together = closeness(given_case.candidates, given_case.rows, around)
+    around, beyond = look(given_case, shares)
+    together = closeness(given_case.candidates, given_case.rows, around, beyond)
 
     for a in range(len(given_case.rows)):
         one = np.array([a])
-        alone = closeness(given_case.candidates[one], given_case.rows[one], around.of_rows(one))
+        seen = around.of_rows(one)
+        alone = closeness(given_case.candidates[one], given_case.rows[one], seen, beyond)
 
         np.testing.assert_array_equal(alone[0], together[a])
 

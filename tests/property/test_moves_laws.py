@@ -20,7 +20,7 @@ from counterpoint.evolution.breeding import obey
 from counterpoint.evolution.front import LANES, empty_front
 from counterpoint.evolution.initialization import random_candidates
 from counterpoint.evolution.memory import empty_memory, remember
-from counterpoint.evolution.moves import Dice, Ground
+from counterpoint.evolution.moves import Dice, Ground, shake
 from counterpoint.evolution.parents import MISSING, VALID, Classes, Pool, choose_parent, classify
 from counterpoint.problem.objectives import CHANGES, GAP
 from counterpoint.problem.problem import Problem
@@ -70,7 +70,9 @@ def ground_of(problem: Problem) -> Ground:
 
 
 def dice_of(child: int, wave: int = 0) -> Dice:
-    return Dice(KEYS[0], wave, child, np.zeros(1, dtype=np.int64))
+    dice = Dice(np.zeros(1, dtype=np.uint64))
+    shake(dice, KEYS[0], wave, child)
+    return dice
 
 
 def rows() -> st.SearchStrategy[dict[str, Any]]:
@@ -488,11 +490,14 @@ def test_members_are_sorted_by_whether_they_reach_the_target_and_by_their_change
         front[0, k // LANES, CHANGES, k % LANES] = changes
     pool = Pool(np.zeros((1, n, 3)), np.zeros((1, n)), front, members, np.array([n]))
 
-    classes = classify(pool, 0)
+    room = (np.empty((2, 4), dtype=np.int64) for _ in range(2))
+    classes = Classes(np.empty(n, dtype=np.int64), *room)
+
+    n_classified = classify(pool, 0, classes)
 
     for sort in (VALID, MISSING):
         for changes in range(1, 4):
             start, size = classes.start[sort, changes], classes.size[sort, changes]
             expected = [members[0, k] for k in range(n) if kinds[k] == (sort == VALID, changes)]
             assert classes.member[start : start + size].tolist() == expected
-    assert len(classes.member) == sum(changes > 0 for _, changes in kinds)
+    assert n_classified == sum(changes > 0 for _, changes in kinds)

@@ -7,11 +7,11 @@ from typing import Any, Self
 import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.evolution.dominance import are_equal
 from counterpoint.evolution.front import LANES, admit, empty_front
-from counterpoint.kernels import kernel
+from counterpoint.kernels import assign, inner
 from counterpoint.problem.objectives import GAP
 from counterpoint.problem.problem import Evaluation, Problem, denied_gaps
+from counterpoint.table.identity import are_equal
 
 
 class Archive:
@@ -82,7 +82,8 @@ class Archive:
         start = int(self.size[rows[0]])  # rows in one wave have the same age
         self.generation[rows, start : start + n] = generation
         self.size[rows] += n
-        grew = _enter(
+        grew = np.empty(len(rows), dtype=np.bool_)
+        _enter(
             (self.genomes, self.predictions, self.objectives),
             (genomes, judged.predictions, judged.objectives),
             np.ones(genomes.shape[:2], dtype=np.bool_) if counts is None else counts,
@@ -90,6 +91,7 @@ class Archive:
             self.reference,
             rows,
             start,
+            grew,
         )
         if not is_known:
             self.is_asked[rows, start : start + n] = True if counts is None else counts
@@ -156,7 +158,7 @@ class Archive:
         return np.asarray(1 + np.sum(self.is_asked, axis=1))
 
 
-@kernel
+@inner
 def _enter(
     candidates: tuple[Floats, Floats, Floats],
     wave: tuple[Floats, Floats, Floats],
@@ -165,25 +167,26 @@ def _enter(
     reference: Floats,
     rows: Ints,
     start: int,
-) -> Bools:
+    grew: Bools,
+) -> None:
     """Write a wave of candidates into the archive and let them enter the non-dominated members.
 
     A candidate that repeats a member does not enter; different ones with equal objectives do.
 
-    Returns for each row whether the hypervolume grew. It does exactly when a candidate enters that
-    is strictly better than the reference in every objective and equals no member: no hypervolume
-    needs to be computed to know it.
+    `grew` (r,) tells for each row whether the hypervolume grew. It does exactly when a candidate
+    enters that is strictly better than the reference in every objective and equals no member: no
+    hypervolume needs to be computed to know it.
     """
     genomes, predictions, objectives = candidates
     members, n_members, entered, front = membership
     n = wave[0].shape[1]
-    grew = np.zeros(len(rows), dtype=np.bool_)
     for w, a in enumerate(rows):
+        grew[w] = False
         for i in range(n):
             new = start + i
-            genomes[a, new] = wave[0][w, i]
+            assign(genomes[a, new], wave[0][w, i])
             predictions[a, new] = wave[1][w, i]
-            objectives[a, new] = wave[2][w, i]
+            assign(objectives[a, new], wave[2][w, i])
             if not counts[w, i]:
                 continue
             point = objectives[a, new]
@@ -196,10 +199,9 @@ def _enter(
             n_members[a] = n_now
             entered[a, new] = True
             grew[w] |= n_equal == 0 and is_inside(point, reference[a])
-    return grew
 
 
-@kernel
+@inner
 def is_repeat(objectives: Floats, genomes: Floats, members: Ints, new: int) -> bool:
     """Whether a member has the candidate's objectives and its genome too."""
     for k in members:
@@ -208,7 +210,7 @@ def is_repeat(objectives: Floats, genomes: Floats, members: Ints, new: int) -> b
     return False
 
 
-@kernel
+@inner
 def is_inside(point: Floats, reference: Floats) -> bool:
     """Whether a point is strictly better than the reference in every objective."""
     is_better = True

@@ -69,7 +69,7 @@ def take_nearest(problem: Problem, settings: WhatIf) -> Archive:
         if len(known):
             genomes = problem.observed.genomes[known][None]
             judged = problem.take(np.array([a])).judge(
-                genomes, observed_predictions(problem, a)[known][None]
+                genomes, observed_predictions(problem, a, known)[None]
             )
             archive.add(genomes, judged, np.array([a]), generation=0, is_known=True)
             archive.keep_all(a)
@@ -82,16 +82,25 @@ def nearest_wanted(problem: Problem, n: int) -> tuple[Ints, Ints]:
 
     They reach the row's target and obey its limits; where there are fewer, index 0 pads.
     """
-    observed, around = problem.observed.genomes, problem.around
     wanted = np.zeros((len(problem.rows), n), dtype=np.int64)
     n_wanted = np.zeros(len(problem.rows), dtype=np.int64)
-    for a, row in enumerate(problem.rows):
-        within = np.flatnonzero(observed_within_limits(problem, a))
-        distances = gower_to_all(row, observed[within], around.weight[a], around.cap)
-        order = within[np.argsort(distances, kind="stable")]
-        nearest = first_distinct(observed, order, n)
+    for a in range(len(problem.rows)):
+        nearest = nearest_wanted_of(problem, a, n)
         wanted[a, : len(nearest)], n_wanted[a] = nearest, len(nearest)
     return wanted, n_wanted
+
+
+def nearest_wanted_of(problem: Problem, a: int, n: int) -> Ints:
+    """Return the n nearest distinct observed rows row a may become: of those at hand if they do."""
+    around, observed = problem.around, problem.observed.genomes
+    near = around.order[around.at[a], : around.n_near]
+    nearest = first_distinct(observed, near[is_wanted(problem, a, near)], n)
+    if len(nearest) == n or around.n_near == len(problem.observed.crowd.genomes):
+        return nearest
+    within = np.flatnonzero(is_wanted(problem, a, slice(None)))
+    weight = around.weight[around.at[a]]
+    distances = gower_to_all(problem.rows[a], observed[within], weight, around.cap)
+    return first_distinct(observed, within[np.argsort(distances, kind="stable")], n)
 
 
 def first_distinct(genomes: Floats, order: Ints, n: int) -> Ints:
@@ -104,26 +113,28 @@ def first_distinct(genomes: Floats, order: Ints, n: int) -> Ints:
     return np.array(list(chosen.values()), dtype=np.int64)
 
 
-def observed_predictions(problem: Problem, a: int) -> Floats:
-    """Return what the model says of every observed row, in terms of row a's target."""
-    return problem.targets[a].prediction(problem.observed.outputs)
+def observed_predictions(problem: Problem, a: int, which: Ints | slice) -> Floats:
+    """Return what the model says of some of the observed rows, in terms of row a's target."""
+    return problem.targets[a].prediction(problem.observed.outputs[which])
 
 
-def observed_reaching(problem: Problem, a: int) -> Bools:
-    """Return which observed rows reach row a's target; a class only if `predict` says so."""
-    target, predictions = problem.targets[a], observed_predictions(problem, a)
+def is_reaching(problem: Problem, a: int, which: Ints | slice) -> Bools:
+    """Return which of these observed rows reach row a's target; `predict` must agree."""
+    target, predictions = problem.targets[a], observed_predictions(problem, a, which)
     reaches: Bools = (predictions >= target.low) & (predictions <= target.high)
     if target.is_decision:
-        reaches &= target.accepts_label(problem.predictor.observed_labels)
+        reaches &= target.accepts_label(problem.predictor.observed_labels[which])
     return reaches
 
 
-def observed_within_limits(problem: Problem, a: int) -> Bools:
-    """Return which observed rows reach row a's target and obey its limits."""
-    box, genomes = problem.box, problem.observed.genomes
-    is_fixed = problem.limits.is_fixed
-    obeys = (genomes[:, is_fixed] == problem.rows[a, is_fixed]).all(axis=1)
+def is_wanted(problem: Problem, a: int, which: Ints | slice) -> Bools:
+    """Return which of these observed rows reach row a's target and obey its limits."""
+    wanted = is_reaching(problem, a, which)
+    reaching = np.flatnonzero(wanted)  # often few: only these are compared with the limits
+    genomes = problem.observed.genomes[which][reaching]
+    box, row, limits = problem.box, problem.rows[a], problem.limits
+    obeys = (genomes[:, limits.is_fixed] == row[limits.is_fixed]).all(axis=1)
     obeys &= ((genomes >= box.lower[a]) & (genomes <= box.upper[a])).all(axis=1)
-    obeys &= (genomes != problem.rows[a]).sum(axis=1) <= problem.limits.max_changed
-    within: Bools = observed_reaching(problem, a) & obeys
-    return within
+    obeys &= (genomes != row).sum(axis=1) <= limits.max_changed
+    wanted[reaching] = obeys
+    return wanted

@@ -10,12 +10,12 @@ import numpy as np
 from counterpoint.arrays import Bools, Floats, Ints, Keys
 from counterpoint.evolution import moves
 from counterpoint.evolution.memory import remember
-from counterpoint.evolution.moves import Dice, Ground, pick, roll
-from counterpoint.evolution.parents import Pool, choose_parent, classify
-from counterpoint.kernels import kernel
+from counterpoint.evolution.moves import Dice, Ground, pick, roll, shake
+from counterpoint.evolution.parents import Classes, Pool, choose_parent, classify
+from counterpoint.kernels import assign, inner, kernel
 from counterpoint.problem.limits import Box
-from counterpoint.problem.objectives import Surroundings
-from counterpoint.table.distance import gower, nearest_distances
+from counterpoint.problem.surroundings import Surroundings
+from counterpoint.table.distance import LANES, gower, nearest_distances
 from counterpoint.table.space import Space
 
 ATTEMPTS = 10  # tries to make a candidate that was not seen before
@@ -85,6 +85,32 @@ class Outlook(NamedTuple):
         )
 
 
+class Steps(NamedTuple):
+    """Single changes to try first.
+
+    Attributes
+    ----------
+    feature : ndarray of shape (n,)
+        What each changes.
+    value : ndarray of shape (r, n)
+        What it becomes.
+    first : int
+        How many were tried already.
+    """
+
+    feature: Ints
+    value: Floats
+    first: int
+
+
+class Chances(NamedTuple):
+    """`Habits` as they are rolled for: cumulative frequencies, odds of classes, share of valid."""
+
+    limits: Floats
+    odds: Floats
+    p_valid: float
+
+
 class Scene(NamedTuple):
     """Where each of r rows is searched: its own values, box and surroundings."""
 
@@ -94,7 +120,18 @@ class Scene(NamedTuple):
     space: Space
 
 
-@kernel
+class Room(NamedTuple):
+    """Scratch for breeding one row's children."""
+
+    scaled: Floats
+    nearest: Floats
+    places: Ints
+    sums: Floats
+    free: Ints
+    state: Keys
+
+
+@inner
 def straighten(prediction: float, is_probability: bool) -> float:
     """Return a prediction on the scale along which steps to the boundary are linear."""
     if not is_probability:
@@ -103,7 +140,7 @@ def straighten(prediction: float, is_probability: bool) -> float:
     return math.log(inside / (1.0 - inside))
 
 
-@kernel
+@inner
 def share_to_boundary(prediction: float, a: int, outlook: Outlook) -> float:
     """Return the share of a parent's change that a straight line needs to reach the boundary."""
     gained = straighten(prediction, outlook.is_probability) - outlook.origin[a]
@@ -111,7 +148,7 @@ def share_to_boundary(prediction: float, a: int, outlook: Outlook) -> float:
     return needed / gained if gained * needed > 0.0 else moves.FARTHEST
 
 
-@kernel
+@inner
 def learn_slopes(
     children: Floats, is_new: Bools, predictions: Floats, outlook: Outlook, scene: Scene
 ) -> None:
@@ -131,28 +168,32 @@ def learn_slopes(
                 outlook.slopes[w, int(step > 0.0), changed] = gained / step
 
 
-@kernel
-def choose_observed(genome: Floats, a: int, outlook: Outlook, scene: Scene, dice: Dice) -> int:
-    """Return an observed row: one near the explained row that will do, or a neighbour."""
+@inner
+def choose_observed(
+    genome: Floats, a: int, outlook: Outlook, scene: Scene, room: Room, dice: Dice
+) -> int:
+    """Return an observed row: one near the explained row that will do, or a neighbour at hand."""
     if outlook.n_wanted[a] > 0 and roll(dice) < 0.5:
         return int(outlook.wanted[a, pick(outlook.n_wanted[a], dice)])
-    around, row = scene.around, scene.rows[a]
-    k = min(N_NEIGHBOURS, around.n_observed)
-    distances, places = np.empty(k), np.empty(k, dtype=np.int64)
+    around, row, at = scene.around, scene.rows[a], scene.around.at[a]
+    weight = around.weight[at]
+    for j in range(len(genome)):
+        room.scaled[j] = (genome[j] - row[j]) * weight[j]
     nearest_distances(
-        (genome - row) * around.weight[a],
-        gower(genome, row, around.weight[a], around.cap),
-        around.blocks[a],
-        around.radius[a],
+        room.scaled,
+        gower(genome, row, weight, around.cap),
+        around.blocks[at],
+        around.radius[at],
         around.cap,
-        around.n_observed,
-        distances,
-        places,
+        around.n_near,
+        room.nearest,
+        room.places,
+        room.sums,
     )
-    return int(around.order[a, places[pick(k, dice)]])
+    return int(around.order[at, room.places[pick(len(room.places), dice)]])
 
 
-@kernel
+@inner
 def move(
     child: Floats,
     parent: int,
@@ -163,6 +204,7 @@ def move(
     scene: Scene,
     ground: Ground,
     limits: Floats,
+    room: Room,
     dice: Dice,
 ) -> None:
     """Change the child, a copy of its parent, by the move its lot falls on below `limits`."""
@@ -180,7 +222,7 @@ def move(
             missing = outlook.boundary[w] - straighten(prediction, outlook.is_probability)
             moves.slide_to_boundary(child, missing, outlook.slopes[w], ground, dice)
     elif lot < limits[3]:
-        observed = choose_observed(child, w, outlook, scene, dice)
+        observed = choose_observed(child, w, outlook, scene, room, dice)
         moves.follow(child, outlook.observed[observed], ground, dice)
     elif lot < limits[4]:
         mate = pool.members[a, pick(pool.n_members[a], dice)]
@@ -189,7 +231,7 @@ def move(
         moves.redraw(child, ground, dice)
 
 
-@kernel
+@inner
 def obey(genome: Floats, w: int, box: Box, dice: Dice) -> None:
     """Keep what may not change, and put surplus changes back at random, in place."""
     n_free = 0
@@ -216,7 +258,7 @@ def breed(
     outlook: Outlook,
     scene: Scene,
     habits: Habits,
-    steps: Floats,
+    steps: Steps,
     memory: Keys,
     keys: Keys,
     wave: int,
@@ -231,35 +273,86 @@ def breed(
     children, is_new = np.empty((r, size, d)), np.zeros((r, size), dtype=np.bool_)
     limits = np.cumsum(np.array(habits[:N_MOVES]))
     odds = np.maximum(np.arange(d + 1), 1) ** -habits.sparse
-    n_rolled = np.zeros(1, dtype=np.int64)
+    k = min(N_NEIGHBOURS, scene.around.n_near)
+    room = Room(
+        np.empty(d),
+        np.empty(k),
+        np.empty(k, dtype=np.int64),
+        np.empty(LANES),
+        np.empty(d, dtype=np.int64),
+        np.zeros(1, dtype=np.uint64),
+    )
+    classes = Classes(
+        np.empty(pool.members.shape[1], dtype=np.int64),
+        np.empty((2, d + 1), dtype=np.int64),
+        np.empty((2, d + 1), dtype=np.int64),
+    )
+    chances = Chances(limits, odds, habits.p_valid)
     for w in range(r):
-        a = rows[w]
-        box = scene.box
-        free = np.flatnonzero(box.may_change[w])
-        ground = Ground(box.anchor[w], box.lower[w], box.upper[w], free, scene.space)
-        classes = classify(pool, a)
-        for i in range(size):
-            n_rolled[0] = 0
-            dice = Dice(keys[w], wave, i, n_rolled)
-            child = children[w, i]
-            if i < steps.shape[1]:
-                child[:] = steps[w, i]
-                obey(child, w, box, dice)
-                is_new[w, i] = remember(memory[w], child)
-            for attempt in range(ATTEMPTS):
-                if is_new[w, i] or len(free) == 0:
-                    break
-                if len(classes.member) > 0:
-                    parent = choose_parent(classes, habits.p_valid, odds, dice)
-                    child[:] = pool.genomes[a, parent]
-                    move(child, parent, a, w, pool, outlook, scene, ground, limits, dice)
-                else:
-                    child[:] = box.anchor[w]
-                    moves.redraw(child, ground, dice)
-                for _ in range(attempt // 2):  # where all around is known, stray farther
-                    moves.redraw(child, ground, dice)
-                obey(child, w, box, dice)
-                is_new[w, i] = remember(memory[w], child)
-            if not is_new[w, i]:
-                child[:] = scene.rows[w]
+        a, key = rows[w], keys[w]
+        breed_row(
+            children[w],
+            is_new[w],
+            (a, w, wave),
+            pool,
+            outlook,
+            scene,
+            chances,
+            steps,
+            memory[w],
+            key,
+            room,
+            classes,
+        )
     return children, is_new
+
+
+@inner
+def breed_row(
+    children: Floats,
+    is_new: Bools,
+    place: tuple[int, int, int],
+    pool: Pool,
+    outlook: Outlook,
+    scene: Scene,
+    chances: Chances,
+    steps: Steps,
+    memory: Keys,
+    key: Keys,
+    room: Room,
+    classes: Classes,
+) -> None:
+    """Make the children (size, d) of one row: row a of the archive, row w of those searched."""
+    a, w, wave = place
+    box, n_free = scene.box, 0
+    for j in range(children.shape[1]):
+        if box.may_change[w, j]:
+            room.free[n_free] = j
+            n_free += 1
+    free = room.free[:n_free]
+    ground = Ground(box.anchor[w], box.lower[w], box.upper[w], free, scene.space)
+    n_parents, dice = classify(pool, a, classes), Dice(room.state)
+    for i in range(len(children)):
+        shake(dice, key, wave, i)
+        child = children[i]
+        if steps.first + i < len(steps.feature):
+            assign(child, box.anchor[w])
+            child[steps.feature[steps.first + i]] = steps.value[w, steps.first + i]
+            obey(child, w, box, dice)
+            is_new[i] = remember(memory, child)
+        for attempt in range(ATTEMPTS):
+            if is_new[i] or n_free == 0:
+                break
+            if n_parents > 0:
+                parent = choose_parent(classes, chances.p_valid, chances.odds, dice)
+                assign(child, pool.genomes[a, parent])
+                move(child, parent, a, w, pool, outlook, scene, ground, chances.limits, room, dice)
+            else:
+                assign(child, box.anchor[w])
+                moves.redraw(child, ground, dice)
+            for _ in range(attempt // 2):  # where all around is known, stray farther
+                moves.redraw(child, ground, dice)
+            obey(child, w, box, dice)
+            is_new[i] = remember(memory, child)
+        if not is_new[i]:
+            assign(child, scene.rows[w])

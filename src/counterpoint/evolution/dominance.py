@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoint.arrays import Floats, Ints
-from counterpoint.kernels import kernel
+from counterpoint.kernels import inner, kernel
 from counterpoint.table.distance import gower
+from counterpoint.table.identity import are_equal
 
 
-@kernel
+@inner
 def compare(a: Floats, b: Floats) -> int:
     """Return 1 if objectives `a` dominate `b`, -1 if `b` dominates `a`, else 0.
 
@@ -20,15 +21,6 @@ def compare(a: Floats, b: Floats) -> int:
         is_better |= a[m] < b[m]
         is_worse |= a[m] > b[m]
     return int(is_better and not is_worse) - int(is_worse and not is_better)
-
-
-@kernel
-def are_equal(a: Floats, b: Floats) -> bool:
-    """Whether two objective vectors are the same."""
-    is_same = True
-    for m in range(len(a)):
-        is_same &= a[m] == b[m]
-    return is_same
 
 
 @kernel

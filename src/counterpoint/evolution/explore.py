@@ -19,6 +19,7 @@ from counterpoint.evolution.breeding import (
     Habits,
     Outlook,
     Scene,
+    Steps,
     breed,
     learn_slopes,
     straighten,
@@ -61,14 +62,15 @@ def explore(problem: Problem, search: Search, habits: Habits = HABITS) -> Archiv
             break
         archive.add(children, judged, rows, wave, counts=is_new)
         learn_slopes(children, is_new, judged.predictions, outlook, scene)
-        steps = steps[:, size:]
+        steps = steps._replace(first=steps.first + size)
 
         is_late, has_new = time.monotonic() >= deadline, np.any(is_new, axis=1)
         going = archive.still_going(rows, wave, last, search.patience, is_late, has_new)
         if len(going) == 0:
             break
         if len(going) < len(rows):
-            rows, problem, steps = rows[going], problem.take(going), steps[going]
+            rows, problem = rows[going], problem.take(going)
+            steps = steps._replace(value=steps.value[going])
             outlook, memory = outlook.of_rows(going), memory[going]
     return archive
 
@@ -76,8 +78,7 @@ def explore(problem: Problem, search: Search, habits: Habits = HABITS) -> Archiv
 def look_around(problem: Problem) -> Outlook:
     """Return what is known of each row's surroundings without asking the model."""
     wanted, n_wanted = nearest_wanted(problem, N_WANTED)
-    outputs = problem.observed.outputs
-    is_probability = bool(((outputs >= 0.0) & (outputs <= 1.0)).all())
+    is_probability = problem.observed.are_probabilities
     ends = [
         target.low if now < target.low else target.high
         for target, now in zip(problem.targets, problem.row_predictions, strict=True)
@@ -104,7 +105,7 @@ def learn_observed(archive: Archive, problem: Problem, outlook: Outlook) -> None
     predictions = np.where(is_known, 0.0, problem.row_predictions[:, None])
     for a in range(len(predictions)):
         known = outlook.wanted[a, : outlook.n_wanted[a]]
-        predictions[a, : len(known)] = observed_predictions(problem, a)[known]
+        predictions[a, : len(known)] = observed_predictions(problem, a, known)
     judged = problem.judge(genomes, predictions)
     archive.add(genomes, judged, np.arange(len(genomes)), 0, counts=is_known, is_known=True)
     archive.n_learnt = n
@@ -118,19 +119,17 @@ def remember_known(memory: Keys, problem: Problem, outlook: Outlook) -> None:
             remember(table, outlook.observed[i])
 
 
-def first_steps(problem: Problem, outlook: Outlook) -> Floats:
-    """Return single changes (r, n, d) to try first: values of wanted rows, bounds and levels."""
+def first_steps(problem: Problem, outlook: Outlook) -> Steps:
+    """Return single changes to try first: values of wanted rows, bounds and levels."""
     anchor, d = problem.box.anchor, problem.rows.shape[1]
-    values = [(j, column) for j in range(d) for column in _candidates(problem, j)]
     lent = [
         (j, np.where(outlook.n_wanted > i, outlook.observed[outlook.wanted[:, i], j], anchor[:, j]))
         for i in range(min(N_COPIED, outlook.wanted.shape[1]))
         for j in range(d)
     ]
-    steps = np.repeat(anchor[:, None, :], len(lent) + len(values), axis=1)
-    for i, (j, column) in enumerate(lent + values):
-        steps[:, i, j] = column
-    return steps
+    steps = lent + [(j, column) for j in range(d) for column in _candidates(problem, j)]
+    feature, values = zip(*steps, strict=True)
+    return Steps(np.array(feature), np.ascontiguousarray(np.transpose(values)), 0)
 
 
 def _candidates(problem: Problem, j: int) -> list[Floats]:

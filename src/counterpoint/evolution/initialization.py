@@ -10,7 +10,7 @@ from counterpoint.arrays import Bools, Floats, Ints, Keys
 from counterpoint.evolution.population import Brood
 from counterpoint.evolution.search import Search
 from counterpoint.evolution.variation import reset_to_row
-from counterpoint.kernels import kernel
+from counterpoint.kernels import inner, kernel
 from counterpoint.problem.limits import Box
 from counterpoint.problem.problem import Problem
 from counterpoint.streams import Stage, uniforms
@@ -88,7 +88,7 @@ def _reset(problem: Problem, genomes: Floats, keeps: Bools, generation: int) -> 
     return Brood(genomes, keeps)
 
 
-@kernel
+@inner
 def _reset_all(genomes: Floats, keeps: Bools, box: Box, keys: Keys, generation: int) -> None:
     """Reset every candidate of every row in place."""
     for a in range(genomes.shape[0]):

@@ -7,18 +7,14 @@ the second one would then be passed over, nothing worse.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from counterpoint.arrays import Floats, Keys
-from counterpoint.kernels import kernel
+from counterpoint.kernels import inner
+from counterpoint.table.identity import hash_genome
 
-_START = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
-_S29, _S32 = np.uint64(29), np.uint64(32)
+_S29 = np.uint64(29)
 
 
 def empty_memory(r: int, n_genomes: int) -> Keys:
@@ -26,19 +22,7 @@ def empty_memory(r: int, n_genomes: int) -> Keys:
     return np.zeros((r, 1 << int(2 * n_genomes - 1).bit_length()), dtype=np.uint64)
 
 
-@kernel
-def hash_genome(genome: Floats) -> Any:
-    """Return a 64-bit hash of a genome's values, never 0; -0.0 counts as 0.0."""
-    word = _START
-    for j in range(len(genome)):
-        bits = np.float64(genome[j] + 0.0).view(np.uint64)
-        word = (word ^ bits) * _MIX_1
-        word = word ^ (word >> _S29)
-    word = word * _MIX_2
-    return (word ^ (word >> _S32)) | _ONE
-
-
-@kernel
+@inner
 def remember(table: Keys, genome: Floats) -> bool:
     """Return whether the genome is new to the table, and remember it."""
     word = hash_genome(genome)

@@ -10,11 +10,12 @@ import math
 from typing import NamedTuple
 
 from counterpoint.arrays import Floats, Ints, Keys
-from counterpoint.kernels import kernel
-from counterpoint.streams import Stage, uniform
+from counterpoint.kernels import inner
+from counterpoint.streams import Stage, next_uniform, word_at
 from counterpoint.table.space import Space, from_uniform, snap
 
 BREED = int(Stage.BREED)
+LOG_10 = math.log(10.0)
 AT_BOUND = 0.25  # share of redraws that go to a bound: few, large changes often flip a decision
 OUTWARDS = 0.3  # share of rescalings that move away from the row
 SMALLEST_STEP = 2.0  # rescalings reach down to 10**-2 of a change
@@ -46,28 +47,30 @@ class Ground(NamedTuple):
 
 
 class Dice(NamedTuple):
-    """The draws of one child: addressed by row, wave and child, counted within the child only."""
+    """The draws of one child: a sequence that starts at the address of its row, wave and child."""
 
-    key: Keys
-    wave: int
-    child: int
-    n_rolled: Ints
+    state: Keys
 
 
-@kernel
+@inner
+def shake(dice: Dice, key: Keys, wave: int, child: int) -> None:
+    """Start the sequence of a child."""
+    dice.state[0] = word_at(key, BREED, wave, child, 0)
+
+
+@inner
 def roll(dice: Dice) -> float:
     """Return the child's next draw in [0, 1)."""
-    dice.n_rolled[0] += 1
-    return uniform(dice.key, BREED, dice.wave, dice.child, dice.n_rolled[0])
+    return next_uniform(dice.state)
 
 
-@kernel
+@inner
 def pick(n: int, dice: Dice) -> int:
     """Return one of 0 … n - 1."""
     return int(roll(dice) * n)
 
 
-@kernel
+@inner
 def pick_different(genome: Floats, other: Floats, among: Ints, dice: Dice) -> int:
     """Return one of the features `among` in which the two genomes differ, or -1."""
     n_different = 0
@@ -82,7 +85,7 @@ def pick_different(genome: Floats, other: Floats, among: Ints, dice: Dice) -> in
     return -1
 
 
-@kernel
+@inner
 def move_towards(value: float, goal: float, share: float, j: int, ground: Ground) -> float:
     """Return feature j's value a share of the way to `goal`; a level goes all the way."""
     if not ground.space.is_level[j]:
@@ -90,7 +93,7 @@ def move_towards(value: float, goal: float, share: float, j: int, ground: Ground
     return snap(goal, j, ground.space, ground.lower[j], ground.upper[j])
 
 
-@kernel
+@inner
 def put_back(genome: Floats, ground: Ground, dice: Dice) -> None:
     """Put one changed feature back to the row's value; in a third of cases a second one."""
     n_features = 2 if roll(dice) < 1.0 / 3.0 else 1
@@ -100,7 +103,7 @@ def put_back(genome: Floats, ground: Ground, dice: Dice) -> None:
             genome[j] = ground.anchor[j]
 
 
-@kernel
+@inner
 def rescale(genome: Floats, ground: Ground, dice: Dice) -> None:
     """Shrink one change towards the row, or stretch it, by a step of any magnitude."""
     j = pick_different(genome, ground.anchor, ground.free, dice)
@@ -109,19 +112,19 @@ def rescale(genome: Floats, ground: Ground, dice: Dice) -> None:
     if ground.space.is_level[j]:
         genome[j] = from_uniform(roll(dice), j, ground.space, ground.lower[j], ground.upper[j])
         return
-    step = 10.0 ** (-SMALLEST_STEP * roll(dice))
+    step = math.exp(-SMALLEST_STEP * LOG_10 * roll(dice))
     if roll(dice) < OUTWARDS:
         step = -step
     genome[j] = move_towards(genome[j], ground.anchor[j], step, j, ground)
 
 
-@kernel
+@inner
 def overshoot(dice: Dice) -> float:
     """Return how far beyond the boundary to aim, as a share: of any magnitude, often tiny."""
-    return float(10.0 ** (-1.0 - (SMALLEST_OVERSHOOT - 1.0) * roll(dice)))
+    return math.exp(-LOG_10 * (1.0 + (SMALLEST_OVERSHOOT - 1.0) * roll(dice)))
 
 
-@kernel
+@inner
 def step_to_boundary(genome: Floats, share: float, ground: Ground, dice: Dice) -> None:
     """Scale all changed numbers to where the prediction should just reach the target.
 
@@ -134,7 +137,7 @@ def step_to_boundary(genome: Floats, share: float, ground: Ground, dice: Dice) -
             genome[j] = move_towards(ground.anchor[j], genome[j], factor, j, ground)
 
 
-@kernel
+@inner
 def slide_to_boundary(
     genome: Floats, missing: float, slopes: Floats, ground: Ground, dice: Dice
 ) -> None:
@@ -152,7 +155,7 @@ def slide_to_boundary(
         genome[j] = snap(goal, j, ground.space, ground.lower[j], ground.upper[j])
 
 
-@kernel
+@inner
 def follow(genome: Floats, observed: Floats, ground: Ground, dice: Dice) -> None:
     """Take one to three features of an observed row, in half of the cases only part of the way."""
     n_features = 1 + pick(MOST_FOLLOWED, dice)
@@ -163,7 +166,7 @@ def follow(genome: Floats, observed: Floats, ground: Ground, dice: Dice) -> None
             genome[j] = move_towards(genome[j], observed[j], share, j, ground)
 
 
-@kernel
+@inner
 def mix(genome: Floats, other: Floats, ground: Ground, dice: Dice) -> None:
     """Add all changes of another member, or take each of its features with probability one half."""
     if roll(dice) < 0.5:
@@ -176,7 +179,7 @@ def mix(genome: Floats, other: Floats, ground: Ground, dice: Dice) -> None:
             genome[j] = other[j]
 
 
-@kernel
+@inner
 def redraw(genome: Floats, ground: Ground, dice: Dice) -> None:
     """Give one feature a new value, anywhere or at a bound; half of the time put another back."""
     if roll(dice) < 0.5:

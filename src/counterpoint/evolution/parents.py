@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from counterpoint.arrays import Floats, Ints
 from counterpoint.evolution.front import LANES
 from counterpoint.evolution.moves import Dice, pick, roll
-from counterpoint.kernels import kernel
+from counterpoint.kernels import inner
 from counterpoint.problem.objectives import CHANGES, GAP
 
 VALID, MISSING = 0, 1
@@ -30,7 +28,7 @@ class Classes(NamedTuple):
 
     Attributes
     ----------
-    member : ndarray of shape (n,)
+    member : ndarray of shape (capacity,)
         Archive indices, class by class.
     start, size : ndarray of shape (2, d + 1)
         Where the class of so many changes starts in `member`, and how many it has.
@@ -41,29 +39,29 @@ class Classes(NamedTuple):
     size: Ints
 
 
-@kernel
-def classify(pool: Pool, a: int) -> Classes:
-    """Sort the members of row a into classes; those that change nothing are left out."""
-    d, n = pool.genomes.shape[2], pool.n_members[a]
-    size = np.zeros((2, d + 1), dtype=np.int64)
-    for k in range(n):
-        sort, changes = class_of(pool.front[a], k)
+@inner
+def classify(pool: Pool, a: int, classes: Classes) -> int:
+    """Sort the members of row a into `classes`, those that change nothing left out; count them."""
+    front, start, size = pool.front[a], classes.start, classes.size
+    size[:] = 0
+    for k in range(pool.n_members[a]):
+        sort, changes = class_of(front, k)
         size[sort, changes] += changes > 0
-    start, total = np.zeros((2, d + 1), dtype=np.int64), 0
+    total = 0
     for sort in range(2):
-        for changes in range(d + 1):
+        for changes in range(size.shape[1]):
             start[sort, changes] = total
             total += size[sort, changes]
-    member, filled = np.empty(total, dtype=np.int64), start.copy()
-    for k in range(n):
-        sort, changes = class_of(pool.front[a], k)
+            size[sort, changes] = 0
+    for k in range(pool.n_members[a]):
+        sort, changes = class_of(front, k)
         if changes > 0:
-            member[filled[sort, changes]] = pool.members[a, k]
-            filled[sort, changes] += 1
-    return Classes(member, start, size)
+            classes.member[start[sort, changes] + size[sort, changes]] = pool.members[a, k]
+            size[sort, changes] += 1
+    return total
 
 
-@kernel
+@inner
 def class_of(front: Floats, k: int) -> tuple[int, int]:
     """Return the class of the k-th member: whether it reaches the target, and its changes."""
     block, lane = k // LANES, k % LANES
@@ -71,7 +69,7 @@ def class_of(front: Floats, k: int) -> tuple[int, int]:
     return sort, int(front[block, CHANGES, lane])
 
 
-@kernel
+@inner
 def choose_parent(classes: Classes, p_valid: float, odds: Floats, dice: Dice) -> int:
     """Return a member: first whether it is valid, then its number of changes, then any such one.
 
@@ -79,7 +77,8 @@ def choose_parent(classes: Classes, p_valid: float, odds: Floats, dice: Dice) ->
     features change, and a class must not be passed over because another is more numerous. Those
     that still miss the target fill the front between the row and the decision boundary.
     """
-    n_valid, n_missing = classes.size[VALID].sum(), classes.size[MISSING].sum()
+    n_valid = classes.start[MISSING, 0]  # the valid ones come first
+    n_missing = classes.start[MISSING, -1] + classes.size[MISSING, -1] - n_valid
     sort = VALID if roll(dice) < p_valid else MISSING
     if n_valid == 0 or n_missing == 0:
         sort = VALID if n_missing == 0 else MISSING

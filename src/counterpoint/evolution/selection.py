@@ -8,7 +8,7 @@ from counterpoint.arrays import Bools, Floats, Ints, Keys
 from counterpoint.evolution.dominance import best_first
 from counterpoint.evolution.population import Population
 from counterpoint.kernels import kernel
-from counterpoint.problem.objectives import Surroundings
+from counterpoint.problem.surroundings import Surroundings
 from counterpoint.streams import Stage, uniform
 
 FIRST = int(Stage.TOURNAMENT_FIRST)
@@ -37,7 +37,8 @@ def _survivors(
     best_genomes, best_keeps = np.empty((r, size, d)), np.empty((r, size, d), dtype=np.bool_)
     best_objectives = np.empty((r, size, objectives.shape[2]))
     for a in range(r):
-        best = best_first(objectives[a], genomes[a], around.weight[a], around.cap, epsilon, size)
+        weight = around.weight[around.at[a]]
+        best = best_first(objectives[a], genomes[a], weight, around.cap, epsilon, size)
         for place, i in enumerate(best):
             best_genomes[a, place] = genomes[a, i]
             best_keeps[a, place] = keeps[a, i]

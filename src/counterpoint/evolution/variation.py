@@ -9,7 +9,7 @@ import numpy as np
 from counterpoint.arrays import Bools, Floats, Ints, Keys
 from counterpoint.evolution.population import Brood, Population
 from counterpoint.evolution.search import Search
-from counterpoint.kernels import kernel
+from counterpoint.kernels import inner, kernel
 from counterpoint.problem.limits import Box
 from counterpoint.streams import Stage, uniform
 from counterpoint.table.conditional import Trees, draw_value
@@ -65,7 +65,7 @@ def mutate(
     return Brood(genomes, keeps)
 
 
-@kernel
+@inner
 def reset_to_row(
     genome: Floats,
     keep: Bools,
@@ -101,7 +101,7 @@ def reset_to_row(
             genome[j] = box.anchor[a, j]
 
 
-@kernel
+@inner
 def spread_factor(u: float, room: float) -> float:
     """Return SBX's spread for a draw u, bounded so that the child stays in its room (Deb 1995).
 
@@ -113,7 +113,7 @@ def spread_factor(u: float, room: float) -> float:
     return math.pow(1.0 / (2.0 - u * alpha), 1.0 / (ETA + 1.0))
 
 
-@kernel
+@inner
 def cross_numbers(
     x: float, y: float, lower: float, upper: float, u_low: float, u_high: float
 ) -> tuple[float, float]:
@@ -125,7 +125,7 @@ def cross_numbers(
     return low, high
 
 
-@kernel
+@inner
 def cross_gene(
     x: float, y: float, a: int, i: int, j: int, space: Space, box: Box, key: Keys, generation: int
 ) -> tuple[float, float]:
@@ -185,7 +185,7 @@ def _recombine(
     return children, child_keeps
 
 
-@kernel
+@inner
 def mutate_keeps(keep: Bools, p_keep: float, key: Keys, generation: int, i: int) -> None:
     """Redraw use-original indicators, in place, holding their expected number (Hamming weight)."""
     d = len(keep)
@@ -195,7 +195,7 @@ def mutate_keeps(keep: Bools, p_keep: float, key: Keys, generation: int, i: int)
             keep[j] = uniform(key, KEEP_VALUE, generation, i, j) < share
 
 
-@kernel
+@inner
 def step_gene(
     value: float,
     a: int,
@@ -219,7 +219,7 @@ def step_gene(
     return snap(value + scale * normal, j, space, lower, upper)
 
 
-@kernel
+@inner
 def _mutate_by_steps(
     genomes: Floats,
     keeps: Bools,

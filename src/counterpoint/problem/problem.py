@@ -10,8 +10,9 @@ import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints, Keys
 from counterpoint.problem.limits import Box, Limits, search_box
-from counterpoint.problem.objectives import GAP, Surroundings, closeness, gap, surround
+from counterpoint.problem.objectives import GAP, closeness, gap
 from counterpoint.problem.predictor import Predictor
+from counterpoint.problem.surroundings import Beyond, Crowd, Surroundings, gather_crowd, surround
 from counterpoint.problem.target import Target
 from counterpoint.streams import row_keys
 from counterpoint.table.conditional import ConditionalSampler
@@ -81,6 +82,16 @@ class Observed:
     outputs: Floats
     space: Space
     shares: Floats
+
+    @cached_property
+    def crowd(self) -> Crowd:
+        """The observed rows that count for nearness, on first use."""
+        return gather_crowd(self.genomes, len(self.shares))
+
+    @cached_property
+    def are_probabilities(self) -> bool:
+        """Whether all outputs lie between 0 and 1."""
+        return bool(self.outputs.min() >= 0.0 and self.outputs.max() <= 1.0)
 
     @cached_property
     def conditional(self) -> ConditionalSampler:
@@ -164,8 +175,13 @@ class Problem:
 
     @cached_property
     def around(self) -> Surroundings:
-        """The observed rows as each row sees them; sorted on first use."""
-        return surround(self.rows, self.observed.genomes, self.space, self.observed.shares)
+        """The observed rows near each row; sorted on first use."""
+        return surround(self.rows, self.observed.crowd, self.space, self.observed.shares)
+
+    @cached_property
+    def beyond(self) -> Beyond:
+        """The observed rows farther out."""
+        return Beyond(self.rows, self.observed.crowd, self.around)
 
     @property
     def space(self) -> Space:
@@ -215,7 +231,7 @@ class Problem:
         gaps = gap(predictions, *self._interval)
         if self.asks_labels:
             gaps = np.where(self.confirmed(genomes), gaps, denied_gaps(gaps, predictions))
-        objectives = closeness(genomes, self.rows, self.around)
+        objectives = closeness(genomes, self.rows, self.around, self.beyond)
         objectives[..., GAP] = gaps
         return Evaluation(predictions, objectives)
 
@@ -234,6 +250,7 @@ class Problem:
         some = replace(self.alone(which), past=self.past)
         if "around" in self.__dict__:
             some.__dict__["around"] = self.around.of_rows(which)
+            some.__dict__["beyond"] = self.beyond
         return some
 
     def alone(self, which: Ints) -> Problem:

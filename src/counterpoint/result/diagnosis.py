@@ -5,15 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoint.arrays import Bools, Floats
-from counterpoint.evolution.baselines import observed_reaching, observed_within_limits
+from counterpoint.evolution.baselines import is_reaching, is_wanted
 from counterpoint.problem.problem import Problem
+from counterpoint.problem.surroundings import gower_weights
 from counterpoint.table.distance import gower_to_all
 
 
 def limits_bind(problem: Problem) -> bool:
     """Whether observed rows reach the target, but the caller's limits exclude all of them."""
-    reaching = observed_reaching(problem, 0)
-    return bool(reaching.any() and not (reaching & observed_within_limits(problem, 0)).any())
+    everything = slice(None)
+    return bool(
+        is_reaching(problem, 0, everything).any() and not is_wanted(problem, 0, everything).any()
+    )
 
 
 def smallest_relaxation(problem: Problem) -> str:
@@ -24,9 +27,10 @@ def smallest_relaxation(problem: Problem) -> str:
     str
         For example "free 'sex' and raise max_changed to 4".
     """
-    genomes = problem.observed.genomes[observed_reaching(problem, 0)]
+    genomes = problem.observed.genomes[is_reaching(problem, 0, slice(None))]
     is_broken, n_surplus = broken_limits(problem, genomes)
-    distances = gower_to_all(problem.rows[0], genomes, problem.around.weight[0], problem.around.cap)
+    weight, cap = gower_weights(problem.rows, problem.space)
+    distances = gower_to_all(problem.rows[0], genomes, weight[0], cap)
     n_broken = is_broken.sum(axis=1) + (n_surplus > 0)
     best = int(np.lexsort((distances, n_broken))[0])
     steps = [_relax(problem, int(j), genomes[best]) for j in np.flatnonzero(is_broken[best])]

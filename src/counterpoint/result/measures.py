@@ -11,6 +11,7 @@ from counterpoint.arrays import Floats, Ints
 from counterpoint.evolution import indicators
 from counterpoint.kernels import kernel
 from counterpoint.problem.objectives import GAP
+from counterpoint.problem.surroundings import gower_weights
 from counterpoint.table.distance import gower
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ def diversity(found: Counterfactuals) -> float:
     """Return the mean Gower distance over all pairs; 0 for fewer than two."""
     if len(found) < 2:
         return 0.0
-    around = found.problem.around
-    return float(_mean_pairwise(found.genomes, around.weight[0], around.cap))
+    weight, cap = gower_weights(found.problem.rows, found.problem.space)
+    return float(_mean_pairwise(found.genomes, weight[0], cap))
 
 
 @kernel

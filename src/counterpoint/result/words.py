@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from counterpoint.evolution.baselines import observed_predictions, observed_reaching
+from counterpoint.evolution.baselines import is_reaching, observed_predictions
 from counterpoint.problem.objectives import GAP
 from counterpoint.result.diagnosis import limits_bind, smallest_relaxation
 
@@ -51,9 +51,9 @@ def message(found: Counterfactuals) -> str:
 
 def observed_hint(found: Counterfactuals) -> str:
     """Say whether any observed row has the wanted prediction, and what to try."""
-    n_reach = int(observed_reaching(found.problem, 0).sum())
+    n_reach = int(is_reaching(found.problem, 0, slice(None)).sum())
     if n_reach == 0:
-        predictions = observed_predictions(found.problem, 0)
+        predictions = observed_predictions(found.problem, 0, slice(None))
         gaps = [found.target.gap_of(float(prediction)) for prediction in predictions]
         return (
             "no observed row reaches it either (the nearest is at "

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.special import comb, ndtri
 
 from counterpoint.arrays import Floats
-from counterpoint.kernels import kernel
+from counterpoint.kernels import inner, kernel
 
 ORDER = 5
 N_COEFFICIENTS = ORDER + 1
@@ -146,7 +146,7 @@ def _start(weights: Floats) -> Floats:
     return np.concatenate((coefficients[:1], increments))
 
 
-@kernel
+@inner
 def _interval_mass(lower: float, upper: float) -> float:
     """Return the normal probability of an interval, from the tail where both ends are accurate."""
     if lower > 0.0:
@@ -155,7 +155,7 @@ def _interval_mass(lower: float, upper: float) -> float:
     return 0.5 * (math.erfc(-upper * root) - math.erfc(-lower * root))
 
 
-@kernel
+@inner
 def _density(height: float) -> float:
     return math.exp(-0.5 * height * height) / math.sqrt(2.0 * math.pi)
 

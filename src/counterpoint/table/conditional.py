@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.kernels import kernel
+from counterpoint.kernels import inner, kernel
 from counterpoint.table.association import Covariates
 from counterpoint.table.transformation_tree import Node, Response, grow, nearest_cells
 
@@ -61,7 +61,7 @@ class Trees(NamedTuple):
     n_cells: Ints
 
 
-@kernel
+@inner
 def find_leaf(trees: Trees, feature: int, genome: Floats) -> int:
     """Leaf of a feature's tree that the other genes lead to.
 
@@ -91,7 +91,7 @@ def find_leaf(trees: Trees, feature: int, genome: Floats) -> int:
     return leaf
 
 
-@kernel
+@inner
 def draw_value(trees: Trees, feature: int, genome: Floats, u: float) -> float:
     """Draw one gene given the others, by inverting the leaf's distribution function.
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.kernels import kernel
+from counterpoint.kernels import inner
 from counterpoint.table.schema import Kind, Schema
 
 
@@ -66,7 +66,7 @@ def _grid(kind: Kind, decimals: int | None) -> float:
     return 0.0 if decimals is None else 10.0**decimals
 
 
-@kernel
+@inner
 def snap(value: float, j: int, space: Space, lower: float, upper: float) -> float:
     """Return `value` put on feature j's grid and into [lower, upper], as it will be emitted."""
     if space.grid[j] > 0.0:
@@ -77,7 +77,7 @@ def snap(value: float, j: int, space: Space, lower: float, upper: float) -> floa
     return value
 
 
-@kernel
+@inner
 def from_uniform(u: float, j: int, space: Space, lower: float, upper: float) -> float:
     """Return feature j's value at share u of [lower, upper]; grid points are equally likely."""
     if space.grid[j] > 0.0:
