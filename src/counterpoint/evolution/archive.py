@@ -106,6 +106,8 @@ class Archive:
         patience: int | None,
         is_late: bool,
         has_new: Bools | bool = True,
+        *,
+        is_stopped: bool = False,
     ) -> Ints:
         """Return positions in `rows` of those to search on; note why the others stopped."""
         is_stale = self.stale[rows] >= (np.inf if patience is None else patience)
@@ -113,6 +115,7 @@ class Archive:
             "exhausted": np.logical_not(has_new),
             "patience": is_stale,
             "seconds": np.array(is_late),
+            "interrupt": np.array(is_stopped),
             "budget": generation >= last[rows],
         }
         is_going = np.ones(len(rows), dtype=np.bool_)

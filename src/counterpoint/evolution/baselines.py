@@ -12,22 +12,31 @@ from counterpoint.errors import InvalidInput
 from counterpoint.evolution.archive import Archive
 from counterpoint.evolution.initialization import random_candidates
 from counterpoint.evolution.search import Search
+from counterpoint.evolution.watch import Watch
 from counterpoint.problem.problem import Problem
 from counterpoint.table.distance import gower_to_all
 
 
-def search_randomly(problem: Problem, search: Search) -> Archive:
+def search_randomly(problem: Problem, search: Search, watch: Watch | None = None) -> Archive:
     """Draw candidates at random, half of their features kept: the paper's random search."""
+    watch = watch or Watch()
     deadline = search.deadline()
     size, rows = search.population, np.arange(len(problem.rows))
     last = search.last_generation(np.full(len(rows), 1 + size))
     archive = Archive(problem, (1 + int(last.max())) * size)
     for generation in range(int(last.max()) + 1):
         candidates = random_candidates(problem, problem.box, size, generation)
-        judged = problem.evaluate(candidates.genomes)
+        try:
+            judged = problem.evaluate(candidates.genomes)
+        except KeyboardInterrupt:
+            archive.stop(rows, "interrupt")
+            break
         archive.add(candidates.genomes, judged, rows, generation)
         is_late = time.monotonic() >= deadline
-        going = archive.still_going(rows, generation, last, search.patience, is_late)
+        going = archive.still_going(
+            rows, generation, last, search.patience, is_late, is_stopped=watch.is_stopped
+        )
+        watch.hear(len(rows) * size, len(rows) - len(going))
         if len(going) == 0:
             break
         if len(going) < len(rows):

@@ -27,6 +27,7 @@ from counterpoint.evolution.breeding import (
 from counterpoint.evolution.memory import empty_memory, remember
 from counterpoint.evolution.parents import Pool
 from counterpoint.evolution.search import Search
+from counterpoint.evolution.watch import Watch
 from counterpoint.problem.problem import Problem
 
 HABITS = Habits()
@@ -35,8 +36,11 @@ MOST_LEVELS = 20  # levels of one feature tried in the first steps
 N_COPIED = 1  # of these, so many lend their values to the first steps
 
 
-def explore(problem: Problem, search: Search, habits: Habits = HABITS) -> Archive:
+def explore(
+    problem: Problem, search: Search, watch: Watch | None = None, habits: Habits = HABITS
+) -> Archive:
     """Search the counterfactuals of every row of `problem`; return all that was evaluated."""
+    watch = watch or Watch()
     deadline, sizes = search.deadline(), search.wave_sizes()
     rows = np.arange(len(problem.rows))  # those still searched
     last = np.full(len(rows), len(sizes) - 1)
@@ -65,7 +69,10 @@ def explore(problem: Problem, search: Search, habits: Habits = HABITS) -> Archiv
         steps = steps._replace(first=steps.first + size)
 
         is_late, has_new = time.monotonic() >= deadline, np.any(is_new, axis=1)
-        going = archive.still_going(rows, wave, last, search.patience, is_late, has_new)
+        going = archive.still_going(
+            rows, wave, last, search.patience, is_late, has_new, is_stopped=watch.is_stopped
+        )
+        watch.hear(int(is_new.sum()), len(rows) - len(going))
         if len(going) == 0:
             break
         if len(going) < len(rows):

@@ -17,11 +17,13 @@ from counterpoint.evolution.population import Brood, Population
 from counterpoint.evolution.search import Search
 from counterpoint.evolution.selection import select_mates, select_survivors
 from counterpoint.evolution.variation import mutate, recombine
+from counterpoint.evolution.watch import Watch
 from counterpoint.problem.problem import Problem
 
 
-def evolve(problem: Problem, search: Search) -> Archive:
+def evolve(problem: Problem, search: Search, watch: Watch | None = None) -> Archive:
     """Search the counterfactuals of every row of `problem`; return all that was evaluated."""
+    watch = watch or Watch()
     deadline = search.deadline()
     space, size = problem.space, search.population
     n_mates = size + size % 2
@@ -39,7 +41,10 @@ def evolve(problem: Problem, search: Search) -> Archive:
 
     for generation in count(1):  # until no row may go on, at the latest after its last generation
         is_late = time.monotonic() >= deadline
-        going = archive.still_going(rows, generation - 1, last, search.patience, is_late)
+        going = archive.still_going(
+            rows, generation - 1, last, search.patience, is_late, is_stopped=watch.is_stopped
+        )
+        watch.hear(len(rows) * size, len(rows) - len(going))
         if len(going) == 0:
             break
         if len(going) < len(rows):

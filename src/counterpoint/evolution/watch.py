@@ -1,0 +1,36 @@
+"""Watch: what a running search tells of itself, and how it is told to stop."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+Heard = Callable[[int, int], None]
+
+
+class Watch:
+    """Watches one or several searches, also from other threads.
+
+    Parameters
+    ----------
+    heard : callable, optional
+        Called after every generation with the number of rows the model was asked in it, and of
+        explained rows whose search has ended.
+    """
+
+    def __init__(self, heard: Heard | None = None) -> None:
+        self._heard, self._stopped = heard, threading.Event()
+
+    def stop(self) -> None:
+        """Ask the searches to end after their generation, with the best so far."""
+        self._stopped.set()
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the searches should end."""
+        return self._stopped.is_set()
+
+    def hear(self, n_asked: int, n_ended: int) -> None:
+        """Note what happened in a generation."""
+        if self._heard is not None:
+            self._heard(n_asked, n_ended)
