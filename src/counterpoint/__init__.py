@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from counterpoint.errors import (
+        AcceleratorWarning,
         CounterpointError,
         InvalidInput,
+        MissingDependency,
         PredictorError,
         UnknownFeatureError,
     )
@@ -26,10 +28,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AcceleratorWarning": "errors",
     "CounterpointError": "errors",
     "Counterfactuals": "result.counterfactuals",
     "Explainer": "explainer",
     "InvalidInput": "errors",
+    "MissingDependency": "errors",
     "PredictorError": "errors",
     "Schema": "table.schema",
     "Search": "evolution.search",
@@ -39,10 +43,12 @@ _HOMES = {
 }
 
 __all__ = [
+    "AcceleratorWarning",
     "Counterfactuals",
     "CounterpointError",
     "Explainer",
     "InvalidInput",
+    "MissingDependency",
     "PredictorError",
     "Schema",
     "Search",

@@ -3,7 +3,10 @@
     CounterpointError
     ├── InvalidInput (ValueError)        an argument cannot mean anything
     ├── UnknownFeatureError (KeyError)   a feature was named that the table does not have
-    └── PredictorError (RuntimeError)    the caller's model failed or answered nonsense
+    ├── PredictorError (RuntimeError)    the caller's model failed or answered nonsense
+    └── MissingDependency (ImportError)  an extra is asked for that is not installed
+
+`AcceleratorWarning` says that an accelerator was asked for and the model itself is used instead.
 
 Exceptions take their message as only argument, so that they survive pickling to a worker and back.
 """
@@ -13,7 +16,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Hashable, Iterable
 
-__all__ = ["CounterpointError", "InvalidInput", "PredictorError", "UnknownFeatureError"]
+__all__ = [
+    "AcceleratorWarning",
+    "CounterpointError",
+    "InvalidInput",
+    "MissingDependency",
+    "PredictorError",
+    "UnknownFeatureError",
+]
 
 
 class CounterpointError(Exception):
@@ -22,6 +32,14 @@ class CounterpointError(Exception):
 
 class InvalidInput(CounterpointError, ValueError):  # noqa: N818 - reads as what it is
     """An argument's value cannot be used."""
+
+
+class MissingDependency(CounterpointError, ImportError):  # noqa: N818 - reads as what it is
+    """A package is needed that is not installed."""
+
+
+class AcceleratorWarning(UserWarning):
+    """The accelerator asked for is not used, or was not believed; the model itself is asked."""
 
 
 class PredictorError(CounterpointError, RuntimeError):

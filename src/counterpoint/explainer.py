@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.arrays import Floats, Ints
 from counterpoint.errors import InvalidInput
-from counterpoint.evolution.archive import Archive
-from counterpoint.evolution.baselines import WhatIf, search_randomly, take_nearest
-from counterpoint.evolution.explore import explore
-from counterpoint.evolution.nsga2 import evolve
+from counterpoint.evolution.baselines import WhatIf
 from counterpoint.evolution.search import Search
+from counterpoint.evolution.watch import Watch
+from counterpoint.group import explain_group
+from counterpoint.lockstep import (
+    MEMORY,
+    Plan,
+    check_memory,
+    check_results_fit,
+    check_workers,
+    most_candidates,
+    plan_groups,
+    search_groups,
+    tell_interrupted,
+)
+from counterpoint.problem.accelerator import accelerated
 from counterpoint.problem.limits import Limits
 from counterpoint.problem.predictor import Predictor
 from counterpoint.problem.problem import Observed, Problem
 from counterpoint.problem.target import Target, parse_target
-from counterpoint.result.counterfactuals import Again, Counterfactuals
+from counterpoint.progress import Progress
+from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.streams import check_seed
 from counterpoint.table.encoding import Encoding, Rows, as_frame
 from counterpoint.table.schema import Precision, Schema
 from counterpoint.table.space import describe_space
-
-GROUP_BYTES = 2**28  # memory of the rows searched side by side
-MOST_TOGETHER = 128  # rows searched side by side
 
 
 class Explainer:
@@ -50,6 +60,10 @@ class Explainer:
     classes : sequence, optional
         Class labels of a callable, in the order of its columns; with two labels a single column
         is the probability of the second.
+    accelerate : {"onnx"} or None, default=None
+        Let ONNX Runtime score the candidates in the model's place; what is returned is scored by
+        the model itself. Needs the extra `counterpoint[onnx]`. A model that cannot be converted,
+        or disagrees with its converted self, is used as it is, with an `AcceleratorWarning`.
 
     Examples
     --------
@@ -74,13 +88,15 @@ class Explainer:
         k: int = 1,
         weights: Sequence[float] | None = None,
         classes: Sequence[Any] | None = None,
+        accelerate: Literal["onnx"] | None = None,
     ) -> None:
         self.schema = Schema.infer(data, precision)
         self.encoding = Encoding(self.schema)
         genomes = self.encoding.encode(data, "data")
         genomes.setflags(write=False)
         space = describe_space(self.schema, genomes)
-        self.predictor = Predictor(model, self.encoding, genomes, classes)
+        predictor = Predictor(model, self.encoding, genomes, classes)
+        self.predictor = accelerated(predictor, accelerate)
         self.observed = Observed(
             genomes, self.predictor.observed_outputs, space, check_weights(k, weights, len(data))
         )
@@ -100,6 +116,7 @@ class Explainer:
         fixed: Iterable[Hashable] = (),
         ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
         max_changed: int | None = None,
+        progress: bool | None = None,
     ) -> Counterfactuals:
         """Return what would have had to be different for one row.
 
@@ -122,6 +139,8 @@ class Explainer:
             the data and the row.
         max_changed : int, optional
             The most features a counterfactual may change.
+        progress : bool, optional
+            Whether to show a bar if it takes long; None shows it in a terminal or a notebook.
 
         Returns
         -------
@@ -141,7 +160,8 @@ class Explainer:
                 f"row must be one row, got {len(frame)}; use explain_many for several."
             )
         limits = Limits.of(self.schema, fixed, ranges, max_changed)
-        return self._explain_frame(frame, "row", target, search, seed, limits, workers=1)[0]
+        task = self._task(frame, "row", target, search, seed, limits)
+        return next(self._results(task, 1, np.inf, progress))
 
     def explain_many(
         self,
@@ -153,34 +173,100 @@ class Explainer:
         fixed: Iterable[Hashable] = (),
         ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
         max_changed: int | None = None,
-        workers: int = 1,
+        workers: int | None = None,
+        memory: float = MEMORY,
+        progress: bool | None = None,
     ) -> list[Counterfactuals]:
         """Return one `Counterfactuals` per row, in order, searched side by side.
 
         One model call judges the candidates of many rows, which is where the time goes. Each row
-        gets the same counterfactuals, bit for bit, as it would alone.
+        gets the same counterfactuals, bit for bit, as it would alone. Ctrl-C ends the search with
+        what is done: the rows begun with the best so far, the others are left out.
 
         Parameters
         ----------
         rows : DataFrame or list of dicts
             The rows to explain.
-        target, search, seed, fixed, ranges, max_changed
+        target, search, seed, fixed, ranges, max_changed, progress
             As in `explain`, the same for all rows.
-        workers : int, default=1
-            Threads that share the rows.
+        workers : int, optional
+            Threads that share the rows. None uses all cores for an estimator, and one thread for a
+            plain function, which may not bear being called by several at once.
+        memory : float, default=4.0
+            GiB that results and rows in flight may take together; more is refused beforehand.
 
         Returns
         -------
         list of Counterfactuals
-            One per row.
-        """
-        if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-            raise InvalidInput(f"workers must be a whole number of at least 1, got {workers!r}.")
-        limits = Limits.of(self.schema, fixed, ranges, max_changed)
-        frame = as_frame(rows, "rows")
-        return self._explain_frame(frame, "rows", target, search, seed, limits, workers)
+            One per row; fewer if it was interrupted.
 
-    def _explain_frame(
+        Raises
+        ------
+        InvalidInput, UnknownFeatureError
+            If an argument cannot be used, or the results would not fit into `memory`.
+        PredictorError
+            If the model fails.
+        """
+        limits = Limits.of(self.schema, fixed, ranges, max_changed)
+        task = self._task(as_frame(rows, "rows"), "rows", target, search, seed, limits)
+        memory, workers = check_memory(memory), check_workers(workers, is_shared=self._is_shared)
+        if len(task.genomes):
+            check_results_fit(self._plan(task, workers, memory), memory)
+        found = list(self._results(task, workers, memory, progress))
+        if len(found) < len(task.genomes):
+            tell_interrupted(len(found), len(task.genomes))
+        return found
+
+    def explain_each(
+        self,
+        rows: Rows,
+        target: object,
+        search: Search | WhatIf | None = None,
+        seed: int = 0,
+        *,
+        fixed: Iterable[Hashable] = (),
+        ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
+        max_changed: int | None = None,
+        workers: int | None = None,
+        memory: float = MEMORY,
+        progress: bool | None = None,
+    ) -> Iterator[Counterfactuals]:
+        """Yield one `Counterfactuals` per row, in order: for more rows than results fit in memory.
+
+        Rows are searched side by side in groups, as by `explain_many` and with the same results.
+        Those of a group are yielded when it is done; no more than `memory` is in use at a time, as
+        long as the caller does not keep them.
+
+        Parameters
+        ----------
+        rows, target, search, seed, fixed, ranges, max_changed, workers, progress
+            As in `explain_many`.
+        memory : float, default=4.0
+            GiB that rows in flight and results not yet taken may use.
+
+        Yields
+        ------
+        Counterfactuals
+            One per row.
+
+        Examples
+        --------
+        >>> import counterpoint as cp
+        >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
+        >>> explainer = cp.Explainer(lambda rows: rows["age"] / 100, data)
+        >>> for found in explainer.explain_each(data, target=(0.4, 1.0)):
+        ...     print(found.status)
+        found
+        found
+        already_met
+        already_met
+        """
+        limits = Limits.of(self.schema, fixed, ranges, max_changed)
+        task = self._task(as_frame(rows, "rows"), "rows", target, search, seed, limits)
+        memory, workers = check_memory(memory), check_workers(workers, is_shared=self._is_shared)
+        return self._results(task, workers, memory, progress)
+
+    def _task(
         self,
         frame: pd.DataFrame,
         argument: str,
@@ -188,28 +274,48 @@ class Explainer:
         search: Search | WhatIf | None,
         seed: int,
         limits: Limits,
-        workers: int,
-    ) -> list[Counterfactuals]:
-        """Encode and score the rows, search them in groups, and put the results in order."""
+    ) -> Task:
+        """Check the arguments, encode the rows and ask the model about them."""
         search, seed = check_search(search), check_seed(seed)
         if len(frame) == 0:
-            return []
+            none = np.empty((0, len(self.schema)))
+            return Task(frame, none, none, [], search, seed, limits)
         genomes = self.encoding.encode(frame, argument)
         with self.predictor.one_thread():
-            outputs = self.predictor.blocks(genomes[:, None, :])[:, 0]
+            outputs = self.predictor.own.blocks(genomes[:, None, :])[:, 0]
             targets = parse_target(target, self.classes, outputs, self._labels(target, genomes))
+        return Task(frame, genomes, outputs, targets, search, seed, limits)
+
+    def _plan(self, task: Task, workers: int, memory: float) -> Plan:
+        """Return how the rows are grouped."""
+        n, d = task.genomes.shape
+        return plan_groups(n, d, len(self.observed.genomes), task.search, workers, memory)
+
+    def _results(
+        self, task: Task, workers: int, memory: float, progress: bool | None
+    ) -> Iterator[Counterfactuals]:
+        """Yield the results of the rows in order, group by group."""
+        if len(task.genomes) == 0:
+            return
+        plan = self._plan(task, workers, memory)
+        budget = most_candidates(task.search)
+        with Progress(len(task.genomes), budget, progress) as bar:
+            watch = Watch(bar.hear)
 
             def search_group(group: Ints) -> list[Counterfactuals]:
-                problem = self._problem(genomes, outputs, targets, limits, seed, group)
-                return explain_group(problem, search, seed, [frame.iloc[[i]] for i in group])
+                problem, rows = self._problem(task, group), [task.frame.iloc[[i]] for i in group]
+                with self.predictor.one_thread():
+                    return explain_group(problem, task.search, task.seed, rows, watch)
 
-            groups = split_rows(genomes.shape, len(self.observed.genomes), search, workers)
-            if workers == 1:
-                results = [search_group(group) for group in groups]
-            else:
-                with ThreadPoolExecutor(workers) as pool:
-                    results = list(pool.map(search_group, groups))
-        return [found for group in results for found in group]
+            # Threads go on while the caller looks at a result, so the limit must hold then too.
+            with self.predictor.one_thread() if plan.workers > 1 else nullcontext():
+                for results in search_groups(plan, search_group, watch):
+                    yield from results
+
+    @property
+    def _is_shared(self) -> bool:
+        """Whether several threads may ask the model at once: an estimator's methods bear it."""
+        return self.predictor.method != "__call__"
 
     def _labels(self, target: object, genomes: Floats) -> Ints | None:
         """Return the classes `predict` gives the rows, if "opposite" is asked of a classifier."""
@@ -218,141 +324,51 @@ class Explainer:
             return None
         return self.predictor.label_blocks(genomes[:, None, :])[:, 0]
 
-    def _problem(
-        self,
-        genomes: Floats,
-        outputs: Floats,
-        targets: list[Target],
-        limits: Limits,
-        seed: int,
-        group: Ints,
-    ) -> Problem:
+    def _problem(self, task: Task, group: Ints) -> Problem:
         """Set up the problem of a group of rows."""
+        targets = tuple(task.targets[i] for i in group)
         wants_decision = targets[0].is_decision and self.predictor.has_decision
         return Problem.of(
-            genomes[group],
-            outputs[group],
-            tuple(targets[i] for i in group),
+            task.genomes[group],
+            task.outputs[group],
+            targets,
             self.observed,
             self.predictor,
-            limits,
-            seed,
+            task.limits,
+            task.seed,
             asks_labels=wants_decision and not self.predictor.is_consistent,
         )
 
 
-def explain_group(
-    problem: Problem, search: Search | WhatIf, seed: int, rows: list[pd.DataFrame]
-) -> list[Counterfactuals]:
-    """Search the rows of one problem that do not reach their target yet."""
-    met = is_met(problem)
-    todo = np.flatnonzero(~met)
-    results: dict[int, Counterfactuals] = {}
-    for a in np.flatnonzero(met).tolist():
-        one = problem.alone(np.array([a]))
-        results[a] = Counterfactuals.of(Archive(one, 1), 0, one, rows[a], search, seed, ())
-    if len(todo):
-        wanted = problem.take(todo)
-        archive = run(wanted, search)
-        for i, a in enumerate(todo.tolist()):
-            one = wanted.alone(np.array([i]))
-            again = search_again(one, seed, rows[a])
-            found = Counterfactuals.of(archive, i, one, rows[a], search, seed, notes_on(one), again)
-            results[a] = confirm(found, archive, i)
-    return [results[a] for a in range(len(rows))]
+@dataclass(frozen=True)
+class Task:
+    """Rows to explain, checked and encoded, with what the model says of them now.
 
-
-def run(problem: Problem, search: Search | WhatIf) -> Archive:
-    """Run the method the settings name."""
-    if isinstance(search, WhatIf):
-        return take_nearest(problem, search)
-    methods = {"explore": explore, "nsga2": evolve, "random": search_randomly}
-    return methods[search.method or "explore"](problem, search)
-
-
-def search_again(problem: Problem, seed: int, row: pd.DataFrame) -> Again:
-    """Return the function that searches one row again, recalling what the model said before."""
-
-    def again(search: Search, replies: Floats) -> Counterfactuals:
-        with problem.predictor.one_thread():
-            return explain_group(problem.after(replies), search, seed, [row])[0]
-
-    return again
-
-
-def is_met(problem: Problem) -> Bools:
-    """Return which rows reach their target already; a class only if `predict` says so."""
-    gaps = [t.gap_of(p) for t, p in zip(problem.targets, problem.row_predictions, strict=True)]
-    met: Bools = np.array(gaps) <= 0.0
-    if met.any() and problem.targets[0].is_decision and problem.predictor.has_decision:
-        met = met & problem.confirmed(problem.rows[:, None, :])[:, 0]
-    return met
-
-
-def confirm(found: Counterfactuals, archive: Archive, i: int) -> Counterfactuals:
-    """Let the model's own `predict` confirm the valid ones of a class target.
-
-    On the observed rows `predict` agreed with the probabilities, so the search trusted them. If it
-    disagrees here after all, it is asked about every candidate that seemed to reach the target, and
-    the result is drawn again from those it confirms: no candidate is new, so no budget is spent.
+    Parameters
+    ----------
+    frame : DataFrame
+        The rows as they were given.
+    genomes : ndarray of shape (n, d)
+        The same, encoded.
+    outputs : ndarray of shape (n, c)
+        What the model says of them.
+    targets : list of Target
+        The wanted outcome of each.
+    search : Search or WhatIf
+        The settings.
+    seed : int
+        The seed.
+    limits : Limits
+        What may change.
     """
-    problem = found.problem
-    must_ask = found.target.is_decision and problem.predictor.has_decision
-    if not must_ask or problem.asks_labels or not found.reaches.any():
-        return found
-    if problem.confirmed(found.genomes[found.reaches][None]).all():
-        return found
-    careful = problem.with_labels()
-    return Counterfactuals.of(
-        archive.of_confirmed(i, careful),
-        0,
-        careful,
-        found.row,
-        found.search,
-        found.seed,
-        notes_on(careful),
-        search_again(problem, found.seed, found.row),  # as it was searched: without labels
-    )
 
-
-def notes_on(problem: Problem) -> tuple[str, ...]:
-    """Return what a careful reader should know of the result of one row."""
-    names, space, row = problem.predictor.encoding.schema.names, problem.space, problem.rows[0]
-    is_outside = ((row < space.low) | (row > space.high)) & ~space.is_level
-    notes = [
-        f"the row's {names[j]!r} = {row[j]:g} lies outside the data's range "
-        f"[{space.low[j]:g}, {space.high[j]:g}]; the search box was widened to it."
-        for j in np.flatnonzero(is_outside)
-    ]
-    notes += [
-        f"the range given for {names[j]!r} excludes the row's own value {row[j]:g}, "
-        "so every counterfactual changes it."
-        for j in np.flatnonzero(problem.box.is_forced[0])
-    ]
-    if problem.asks_labels:
-        notes.append(
-            "the model's predict does not always name the likeliest class; it was asked about "
-            "every candidate."
-        )
-    if problem.predictor.gives_only_labels:
-        notes.append("the model gives labels only, so a gap is either 0 or 0.5.")
-    if problem.predictor.is_known_variant:
-        notes.append(
-            "the model's scores depend on which rows it is asked together; each row's candidates "
-            "were scored on their own to keep the result independent of its company."
-        )
-    return tuple(notes)
-
-
-def split_rows(
-    shape: tuple[int, ...], n_observed: int, search: Search | WhatIf, workers: int
-) -> list[Ints]:
-    """Return the rows in groups to search side by side, bounded in number and memory."""
-    n, d = shape
-    n_candidates = search.most_candidates if isinstance(search, Search) else search.n
-    row_bytes = 8 * (d + 9) * n_candidates + 8 * (2 * d + 1) * n_observed
-    most = min(MOST_TOGETHER, max(1, GROUP_BYTES // row_bytes), -(-n // workers))
-    return [np.arange(i, min(i + most, n)) for i in range(0, n, most)]
+    frame: pd.DataFrame
+    genomes: Floats
+    outputs: Floats
+    targets: list[Target]
+    search: Search | WhatIf
+    seed: int
+    limits: Limits
 
 
 def check_search(search: object) -> Search | WhatIf:

@@ -448,9 +448,9 @@ def test_limits_on_an_unknown_column_are_refused(
         explainer.explain(ROW, (0.5, 1.0), FAST, **given)
 
 
-@pytest.mark.parametrize("workers", [0, -1, 1.5, "2", None, True])
+@pytest.mark.parametrize("workers", [0, -1, 1.5, "2", True])
 def test_workers_that_are_no_count_are_refused(explainer: cp.Explainer, workers: Any) -> None:
-    with pytest.raises(cp.InvalidInput, match="workers must be a whole number of at least 1, got"):
+    with pytest.raises(cp.InvalidInput, match="workers must be a whole number of at least 1"):
         explainer.explain_many([ROW], (0.5, 1.0), FAST, workers=workers)
 
 

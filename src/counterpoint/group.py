@@ -1,0 +1,135 @@
+"""One group of rows, from problem to results: search, confirm with the model, note what matters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.arrays import Bools, Floats
+from counterpoint.evolution.archive import Archive
+from counterpoint.evolution.baselines import WhatIf, search_randomly, take_nearest
+from counterpoint.evolution.explore import explore
+from counterpoint.evolution.nsga2 import evolve
+from counterpoint.evolution.search import Search
+from counterpoint.evolution.watch import Watch
+from counterpoint.problem.problem import Problem
+from counterpoint.result.counterfactuals import Again, Counterfactuals
+from counterpoint.result.rescoring import rescore, settle
+
+
+def explain_group(
+    problem: Problem,
+    search: Search | WhatIf,
+    seed: int,
+    rows: list[pd.DataFrame],
+    watch: Watch | None = None,
+) -> list[Counterfactuals]:
+    """Search the rows of one problem that do not reach their target yet."""
+    watch = watch or Watch()
+    own = replace(problem, predictor=problem.predictor.own)
+    met = is_met(own)
+    todo = np.flatnonzero(~met)
+    watch.hear(0, len(met) - len(todo))
+    results: dict[int, Counterfactuals] = {}
+    for a in np.flatnonzero(met).tolist():
+        one = own.alone(np.array([a]))
+        results[a] = Counterfactuals.of(Archive(one, 1), 0, one, rows[a], search, seed, ())
+    if len(todo):
+        wanted = (own if isinstance(search, WhatIf) else problem).take(todo)
+        archive = run(wanted, search, watch)
+        drafts = rescore(archive, wanted) if wanted.predictor.is_accelerated else []
+        for i, a in enumerate(todo.tolist()):
+            one = wanted.alone(np.array([i]))
+            again = search_again(one, seed, rows[a])
+            found = Counterfactuals.of(archive, i, one, rows[a], search, seed, notes_on(one), again)
+            if drafts:
+                own_search = search_again(drafts[i].problem, seed, rows[a])
+                results[a] = settle(found, drafts[i], own_search)
+            else:
+                results[a] = confirm(found, archive, i)
+    return [results[a] for a in range(len(rows))]
+
+
+def run(problem: Problem, search: Search | WhatIf, watch: Watch) -> Archive:
+    """Run the method the settings name."""
+    if isinstance(search, WhatIf):
+        watch.hear(0, len(problem.rows))
+        return take_nearest(problem, search)
+    methods = {"explore": explore, "nsga2": evolve, "random": search_randomly}
+    return methods[search.method or "explore"](problem, search, watch)
+
+
+def search_again(problem: Problem, seed: int, row: pd.DataFrame) -> Again:
+    """Return the function that searches one row again, recalling what the model said before."""
+
+    def again(search: Search, replies: Floats) -> Counterfactuals:
+        with problem.predictor.one_thread():
+            return explain_group(problem.after(replies), search, seed, [row])[0]
+
+    return again
+
+
+def is_met(problem: Problem) -> Bools:
+    """Return which rows reach their target already; a class only if `predict` says so."""
+    gaps = [t.gap_of(p) for t, p in zip(problem.targets, problem.row_predictions, strict=True)]
+    met: Bools = np.array(gaps) <= 0.0
+    if met.any() and problem.targets[0].is_decision and problem.predictor.has_decision:
+        met = met & problem.confirmed(problem.rows[:, None, :])[:, 0]
+    return met
+
+
+def confirm(found: Counterfactuals, archive: Archive, i: int) -> Counterfactuals:
+    """Let the model's own `predict` confirm the valid ones of a class target.
+
+    On the observed rows `predict` agreed with the probabilities, so the search trusted them. If it
+    disagrees here after all, it is asked about every candidate that seemed to reach the target, and
+    the result is drawn again from those it confirms: no candidate is new, so no budget is spent.
+    """
+    problem = found.problem
+    must_ask = found.target.is_decision and problem.predictor.has_decision
+    if not must_ask or problem.asks_labels or not found.reaches.any():
+        return found
+    if problem.confirmed(found.genomes[found.reaches][None]).all():
+        return found
+    careful = problem.with_labels()
+    return Counterfactuals.of(
+        archive.of_confirmed(i, careful),
+        0,
+        careful,
+        found.row,
+        found.search,
+        found.seed,
+        notes_on(careful),
+        search_again(problem, found.seed, found.row),  # as it was searched: without labels
+    )
+
+
+def notes_on(problem: Problem) -> tuple[str, ...]:
+    """Return what a careful reader should know of the result of one row."""
+    names, space, row = problem.predictor.encoding.schema.names, problem.space, problem.rows[0]
+    is_outside = ((row < space.low) | (row > space.high)) & ~space.is_level
+    notes = [
+        f"the row's {names[j]!r} = {row[j]:g} lies outside the data's range "
+        f"[{space.low[j]:g}, {space.high[j]:g}]; the search box was widened to it."
+        for j in np.flatnonzero(is_outside)
+    ]
+    notes += [
+        f"the range given for {names[j]!r} excludes the row's own value {row[j]:g}, "
+        "so every counterfactual changes it."
+        for j in np.flatnonzero(problem.box.is_forced[0])
+    ]
+    if problem.asks_labels:
+        notes.append(
+            "the model's predict does not always name the likeliest class; it was asked about "
+            "every candidate."
+        )
+    if problem.predictor.gives_only_labels:
+        notes.append("the model gives labels only, so a gap is either 0 or 0.5.")
+    if problem.predictor.is_known_variant:
+        notes.append(
+            "the model's scores depend on which rows it is asked together; each row's candidates "
+            "were scored on their own to keep the result independent of its company."
+        )
+    return tuple(notes)

@@ -1,0 +1,1 @@
+"""Models: the ways to ask one about genomes, and the trial a quick way must pass."""

@@ -1,0 +1,92 @@
+"""Answers: what a model returned, as numbers of the expected shape, or refused with a reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from counterpoint.arrays import Floats, Ints
+from counterpoint.errors import InvalidInput, PredictorError, listed
+
+TOLERANCE = 1e-6  # how far a probability may lie outside 0 and 1; for their sum a hundred times it
+
+
+def as_scores(raw: Any, n: int) -> Floats:
+    """Return the model's answer as float64 of shape (n, c), or say which shape is wrong."""
+    try:
+        answers = np.asarray(raw)
+        is_object = answers.dtype.kind == "O"  # else text and complex numbers would be converted
+        scores = answers.astype(np.float64, casting="unsafe" if is_object else "same_kind")
+    except (TypeError, ValueError) as error:
+        raise PredictorError(
+            f"the model returned values that are not numbers ({error}). "
+            "Did you pass predict instead of predict_proba?"
+        ) from error
+    if scores.ndim == 1:
+        scores = scores[:, None]
+    if scores.ndim != 2 or len(scores) != n or scores.shape[1] == 0:
+        raise PredictorError(
+            f"the model returned an array of shape {np.shape(raw)} for {n} rows; expected "
+            f"({n},), ({n}, 1) or ({n}, classes)."
+        )
+    return scores
+
+
+def as_probabilities(outputs: Floats, classes: tuple[Any, ...]) -> Floats:
+    """Return finite outputs as one probability per class, or refuse what is none."""
+    if outputs.shape[1] == 1 and len(classes) == 2:  # the probability of the second class
+        outputs = np.column_stack([1.0 - outputs, outputs])
+    if outputs.shape[1] != len(classes):
+        raise PredictorError(
+            f"the model returned {outputs.shape[1]} columns, but there are {len(classes)} classes "
+            f"({listed(classes)}); expected one probability per class."
+        )
+    low, high, sums = outputs.min(), outputs.max(), outputs.sum(axis=1)
+    is_outside = low < -TOLERANCE or high > 1.0 + TOLERANCE
+    if is_outside or np.abs(sums - 1.0).max() > 100 * TOLERANCE:
+        raise no_probabilities(outputs)
+    if low < 0.0 or high > 1.0:  # round-off must not leave a target up to 1
+        return np.clip(outputs, 0.0, 1.0)
+    return outputs
+
+
+def no_probabilities(outputs: Floats) -> PredictorError:
+    """Build the error for outputs that are no probabilities, showing the first of them."""
+    is_bad = (outputs < -TOLERANCE) | (outputs > 1.0 + TOLERANCE)
+    is_bad |= np.abs(outputs.sum(axis=1, keepdims=True) - 1.0) > 100 * TOLERANCE
+    i = int(np.flatnonzero(is_bad.any(axis=1))[0])
+    return PredictorError(
+        f"the model returned {outputs[i].tolist()} for one row, which are not probabilities: each "
+        "must lie between 0 and 1 and they must sum to 1. Did you pass a decision function "
+        "instead of predict_proba?"
+    )
+
+
+def codes_of(labels: Any, n: int, classes: tuple[Any, ...] | None) -> Ints:
+    """Return the class codes of predicted labels."""
+    labels = np.asarray(labels, dtype=object).reshape(-1)
+    if len(labels) != n:
+        raise PredictorError(f"predict returned {len(labels)} labels for {n} rows.")
+    codes = {label: code for code, label in enumerate(classes or ())}
+    try:
+        return np.array([codes[label] for label in labels], dtype=np.int64)
+    except (KeyError, TypeError) as error:
+        raise PredictorError(
+            f"predict returned the label {error.args[0]!r}, which is not one of the classes "
+            f"{listed(codes)}; pass classes=[...] with the model's own labels."
+        ) from error
+
+
+def check_classes(classes: Any) -> tuple[Any, ...] | None:
+    """Return the classes as a tuple of plain Python labels."""
+    if classes is None:
+        return None
+    if isinstance(classes, list) and classes and isinstance(classes[0], np.ndarray):
+        raise InvalidInput("model has several outputs per row, which are not supported yet.")
+    labels = np.asarray(classes, dtype=object)
+    if labels.ndim != 1 or len(labels) < 2 or len(set(labels.tolist())) != len(labels):
+        raise InvalidInput(
+            f"classes must be a list of at least two different labels, got {classes!r}."
+        )
+    return tuple(labels.tolist())

@@ -1,0 +1,177 @@
+"""Groups of rows: planned within a memory limit, searched in order on any number of threads."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import counterpoint as cp
+from counterpoint.arrays import Ints
+from counterpoint.errors import InvalidInput
+from counterpoint.evolution.watch import Watch
+from counterpoint.lockstep import (
+    GIB,
+    MOST_TOGETHER,
+    Plan,
+    check_memory,
+    check_results_fit,
+    check_workers,
+    n_cores,
+    plan_groups,
+    search_groups,
+    stopped_by_interrupt,
+)
+
+SEARCH = cp.Search(evaluations=500)
+
+
+def plan(n_rows: int, together: int, workers: int) -> Plan:
+    return Plan(n_rows, together, workers, row_bytes=1, result_bytes=1)
+
+
+def names(group: Ints) -> Any:
+    """Stand in for the results of a group: its rows."""
+    return group.tolist()
+
+
+@given(
+    n_rows=st.integers(1, 5000),
+    d=st.integers(1, 300),
+    n_observed=st.integers(1, 10**7),
+    workers=st.integers(1, 8),
+    memory=st.floats(0.2, 64.0),
+)
+def test_every_row_is_in_one_group_and_all_in_flight_fit(
+    n_rows: int, d: int, n_observed: int, workers: int, memory: float
+) -> None:
+    planned = plan_groups(n_rows, d, n_observed, SEARCH, workers, memory)
+
+    assert np.concatenate(planned.groups).tolist() == list(range(n_rows))
+    assert planned.workers <= workers
+    assert planned.together <= MOST_TOGETHER
+    in_flight = planned.workers * planned.together * planned.row_bytes
+    assert in_flight <= memory * GIB / 2
+
+
+def test_rows_are_spread_over_all_threads() -> None:
+    planned = plan_groups(10, 8, 500, SEARCH, workers=4, memory=4.0)
+
+    assert [len(group) for group in planned.groups] == [3, 3, 3, 1]
+
+
+def test_a_row_that_does_not_fit_is_refused_with_what_it_takes() -> None:
+    with pytest.raises(InvalidInput, match=r"memory=0\.01 GiB is too little: .* up to 0\.\d+ GiB"):
+        plan_groups(1, 200, 10**6, cp.Search(), workers=1, memory=0.01)
+
+
+def test_results_that_do_not_fit_are_refused_with_an_estimate() -> None:
+    planned = plan_groups(100_000, 8, 758, cp.Search(), workers=1, memory=4.0)
+
+    with pytest.raises(InvalidInput, match=r"100,000 rows .* about \d+ GiB.*explain_each"):
+        check_results_fit(planned, 4.0)
+
+
+@pytest.mark.parametrize("memory", [0, -1.0, "4", None, True, float("nan"), float("inf")])
+def test_a_memory_that_is_no_positive_number_is_refused(memory: object) -> None:
+    with pytest.raises(InvalidInput, match="memory must be a number of GiB above 0, got"):
+        check_memory(memory)
+
+
+@pytest.mark.parametrize("workers", [0, -2, 1.5, "2", True])
+def test_workers_that_are_no_whole_number_are_refused(workers: object) -> None:
+    with pytest.raises(InvalidInput, match="workers must be a whole number of at least 1"):
+        check_workers(workers, is_shared=True)
+
+
+def test_without_a_number_all_cores_work_if_the_model_may_be_shared() -> None:
+    assert check_workers(None, is_shared=True) == n_cores() >= 1
+    assert check_workers(None, is_shared=False) == 1
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_groups_come_in_order_however_long_each_takes(workers: int) -> None:
+    def search_group(group: Ints) -> Any:
+        time.sleep(0.02 if group[0] % 2 == 0 else 0.0)
+        return names(group)
+
+    found = list(search_groups(plan(11, 2, workers), search_group, Watch()))
+
+    assert cast(Any, found) == [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10]]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_nothing_more_is_begun_once_told_to_stop(workers: int) -> None:
+    watch, begun = Watch(), []
+
+    def search_group(group: Ints) -> Any:
+        begun.append(int(group[0]))
+        if group[0] == 2:
+            watch.stop()
+        time.sleep(0.01)
+        return names(group)
+
+    found = list(search_groups(plan(50, 1, workers), search_group, watch))
+
+    assert cast(Any, found) == [[i] for i in range(len(found))]  # the first ones, none left out
+    assert len(begun) <= 3 + workers
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_caller_who_takes_no_more_stops_the_work(workers: int) -> None:
+    begun: list[int] = []
+
+    def search_group(group: Ints) -> Any:
+        begun.append(int(group[0]))
+        return names(group)
+
+    results = search_groups(plan(100, 1, workers), search_group, Watch())
+    next(results)
+    results.close()  # type: ignore[attr-defined]
+
+    time.sleep(0.05)
+    assert len(begun) <= 2 + workers
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_error_in_a_group_reaches_the_caller(workers: int) -> None:
+    def search_group(group: Ints) -> Any:
+        if group[0] == 3:
+            raise InvalidInput("no good")
+        return names(group)
+
+    with pytest.raises(InvalidInput, match="no good"):
+        list(search_groups(plan(8, 1, workers), search_group, Watch()))
+
+
+def test_one_interrupt_asks_to_stop_and_a_second_one_raises() -> None:
+    watch = Watch()
+
+    with stopped_by_interrupt(watch):
+        os.kill(os.getpid(), signal.SIGINT)
+        stopped_after_one = watch.is_stopped
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    assert stopped_after_one
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_somebody_elses_interrupt_handler_is_left_alone() -> None:
+    caught: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: caught.append(number))
+    try:
+        watch = Watch()
+        with stopped_by_interrupt(watch):
+            os.kill(os.getpid(), signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    assert caught == [signal.SIGINT]
+    assert not watch.is_stopped
