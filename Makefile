@@ -20,8 +20,9 @@ types: .venv/dev.done
 
 check: lint types test
 
-bench: .venv/dev.done  ## time of a search, as ratios to the model's own time
-	$(BIN)/python -m benchmarks.speed
+bench: .venv-bench/done  ## speed as ratios to the model's own and to the peers'; writes docs/performance
+	COUNTERPOINT_PAPER=$(PAPER) .venv-bench/bin/python -m benchmarks.speed --peers
+	.venv-bench/bin/python -m benchmarks.growth
 
 variants: .venv/dev.done  ## the paper's five variants against its published runs
 	$(BIN)/python -m benchmarks.variants --paper $(PAPER)
@@ -43,6 +44,14 @@ ablation: .venv/dev.done  ## what each idea of the default search is worth; writ
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $@ .venv/demo.done
 
+# The peers need packages nobody else does. NICEx declares versions it does not need.
+.venv-bench/done: pyproject.toml benchmarks/requirements-peers.txt
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev,figures]"
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/requirements-peers.txt
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --no-deps NICEx==0.2.3
+	touch $@
+
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-bench .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

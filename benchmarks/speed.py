@@ -1,129 +1,299 @@
-"""Where the time of a search goes: the model's part, ours, and their ratio, in one run.
+"""How close to the limit: our time against the model's own, in ratios measured in one run.
 
-    python -m benchmarks.speed
+    python -m benchmarks.speed [--quick] [--peers]
 
-Uses the paper's diabetes network where the published runs lie beside the repository, else a random
-network of the same size on data of the same shape. Machines differ and are noisy: compare the
+The limit of the job is the model: the time to score the same candidates in large calls. For every
+kind of model this prints and writes how many times that limit it takes to explain one row and many
+rows, where the rest goes, what memory it takes, and how a fresh process starts. With `--peers`
+(their packages: benchmarks/requirements-peers.txt) it also runs the peers on the same rows and
+models. Writes docs/performance/speed.json and speed.md. Machines differ and are noisy: compare the
 columns of one run, not runs.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
+import os
+import platform
 import subprocess
 import sys
+import tempfile
 import time
+import warnings
 from collections.abc import Callable
+from datetime import date
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 import counterpoint as cp
-from benchmarks import published
+from benchmarks import estimators, published
+from benchmarks.speed_report import R_SECONDS, as_markdown
+from benchmarks.stopwatch import watched
+from counterpoint.table.encoding import Encoding
 
-SEARCHES = {"paper": cp.Search.paper("mocmod"), "default": cp.Search(evaluations=3520)}
-N_TOGETHER = 100
-REPEATS = 5
+FOLDER = Path(__file__).parent.parent / "docs" / "performance"
+SEARCH = cp.Search(evaluations=3520, patience=None)
+PAPER = cp.Search.paper("mocmod")
+N_MANY = 1000
+LARGE = 100_000  # rows in one call when the limit is measured
 
 
-class Timed:
-    """A model that adds up the time spent in it."""
+class Subject(NamedTuple):
+    """A fitted model with its data and the rows to explain."""
 
-    def __init__(self, model: Callable[[pd.DataFrame], Any]) -> None:
-        self.model, self.seconds = model, 0.0
+    model: Any
+    data: pd.DataFrame
+    rows: pd.DataFrame
 
-    def __call__(self, rows: pd.DataFrame) -> Any:
-        """Score the rows, on the clock."""
+
+def subject(name: str, n_rows: int) -> Subject:
+    """Return one kind of model, fitted, and rows drawn from its data."""
+    data, classes = estimators.table(name)
+    rng = np.random.default_rng(0)  # noqa: TID251 - which rows to explain, not a search
+    drawn = rng.integers(0, len(data), n_rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on convergence, which is not the subject
+        model = estimators.fit(name, data, classes)
+    return Subject(model, data, data.iloc[drawn])
+
+
+def seconds(work: Callable[[], Any], repeats: int = 1) -> float:
+    """Return the least wall time of some repeats."""
+    best = float("inf")
+    for _ in range(repeats):
         start = time.perf_counter()
-        scores = self.model(rows)
-        self.seconds += time.perf_counter() - start
-        return scores
-
-
-class RandomNetwork:
-    """One hidden layer of 32 units with fixed random weights."""
-
-    def __init__(self, data: pd.DataFrame) -> None:
-        rng = np.random.default_rng(0)  # noqa: TID251 - a stand-in for data, not a search
-        self.low, self.high = data.min().to_numpy(), data.max().to_numpy()
-        self.kernel, self.out = rng.normal(size=(data.shape[1], 32)), rng.normal(size=32)
-
-    def __call__(self, rows: pd.DataFrame) -> Any:
-        """Return a probability per row."""
-        hidden = np.maximum((rows.to_numpy() - self.low) / (self.high - self.low) @ self.kernel, 0)
-        return 1.0 / (1.0 + np.exp(-(hidden @ self.out) / 3.0))
-
-
-class DiabetesNetwork:
-    """The paper's diabetes network on a frame of eight floats, without per-column overhead."""
-
-    def __init__(self, network: published.Network) -> None:
-        self.low = np.array([float(entry["min"]) for entry in network.inputs])
-        self.width = np.array([float(entry["max"]) for entry in network.inputs]) - self.low
-        self.layers = network.layers
-
-    def __call__(self, rows: pd.DataFrame) -> Any:
-        """Return a probability per row."""
-        signal = (rows.to_numpy() - self.low) / self.width
-        for kernel, bias in self.layers[:-1]:
-            signal = np.maximum(signal @ kernel + bias, 0.0)
-        kernel, bias = self.layers[-1]
-        return 1.0 / (1.0 + np.exp(-(signal @ kernel + bias)[:, 0]))
-
-
-def subject() -> tuple[Callable[[pd.DataFrame], Any], pd.DataFrame]:
-    """Return the model and the data to measure on."""
-    if "diabetes/neuralnet" in published.names():
-        run = published.load("diabetes/neuralnet")
-        return DiabetesNetwork(run.network), run.train
-    rng = np.random.default_rng(1)  # noqa: TID251
-    data = pd.DataFrame(
-        rng.gamma(2.0, 20.0, (758, 8)).round(1), columns=[f"x{j}" for j in range(8)]
-    )
-    return RandomNetwork(data), data
-
-
-def measure(label: str, work: Callable[[], Any], model: Timed, n: int) -> None:
-    """Print total, model and own milliseconds per row, the best of several repeats."""
-    best = (float("inf"), 0.0)
-    for _ in range(REPEATS):
-        model.seconds, start = 0.0, time.perf_counter()
         work()
-        best = min(best, (time.perf_counter() - start, model.seconds))
-    total, inside = (1000.0 * part / n for part in best)
-    print(
-        f"{label:30} total {total:7.2f} ms/row   model {inside:6.2f}   "
-        f"own {total - inside:6.2f}   total / model {total / inside:5.1f}"
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def plain_calls(what: Subject, calls: list[np.ndarray]) -> float:
+    """Return the time of the same calls made plainly: a frame each, to the model's own method."""
+    frames = [Encoding(cp.Schema.infer(what.data)).decode(call.copy()) for call in calls]
+    ask = what.model.predict_proba
+    with threadpool_limits(1):
+        return seconds(lambda: [ask(frame) for frame in frames])
+
+
+def limit(what: Subject, candidates: np.ndarray, threads: int | None) -> float:
+    """Return the time to score the candidates in large calls, on so many threads."""
+    encoding = Encoding(cp.Schema.infer(what.data))
+    chunks = [candidates[i : i + LARGE] for i in range(0, len(candidates), LARGE)]
+    frames = [encoding.decode(chunk.copy()) for chunk in chunks]
+    with threadpool_limits(threads):
+        return seconds(lambda: [what.model.predict_proba(frame) for frame in frames], 2)
+
+
+def measure_many(name: str, n_rows: int) -> dict[str, Any]:
+    """Explain many rows; the limit is measured on the very same candidates."""
+    what = subject(name, n_rows)
+    explainer = cp.Explainer(what.model, what.data)
+    many = partial(explainer.explain_many, what.rows, "opposite", SEARCH, progress=False)
+    explainer.explain_many(what.rows[:3], "opposite", SEARCH)  # loads the kernels
+    with watched(keeps_candidates=True) as kept:
+        found = many(workers=1)
+    candidates = np.concatenate(kept.candidates)
+    with watched() as watch:
+        one_core = seconds(lambda: many(workers=1))
+    all_cores = seconds(lambda: many(workers=None), 2)
+    one_limit, own_limit = limit(what, candidates, 1), limit(what, candidates, None)
+    n = len(what.rows)
+    per_row = {phase: 1000.0 * spent / n for phase, spent in watch.seconds.items()}
+    own = 1000.0 * one_core / n - per_row["model"]
+    return {
+        "model": name,
+        "rows": n,
+        "candidates_per_row": len(candidates) / n,
+        "valid": float(np.mean([len(result.valid()) > 0 for result in found])),
+        "total_ms": 1000.0 * one_core / n,
+        "limit_ms": 1000.0 * one_limit / n,
+        "ratio_one_core": one_core / one_limit,
+        "total_all_cores_ms": 1000.0 * all_cores / n,
+        "limit_all_cores_ms": 1000.0 * own_limit / n,
+        "ratio_all_cores": all_cores / own_limit,
+        "own_ms": own,
+        "split_ms": {**per_row, "rest": own - sum(per_row.values()) + per_row["model"]},
+    }
+
+
+def measure_one(name: str, n_rows: int) -> dict[str, Any]:
+    """Explain single rows, with and without the accelerator; medians."""
+    what = subject(name, n_rows)
+    plain = cp.Explainer(what.model, what.data)
+    record: dict[str, Any] = {"model": name, "rows": n_rows}
+    ratios, totals, calls_ms, paper = [], [], [], []
+    plain.explain(what.rows[:1], "opposite", SEARCH)
+    plain.explain(what.rows[:1], "opposite", PAPER)
+    for i in range(n_rows):
+        one = partial(plain.explain, what.rows.iloc[[i]], "opposite")
+        total = seconds(partial(one, SEARCH), 3)
+        with watched(keeps_candidates=True) as kept:
+            one(SEARCH)
+        calls = plain_calls(what, kept.candidates)
+        ratios.append(total / calls)
+        totals.append(1000.0 * total)
+        calls_ms.append(1000.0 * calls)
+        paper.append(1000.0 * seconds(partial(one, PAPER)))
+    record |= {
+        "total_ms": float(np.median(totals)),
+        "plain_calls_ms": float(np.median(calls_ms)),
+        "ratio_plain_calls": float(np.median(ratios)),
+        "paper_ms": float(np.median(paper)),
+        "onnx_ms": measure_accelerated(what),
+    }
+    return record
+
+
+def measure_accelerated(what: Subject) -> float | str:
+    """Return the median time to explain a row with the accelerator, or why there is none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", cp.AcceleratorWarning)
+            explainer = cp.Explainer(what.model, what.data, accelerate="onnx")
+            explainer.explain(what.rows[:1], "opposite", SEARCH)
+            return 1000.0 * float(
+                np.median(
+                    [
+                        seconds(
+                            partial(explainer.explain, what.rows.iloc[[i]], "opposite", SEARCH),
+                            3,
+                        )
+                        for i in range(len(what.rows))
+                    ]
+                )
+            )
+    except (cp.AcceleratorWarning, cp.CounterpointError) as error:
+        return str(error).split(";")[0].split(".")[0]
+
+
+def measure_memory(n_rows: int) -> dict[str, Any]:
+    """Return the peak memory of explaining many rows, in a process of its own."""
+    code = (
+        "import resource, sys\n"
+        "from benchmarks import speed\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
+        f"what = speed.subject('forest', {n_rows})\n"
+        "explainer = speed.cp.Explainer(what.model, what.data)\n"
+        "explainer.explain(what.rows[:1], 'opposite', speed.SEARCH)\n"
+        "before = peak()\n"
+        "kept = explainer.explain_many(what.rows, 'opposite', speed.SEARCH)\n"
+        "gathered = peak()\n"
+        "print(before, gathered)"
     )
+    out = subprocess.run(  # noqa: S603 - our own code
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout.split()
+    return {"rows": n_rows, "before_mib": float(out[0]), "peak_mib": float(out[1])}
 
 
-def main() -> None:
-    """Measure fitting, one row, many rows, and the first call of a fresh process."""
-    network, data = subject()
-    model = Timed(network)
-    explainer = cp.Explainer(model, data, precision="full")
-    start = time.perf_counter()
-    _ = explainer.observed.conditional
-    print(f"conditional sampler of {data.shape[1]} features: {time.perf_counter() - start:.2f} s")
-    rows = data.iloc[:N_TOGETHER]
-    for name, search in SEARCHES.items():
-        one = partial(explainer.explain, rows.iloc[[0]], "opposite", search=search)
-        many = partial(explainer.explain_many, rows, "opposite", search=search)
-        one()  # loads or compiles the kernels
-        measure(f"{name}, 1 row", one, model, 1)
-        measure(f"{name}, {len(rows)} rows", many, model, len(rows))
-        measure(f"{name}, {len(rows)} rows, 2 workers", partial(many, workers=2), model, len(rows))
-    start = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "benchmarks.speed", "--first"], check=True)
-    print(f"fresh process, imports to first result: {time.perf_counter() - start:.2f} s")
+def measure_start() -> dict[str, float]:
+    """Return seconds of the import, of a first result, and of compiling all kernels."""
+    importing = "import counterpoint"
+    first = "from benchmarks import speed; speed.first_result()"
+    python = [sys.executable, "-c"]
+    run = partial(subprocess.run, check=True, capture_output=True)
+    with tempfile.TemporaryDirectory() as empty:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": empty}
+        compiling = seconds(lambda: run([*python, first], env=environment))
+        cached = seconds(lambda: run([*python, first], env=environment), 2)
+    nothing = seconds(lambda: run([*python, "pass"]), 3)
+    return {
+        "import_s": seconds(lambda: run([*python, importing]), 3) - nothing,
+        "first_result_s": cached,
+        "compile_s": compiling - cached,
+    }
 
 
 def first_result() -> None:
-    """Explain one row and leave: what a fresh process pays."""
-    network, data = subject()
-    cp.Explainer(network, data, precision="full").explain(data.iloc[[0]], "opposite")
+    """Explain one row by every search and leave: what a fresh process pays, kernels included."""
+    rng = np.random.default_rng(1)  # noqa: TID251 - made-up data
+    data = pd.DataFrame(rng.gamma(2.0, 20.0, (758, 8)).round(1), columns=list("abcdefgh"))
+    explainer = cp.Explainer(lambda rows: 1 / (1 + np.exp(40.0 - rows["a"])), data)
+    paper = [cp.Search.paper("mocmod"), cp.Search.paper("moc"), cp.Search.paper("random")]
+    for search in (None, *paper, cp.WhatIf()):
+        found = explainer.explain(data[:1], "opposite", search)
+        found.hypervolume()
+
+
+def measure_r() -> dict[str, float]:
+    """Return CPU seconds per row of the forest, ours alone and in a thousand, against R's."""
+    what = subject("forest", 200)
+    explainer = cp.Explainer(what.model, what.data)
+    record: dict[str, float] = {}
+    for label, search, theirs in (
+        ("default", SEARCH, R_SECONDS[0]),
+        ("paper", PAPER, R_SECONDS[1]),
+    ):
+        explainer.explain(what.rows[:1], "opposite", search)
+        start = time.process_time()
+        for i in range(5):
+            explainer.explain(what.rows.iloc[[i]], "opposite", search)
+        alone = (time.process_time() - start) / 5
+        start = time.process_time()
+        explainer.explain_many(what.rows, "opposite", search, workers=1)
+        many = (time.process_time() - start) / len(what.rows)
+        record |= {
+            f"{label}_alone_s": alone,
+            f"{label}_many_s": many,
+            f"{label}_alone_times": theirs / alone,
+            f"{label}_many_times": theirs / many,
+        }
+    return record
+
+
+def machine() -> dict[str, Any]:
+    """Return what was measured on and with."""
+    import numba
+    import sklearn
+
+    return {
+        "date": date.today().isoformat(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "counterpoint": cp.__version__,
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "scikit-learn": sklearn.__version__,
+        "data": "diabetes of the paper" if published.PAPER.exists() else "simulated diabetes",
+    }
+
+
+def main() -> None:
+    """Measure everything, print it, write it."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="few rows; writes nothing")
+    parser.add_argument("--peers", action="store_true", help="also run the peers")
+    parser.add_argument("--rows", type=int, default=N_MANY, help="rows of the many")
+    arguments = parser.parse_args()
+    n_many, n_one = (40, 2) if arguments.quick else (arguments.rows, 7)
+    results: dict[str, Any] = {"machine": machine(), "many": [], "one": []}
+    for name in estimators.NAMES:
+        results["many"].append(
+            measure_many(name, n_many if name != "support vectors" else n_many // 5)
+        )
+        results["one"].append(measure_one(name, n_one))
+        print(json.dumps(results["many"][-1]), json.dumps(results["one"][-1]), sep="\n", flush=True)
+    results["start"], results["memory"] = measure_start(), measure_memory(n_many)
+    results["r"] = measure_r()
+    if arguments.peers:
+        from benchmarks import peers
+
+        results["peers"] = peers.measure(2 if arguments.quick else 5, arguments.quick)
+    text = as_markdown(results)
+    print(text)
+    if not arguments.quick:
+        FOLDER.mkdir(exist_ok=True)
+        (FOLDER / "speed.json").write_text(json.dumps(results, indent=1) + "\n")
+        (FOLDER / "speed.md").write_text(text)
 
 
 if __name__ == "__main__":
-    first_result() if "--first" in sys.argv else main()
+    main()

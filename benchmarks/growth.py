@@ -1,0 +1,161 @@
+"""How time and memory grow with the observed rows and with the features.
+
+    python -m benchmarks.growth [--quick]
+
+Every point is measured in a process of its own, so that its peak memory is its own. Writes
+docs/performance/growth.json and, with the extra `figures`, growth.svg.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import counterpoint as cp
+from benchmarks import simulated
+
+FOLDER = Path(__file__).parent.parent / "docs" / "performance"
+ROWS = (1_000, 10_000, 100_000, 1_000_000)
+FEATURES = (10, 20, 50, 100, 200)
+N_ALONE, N_TOGETHER = 7, 50
+SEARCH = cp.Search(evaluations=3520, patience=None)
+WANTED = (0.5, 1.0)
+
+
+def peak_mib() -> float:
+    """Return the most memory this process has held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+
+
+def measure(n: int, d: int, is_correlated: bool) -> dict[str, Any]:
+    """Time the explanation of rows alone and together over n observed rows of d features."""
+    data, model = simulated.table(n, d, is_correlated=is_correlated), simulated.Linear()
+    refused = np.flatnonzero(model(data) < 0.3)[: 1 + N_ALONE + N_TOGETHER]
+    rows = data.iloc[refused]
+    before = peak_mib()
+    start = time.perf_counter()
+    explainer = cp.Explainer(model, data)
+    fitted = time.perf_counter() - start
+    explainer.explain(rows.iloc[[0]], WANTED, SEARCH)  # loads the kernels, thins the copies
+    alone = []
+    for i in range(1, 1 + N_ALONE):
+        start = time.perf_counter()
+        explainer.explain(rows.iloc[[i]], WANTED, SEARCH)
+        alone.append(time.perf_counter() - start)
+    after_alone = peak_mib()
+    together = rows.iloc[1 + N_ALONE :]
+    start = time.perf_counter()
+    explainer.explain_many(together, WANTED, SEARCH, workers=1)
+    many = (time.perf_counter() - start) / len(together)
+    return {
+        "rows": n,
+        "features": d,
+        "correlated": is_correlated,
+        "explainer_s": fitted,
+        "alone_ms": 1000.0 * float(np.median(alone)),
+        "together_ms": 1000.0 * many,
+        "genomes_mib": 8.0 * n * d / 2**20,
+        "data_mib": float(data.memory_usage(deep=True).sum()) / 2**20,
+        "peak_before_mib": before,
+        "peak_alone_mib": after_alone,
+        "peak_together_mib": peak_mib(),
+    }
+
+
+def in_own_process(n: int, d: int, is_correlated: bool) -> dict[str, Any]:
+    """Measure one point in a fresh process."""
+    arguments = ["--point", str(n), str(d), str(int(is_correlated))]
+    done = subprocess.run(  # noqa: S603 - our own module
+        [sys.executable, "-m", "benchmarks.growth", *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return dict(json.loads(done.stdout))
+
+
+def run(quick: bool) -> list[dict[str, Any]]:
+    """Measure all points, printing each as it comes."""
+    points = [(n, 20, c) for c in (True, False) for n in (ROWS[:3] if quick else ROWS)]
+    points += [(2_000, d, True) for d in (FEATURES[:3] if quick else FEATURES)]
+    records = []
+    for point in points:
+        records.append(in_own_process(*point))
+        print(line(records[-1]), flush=True)
+    return records
+
+
+def line(record: dict[str, Any]) -> str:
+    """Return one record as a line of text."""
+    kind = "correlated" if record["correlated"] else "independent"
+    grown = record["peak_together_mib"] - record["peak_before_mib"]
+    return (
+        f"{record['rows']:>9,} rows  {record['features']:>3} features  {kind:11}  "
+        f"alone {record['alone_ms']:7.1f} ms  together {record['together_ms']:7.1f} ms/row  "
+        f"memory +{grown:6.0f} MiB over {record['data_mib']:5.0f} MiB of data"
+    )
+
+
+def draw(records: list[dict[str, Any]], file: Path) -> None:
+    """Draw time per explained row over observed rows and over features."""
+    import altair as alt
+    import pandas as pd
+
+    frame = pd.DataFrame(records).melt(
+        id_vars=["rows", "features", "correlated"],
+        value_vars=["alone_ms", "together_ms"],
+        var_name="how",
+        value_name="ms",
+    )
+    names = {"alone_ms": "one row alone", "together_ms": f"{N_TOGETHER} rows together"}
+    kinds = {True: "correlated features", False: "independent features"}
+    frame = frame.assign(how=frame["how"].map(names), kind=frame["correlated"].map(kinds))
+    colour = alt.Color("how:N", title=None, scale=alt.Scale(range=["#0072B2", "#D55E00"]))
+    dash = alt.StrokeDash("kind:N", title=None)
+
+    def curve(data: Any, x: str, title: str) -> Any:
+        return (
+            alt.Chart(data, title=title, width=300, height=240)
+            .mark_line(point=True)
+            .encode(
+                alt.X(f"{x}:Q", scale=alt.Scale(type="log"), title=x, axis=alt.Axis(format="~s")),
+                alt.Y("ms:Q", scale=alt.Scale(type="log"), title="milliseconds per explained row"),
+                colour,
+                dash,
+            )
+        )
+
+    by_rows, by_features = frame[frame["features"] == 20], frame[frame["rows"] == 2_000]
+    by_rows = by_rows[by_rows["rows"] != 2_000]
+    chart = curve(by_rows, "rows", "20 features, more observed rows")
+    chart |= curve(by_features, "features", "2,000 observed rows, more features")
+    chart.save(file)
+
+
+def main() -> None:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small tables only; writes nothing")
+    parser.add_argument("--point", nargs=3, type=int, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.point:
+        n, d, is_correlated = arguments.point
+        print(json.dumps(measure(n, d, bool(is_correlated))))
+        return
+    records = run(arguments.quick)
+    if not arguments.quick:
+        FOLDER.mkdir(exist_ok=True)
+        (FOLDER / "growth.json").write_text(json.dumps(records, indent=1) + "\n")
+        draw(records, FOLDER / "growth.svg")
+
+
+if __name__ == "__main__":
+    main()
