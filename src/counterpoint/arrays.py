@@ -11,3 +11,4 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 Keys: TypeAlias = NDArray[np.uint64]
+Whole: TypeAlias = int | np.int64  # NumPy's where Numba would else compile anew for every constant

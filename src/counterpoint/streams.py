@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoint.arrays import Floats, Keys
+from counterpoint.arrays import Floats, Keys, Whole
 from counterpoint.errors import InvalidInput
 from counterpoint.kernels import inner, kernel
 
@@ -64,6 +64,9 @@ _S11, _S18, _S27, _S30 = np.uint64(11), np.uint64(18), np.uint64(27), np.uint64(
 _S31, _S36, _S58 = np.uint64(31), np.uint64(36), np.uint64(58)
 _ULP = 2.0**-53
 
+# A kernel takes a Python number for a constant of its own type, and is compiled for each anew.
+WHOLE = np.int64(0)  # the gene of draws that concern the whole individual
+
 
 def check_seed(seed: object) -> int:
     """Return `seed` if it is a whole number from 0 to 2**64 - 1, else say what it should be.
@@ -105,7 +108,7 @@ def row_keys(seed: int, genomes: Floats) -> Keys:
 
 
 @inner
-def word_at(key: Any, stage: int, generation: int, individual: int, gene: int) -> Any:
+def word_at(key: Any, stage: Whole, generation: Whole, individual: Whole, gene: Whole) -> Any:
     """Return the 64 random bits at one address of the stream with this key (two words)."""
     address = (
         (np.uint64(stage) << _S58)
@@ -129,7 +132,7 @@ def finish(word: Any) -> Any:
 
 
 @inner
-def uniform(key: Any, stage: int, generation: int, individual: int, gene: int) -> float:
+def uniform(key: Any, stage: Whole, generation: Whole, individual: Whole, gene: Whole) -> float:
     """Return the draw in [0, 1) at one address of the stream with this key (two words)."""
     return float(word_at(key, stage, generation, individual, gene) >> _S11) * _ULP
 
@@ -145,12 +148,17 @@ def next_uniform(state: Keys) -> float:
     return float(finish(state[0]) >> _S11) * _ULP
 
 
-@kernel
 def uniforms(keys: Keys, stage: int, generation: int, n: int, d: int) -> Floats:
     """Return the draws of a whole stage: one per row, individual and gene, shape (r, n, d)."""
     drawn = np.empty((len(keys), n, d))
-    for r in range(len(keys)):
-        for i in range(n):
-            for j in range(d):
-                drawn[r, i, j] = uniform(keys[r], stage, generation, i, j)
+    _draw(keys, stage, generation, drawn)
     return drawn
+
+
+@kernel
+def _draw(keys: Keys, stage: int, generation: int, drawn: Floats) -> None:
+    """Write the draws of a whole stage (r, n, d)."""
+    for a in range(drawn.shape[0]):
+        for i in range(drawn.shape[1]):
+            for j in range(drawn.shape[2]):
+                drawn[a, i, j] = uniform(keys[a], stage, generation, i, j)

@@ -16,10 +16,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.kernels import called
 
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.table.conditional import ConditionalSampler, Trees, draw_value
+from counterpoint.table import conditional
+from counterpoint.table.conditional import ConditionalSampler, Trees
 
+draw_value = called(conditional.draw_value)
 N_ROWS = 6000
 N_DRAWS = 400
 NUMBER, LEVEL, NORMAL, SKEWED, COUNT, GRADE, CHOICE = range(7)

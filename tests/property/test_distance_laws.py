@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kernels import called
 
 from counterpoint.arrays import Floats
 from counterpoint.problem.objectives import (
@@ -28,12 +29,14 @@ from counterpoint.problem.surroundings import (
     nearest_first,
     surround,
 )
-from counterpoint.table.distance import LANES, gower, gower_to_all
+from counterpoint.table import distance
+from counterpoint.table.distance import LANES, gower_to_all
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import Space, describe_space
 
 EXACT = 1e-12
+gower = called(distance.gower)
 
 
 class Case(NamedTuple):
@@ -169,7 +172,7 @@ def test_a_crowd_of_copies_is_thinned_and_one_without_is_shared() -> None:
 
     thinned, whole = gather_crowd(copies, 2), gather_crowd(genomes, 1)
 
-    np.testing.assert_array_equal(thinned.genomes, copies[thinned.index])
+    np.testing.assert_array_equal(thinned.genomes, copies[thinned.which])
     np.testing.assert_array_equal(thinned.genomes, np.repeat(genomes, 2, axis=0))
     assert whole.genomes is genomes
 

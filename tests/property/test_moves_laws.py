@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,16 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.kernels import called
 
 import counterpoint as cp
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.evolution import moves
-from counterpoint.evolution.breeding import obey
+from counterpoint.evolution import breeding, memory, moves
+from counterpoint.evolution import parents as of_parents
 from counterpoint.evolution.front import LANES, empty_front
+from counterpoint.evolution.ground import Grounds, survey
 from counterpoint.evolution.initialization import random_candidates
-from counterpoint.evolution.memory import empty_memory, remember
-from counterpoint.evolution.moves import Dice, Ground, shake
-from counterpoint.evolution.parents import MISSING, VALID, Classes, Pool, choose_parent, classify
+from counterpoint.evolution.memory import empty_memory
+from counterpoint.evolution.moves import Dice, Ground
+from counterpoint.evolution.parents import MISSING, VALID, Classes, Pool
 from counterpoint.problem.objectives import CHANGES, GAP
 from counterpoint.problem.problem import Problem
 from counterpoint.streams import row_keys
@@ -31,6 +31,23 @@ WHOLE, TENTH, REAL, SINGLE, KIND, TWO, GRADE = range(7)
 NAMES = ["whole", "tenth", "real", "single", "kind", "two", "grade"]
 KEYS = row_keys(0, np.array([[1.0]]))
 SLOPES = np.array([[0.5, -0.1, 1e-9, 0.0, 1.0, 1.0, -2.0], [1e-320, 0.3, -3.0, 0.2, 1.0, 1.0, 0.7]])
+
+shake, roll = called(moves.shake), called(moves.roll)
+put_back, rescale, redraw = called(moves.put_back), called(moves.rescale), called(moves.redraw)
+step_to_boundary = called(moves.step_to_boundary)
+slide_to_boundary = called(moves.slide_to_boundary)
+follow, mix = called(moves.follow), called(moves.mix)
+MOVES = {
+    "put_back": put_back,
+    "rescale": rescale,
+    "step_to_boundary": step_to_boundary,
+    "slide_to_boundary": slide_to_boundary,
+    "follow": follow,
+    "mix": mix,
+    "redraw": redraw,
+}
+obey, remember = called(breeding.obey), called(memory.remember)
+choose_parent, classify = called(of_parents.choose_parent), called(of_parents.classify)
 
 
 def generator(seed: int) -> np.random.Generator:  # noqa: TID251
@@ -63,10 +80,13 @@ def problem_of(row: dict[str, Any], seed: int = 0, **limits: Any) -> Problem:
     return EXPLAINER.explain(row, (0.5, 1.0), tiny, seed, **limits).problem
 
 
+def grounds_of(problem: Problem) -> Grounds:
+    return survey(problem.space, problem.box)
+
+
 def ground_of(problem: Problem) -> Ground:
-    box = problem.box
-    free = np.flatnonzero(box.may_change[0])
-    return Ground(box.anchor[0], box.lower[0], box.upper[0], free, problem.space)
+    grounds, free = grounds_of(problem), np.flatnonzero(problem.box.may_change[0])
+    return Ground(grounds.anchor[0], grounds.features[0], free)
 
 
 def dice_of(child: int, wave: int = 0) -> Dice:
@@ -115,19 +135,14 @@ def moved(problem: Problem, seed: int, name: str, n: int = 8) -> tuple[Floats, F
     children = parents.copy()
     for i, child in enumerate(children):
         dice = dice_of(i, seed)
-        share = moves.roll(dice) * 4.0
-        calls: dict[str, Callable[[], None]] = {
-            "put_back": partial(moves.put_back, child, ground, dice),
-            "rescale": partial(moves.rescale, child, ground, dice),
-            "step_to_boundary": partial(moves.step_to_boundary, child, share, ground, dice),
-            "slide_to_boundary": partial(
-                moves.slide_to_boundary, child, share - 2.0, SLOPES, ground, dice
-            ),
-            "follow": partial(moves.follow, child, OBSERVED[i], ground, dice),
-            "mix": partial(moves.mix, child, parents[i - 1], ground, dice),
-            "redraw": partial(moves.redraw, child, ground, dice),
+        share = roll(dice) * 4.0
+        arguments: dict[str, tuple[Any, ...]] = {
+            "step_to_boundary": (share,),
+            "slide_to_boundary": (share - 2.0, SLOPES),
+            "follow": (OBSERVED[i],),
+            "mix": (parents[i - 1],),
         }
-        calls[name]()
+        MOVES[name](child, *arguments.get(name, ()), ground, dice)
     return parents, children
 
 
@@ -140,18 +155,7 @@ def is_on_grid(genomes: Floats, problem: Problem) -> Bools:
     return on_grid
 
 
-ALL_MOVES = [
-    "put_back",
-    "rescale",
-    "step_to_boundary",
-    "slide_to_boundary",
-    "follow",
-    "mix",
-    "redraw",
-]
-
-
-@pytest.mark.parametrize("name", ALL_MOVES)
+@pytest.mark.parametrize("name", MOVES)
 @COMPILED
 @given(row=rows(), limit=limits(), seed=st.integers(0, 999))
 def test_a_move_stays_in_the_box_on_the_grid_and_off_what_may_not_change(
@@ -241,11 +245,12 @@ def middle() -> Problem:
 def test_mixing_adds_all_changes_of_the_other_or_takes_each_feature_half_of_the_time() -> None:
     problem = middle()
     ground, own = ground_of(problem), problem.rows[0]
-    other = np.where(own == ground.lower, ground.upper, ground.lower)
+    lower, upper = ground.features["lower"], ground.features["upper"]
+    other = np.where(own == lower, upper, lower)
     children = np.repeat(own[None], 2000, axis=0)
 
     for i, child in enumerate(children):
-        moves.mix(child, other, ground, dice_of(i))
+        mix(child, other, ground, dice_of(i))
 
     is_taken = children == other
     is_sum = is_taken.all(axis=1)
@@ -261,7 +266,7 @@ def test_mixing_in_all_changes_keeps_those_the_other_lacks() -> None:
     children = np.repeat(mine[None], 400, axis=0)
 
     for i, child in enumerate(children):
-        moves.mix(child, other, ground, dice_of(i))
+        mix(child, other, ground, dice_of(i))
 
     n_both = ((children[:, WHOLE] == 9.0) & (children[:, KIND] == 3.0)).mean()
     assert n_both == pytest.approx(0.5 + 0.5 / 4, abs=0.08)
@@ -273,13 +278,14 @@ def test_redrawing_reaches_both_bounds_and_every_level() -> None:
     children = np.repeat(start[None], 6000, axis=0)
 
     for i, child in enumerate(children):
-        moves.redraw(child, ground, dice_of(i))
+        redraw(child, ground, dice_of(i))
 
+    lower, upper = ground.features["lower"], ground.features["upper"]
     for j in range(7):
         seen = set(children[:, j])
-        assert {ground.lower[j], ground.upper[j]} <= seen
+        assert {lower[j], upper[j]} <= seen
         if j in (WHOLE, KIND, TWO, GRADE):
-            assert seen == set(np.arange(ground.lower[j], ground.upper[j] + 1))
+            assert seen == set(np.arange(lower[j], upper[j] + 1))
     n_redrawn = (children != start).sum(axis=1)
     assert n_redrawn.max() == 1
 
@@ -290,7 +296,7 @@ def test_redrawn_levels_are_even() -> None:
     children = np.repeat(problem.rows, 3000, axis=0)
 
     for i, child in enumerate(children):
-        moves.redraw(child, ground, dice_of(i))
+        redraw(child, ground, dice_of(i))
 
     assert stats.chisquare(np.bincount(children[:, KIND].astype(np.int64))).pvalue > 1e-3
 
@@ -315,7 +321,7 @@ def test_a_step_to_the_boundary_of_a_linear_model_lands_just_beyond_it(
     gained = float(genome @ weights)
     boundary = needed * gained
 
-    moves.step_to_boundary(genome, boundary / gained, ground_of(problem), dice_of(child))
+    step_to_boundary(genome, boundary / gained, ground_of(problem), dice_of(child))
 
     score = float(genome @ weights)
     assert boundary <= score <= 1.12 * boundary
@@ -351,10 +357,11 @@ def test_a_slide_along_a_known_slope_ends_on_the_wanted_side_of_the_boundary(
     genome, slopes = problem.rows[0].copy(), np.full((2, 7), np.nan)
     genome[REAL] = start
     slopes[int(start > 0.0), REAL] = slope
-    ground = ground_of(problem)
-    wide = ground._replace(lower=ground.lower - 9.0, upper=ground.upper + 9.0)
+    wide = ground_of(problem)
+    wide.features["lower"] -= 9.0
+    wide.features["upper"] += 9.0
 
-    moves.slide_to_boundary(genome, missing, slopes, wide, dice_of(child))
+    slide_to_boundary(genome, missing, slopes, wide, dice_of(child))
 
     gained = slope * (genome[REAL] - start)
     assert missing - 1e-9 <= gained <= missing + 0.1 * abs(missing) + 1e-9
@@ -366,7 +373,7 @@ def test_a_step_to_the_boundary_is_never_far_off(share: float, factor: float) ->
     genome = problem.rows[0].copy()
     genome[REAL] += 0.25
 
-    moves.step_to_boundary(genome, share, ground_of(problem), dice_of(0))
+    step_to_boundary(genome, share, ground_of(problem), dice_of(0))
 
     assert genome[REAL] == pytest.approx(problem.rows[0, REAL] + factor * 0.25)
 
@@ -379,10 +386,10 @@ def test_whatever_was_made_obeys_the_limits_afterwards(
     problem = problem_of(row, seed, **limit)
     box, genomes = problem.box, OBSERVED[:20].copy()
     genomes = np.clip(genomes, box.lower[0], box.upper[0])
-    before = genomes.copy()
+    before, grounds = genomes.copy(), grounds_of(problem)
 
     for i, genome in enumerate(genomes):
-        obey(genome, 0, box, dice_of(i, seed))
+        obey(genome, grounds.features[0], grounds.max_free[0], dice_of(i, seed))
 
     is_fixed, own = problem.limits.is_fixed, problem.rows[0]
     assert (genomes[:, is_fixed] == own[is_fixed]).all()
@@ -394,13 +401,13 @@ def test_whatever_was_made_obeys_the_limits_afterwards(
 
 
 def test_surplus_changes_are_put_back_evenly() -> None:
-    box = middle().box._replace(max_free=np.array([2]))
-    n_kept = np.zeros(7)
+    grounds = grounds_of(middle())
+    n_kept, anchor = np.zeros(7), grounds.anchor[0]
 
     for i in range(2000):
-        genome = box.anchor[0] + 1.0
-        obey(genome, 0, box, dice_of(i))
-        n_kept += genome != box.anchor[0]
+        genome = anchor + 1.0
+        obey(genome, grounds.features[0], 2, dice_of(i))
+        n_kept += genome != anchor
 
     assert n_kept.sum() == 2 * 2000
     assert stats.chisquare(n_kept).pvalue > 1e-3

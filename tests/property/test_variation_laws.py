@@ -10,20 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.kernels import called
 
 import counterpoint as cp
 from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.evolution import variation
+from counterpoint.evolution.ground import survey
 from counterpoint.evolution.initialization import random_candidates
 from counterpoint.evolution.population import Brood, Population
-from counterpoint.evolution.variation import (
-    cross_numbers,
-    mutate,
-    mutate_keeps,
-    recombine,
-    spread_factor,
-)
+from counterpoint.evolution.variation import mutate, recombine
 from counterpoint.problem.problem import Problem
 from counterpoint.streams import row_keys
+
+cross_numbers = called(variation.cross_numbers)
+mutate_keeps = called(variation.mutate_keeps)
+spread_factor = called(variation.spread_factor)
 
 COMPILED = settings(deadline=None, max_examples=60)  # the first call compiles
 WHOLE, TENTH, REAL, SINGLE, KIND, TWO, GRADE = range(7)
@@ -122,8 +123,8 @@ def pairs(n: int) -> Ints:
 
 
 def cross(problem: Problem, parents: Population, search: cp.Search, generation: int = 1) -> Brood:
-    mates = pairs(search.population)
-    return recombine(parents, mates, search, problem.space, problem.box, problem.keys, generation)
+    mates, grounds = pairs(search.population), survey(problem.space, problem.box)
+    return recombine(parents, mates, search, grounds, problem.keys, generation)
 
 
 def change(
@@ -135,7 +136,8 @@ def change(
     given: bool = False,
 ) -> Brood:
     trees = problem.observed.conditional.trees if given else None
-    return mutate(children, search, problem.space, problem.box, trees, problem.keys, generation)
+    grounds = survey(problem.space, problem.box)
+    return mutate(children, search, problem.space, grounds, trees, problem.keys, generation)
 
 
 def assert_obeys(brood: Brood, problem: Problem) -> None:
@@ -426,7 +428,8 @@ def crossed(problem: Problem, n: int, low: float, high: float) -> tuple[Floats, 
     parents = Population(frozen(genomes), frozen(keeps), frozen(np.zeros((1, 2, 4))))
     mates = np.repeat([[0, 1]], n, axis=1)
     search = ALWAYS.with_(population=2 * n, p_recombine_keep=0.0)
-    children = recombine(parents, mates, search, problem.space, problem.box, problem.keys, 1)
+    grounds = survey(problem.space, problem.box)
+    children = recombine(parents, mates, search, grounds, problem.keys, 1)
     return children.genomes[0, :n, REAL], children.genomes[0, n:, REAL]
 
 
@@ -464,8 +467,7 @@ def test_crossover_of_whole_numbers_reaches_both_ends(middle: Problem) -> None:
         Population(genomes, keeps, np.zeros((1, 2, 4))),
         mates,
         ALWAYS.with_(population=8000),
-        middle.space,
-        middle.box,
+        survey(middle.space, middle.box),
         middle.keys,
         1,
     ).genomes[0, :, WHOLE]

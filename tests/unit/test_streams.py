@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import stats
+from tests.kernels import called
 
+from counterpoint import streams
 from counterpoint.arrays import Floats, Keys
 from counterpoint.errors import InvalidInput
 from counterpoint.streams import (
@@ -16,10 +18,10 @@ from counterpoint.streams import (
     Stage,
     check_seed,
     row_keys,
-    uniform,
     uniforms,
 )
 
+uniform = called(streams.uniform)
 words = st.integers(0, 2**64 - 1)
 rows = arrays.arrays(
     np.float64,

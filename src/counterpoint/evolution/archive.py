@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.evolution.front import LANES, admit, empty_front
-from counterpoint.kernels import assign, inner
+from counterpoint.evolution.front import admit, clear_place, empty_front
+from counterpoint.kernels import assign, inner, kernel
 from counterpoint.problem.objectives import GAP
 from counterpoint.problem.problem import Evaluation, Problem, denied_gaps
 from counterpoint.table.identity import are_equal
@@ -161,7 +161,7 @@ class Archive:
         return np.asarray(1 + np.sum(self.is_asked, axis=1))
 
 
-@inner
+@kernel
 def _enter(
     candidates: tuple[Floats, Floats, Floats],
     wave: tuple[Floats, Floats, Floats],
@@ -197,7 +197,7 @@ def _enter(
             if n_now == 0:
                 continue
             if n_equal > 0 and is_repeat(objectives[a], genomes[a], members[a, : n_now - 1], new):
-                front[a, (n_now - 1) // LANES, :, (n_now - 1) % LANES] = np.nan
+                clear_place(front[a], n_now - 1)
                 continue
             n_members[a] = n_now
             entered[a, new] = True

@@ -9,14 +9,14 @@ import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints, Keys
 from counterpoint.evolution import moves
+from counterpoint.evolution.ground import Grounds
 from counterpoint.evolution.memory import remember
 from counterpoint.evolution.moves import Dice, Ground, pick, roll, shake
 from counterpoint.evolution.parents import Classes, Pool, choose_parent, classify
-from counterpoint.kernels import assign, inner, kernel
-from counterpoint.problem.limits import Box
+from counterpoint.kernels import assign, inner, kernel, part
 from counterpoint.problem.surroundings import Surroundings
 from counterpoint.table.distance import LANES, gower, nearest_distances
-from counterpoint.table.space import Space
+from counterpoint.table.space import Features
 
 ATTEMPTS = 10  # tries to make a candidate that was not seen before
 N_MOVES = 6
@@ -58,7 +58,7 @@ class Outlook(NamedTuple):
     n_wanted : ndarray of shape (r,)
         How many there are; the rest of `wanted` is padding.
     origin, boundary : ndarray of shape (r,)
-        The row's prediction and the nearer end of its target, on the scale of `is_probability`.
+        The row's prediction and the nearer end of its target.
     slopes : ndarray of shape (r, 2, d)
         How much a unit of each feature, below and above the row's value, gains towards the target;
         0 where unknown. Learnt as single changes are evaluated.
@@ -112,23 +112,59 @@ class Chances(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """Where each of r rows is searched: its own values, box and surroundings."""
+    """Where each of r rows is searched: its own values, ground and surroundings."""
 
     rows: Floats
-    box: Box
+    grounds: Grounds
     around: Surroundings
-    space: Space
 
 
 class Room(NamedTuple):
-    """Scratch for breeding one row's children."""
+    """Scratch for breeding one row's children.
+
+    Attributes
+    ----------
+    scaled, nearest, places, sums : ndarray
+        For `nearest_distances`.
+    model : ndarray of shape (d,)
+        The observed row to follow.
+    free : ndarray of shape (d,)
+        The features that may change.
+    state : ndarray of shape (1,)
+        Of the child's dice.
+    classes : Classes
+        The row's members.
+    """
 
     scaled: Floats
     nearest: Floats
     places: Ints
     sums: Floats
+    model: Floats
     free: Ints
     state: Keys
+    classes: Classes
+
+
+def empty_room(d: int, n_near: int, n_members: int) -> Room:
+    """Return room for d features, so many observed rows at hand and at most so many members."""
+    k = min(N_NEIGHBOURS, n_near)
+    return Room(
+        np.empty(d),
+        np.empty(k),
+        np.empty(k, dtype=np.int64),
+        np.empty(LANES),
+        np.empty(d),
+        np.empty(d, dtype=np.int64),
+        np.empty(1, dtype=np.uint64),
+        Classes(np.empty(n_members, dtype=np.int64), *np.empty((2, 2, d + 1), dtype=np.int64)),
+    )
+
+
+def chances_of(habits: Habits, d: int) -> Chances:
+    """Return the chances of rows with d features."""
+    odds = np.array([float(max(changes, 1)) ** -habits.sparse for changes in range(d + 1)])
+    return Chances(np.cumsum(habits[:N_MOVES]), odds, float(habits.p_valid))
 
 
 @inner
@@ -141,59 +177,76 @@ def straighten(prediction: float, is_probability: bool) -> float:
 
 
 @inner
-def share_to_boundary(prediction: float, a: int, outlook: Outlook) -> float:
+def share_to_boundary(prediction: float, origin: float, boundary: float) -> float:
     """Return the share of a parent's change that a straight line needs to reach the boundary."""
-    gained = straighten(prediction, outlook.is_probability) - outlook.origin[a]
-    needed = outlook.boundary[a] - outlook.origin[a]
+    gained, needed = prediction - origin, boundary - origin
     return needed / gained if gained * needed > 0.0 else moves.FARTHEST
 
 
-@inner
 def learn_slopes(
     children: Floats, is_new: Bools, predictions: Floats, outlook: Outlook, scene: Scene
 ) -> None:
     """Note what single changes of numbers have gained per unit, in `outlook.slopes`."""
+    origin, is_probability, slopes = outlook.origin, outlook.is_probability, outlook.slopes
+    _note_slopes(children, is_new, predictions, scene.grounds, origin, is_probability, slopes)
+
+
+@kernel
+def _note_slopes(
+    children: Floats,
+    is_new: Bools,
+    predictions: Floats,
+    grounds: Grounds,
+    origin: Floats,
+    is_probability: bool,
+    slopes: Floats,
+) -> None:
+    """See `learn_slopes`; it is told only what it needs, because every array costs time."""
     r, n, d = children.shape
     for w in range(r):
-        anchor = scene.box.anchor[w]
+        anchor, features = grounds.anchor[w], grounds.features[w]
+        start = straighten(origin[w], is_probability)
         for i in range(n):
             n_changed, changed = 0, 0
             for j in range(d):
                 if children[w, i, j] != anchor[j]:
                     n_changed += 1
                     changed = j
-            if is_new[w, i] and n_changed == 1 and not scene.space.is_level[changed]:
+            if is_new[w, i] and n_changed == 1 and not features[changed].is_level:
                 step = children[w, i, changed] - anchor[changed]
-                gained = straighten(predictions[w, i], outlook.is_probability) - outlook.origin[w]
-                outlook.slopes[w, int(step > 0.0), changed] = gained / step
+                gained = straighten(predictions[w, i], is_probability) - start
+                slopes[w, int(step > 0.0), changed] = gained / step
 
 
-@inner
+@part
 def choose_observed(
-    genome: Floats, a: int, outlook: Outlook, scene: Scene, room: Room, dice: Dice
-) -> int:
-    """Return an observed row: one near the explained row that will do, or a neighbour at hand."""
-    if outlook.n_wanted[a] > 0 and roll(dice) < 0.5:
-        return int(outlook.wanted[a, pick(outlook.n_wanted[a], dice)])
-    around, row, at = scene.around, scene.rows[a], scene.around.at[a]
-    weight = around.weight[at]
+    genome: Floats, w: int, outlook: Outlook, scene: Scene, room: Room, dice: Dice
+) -> None:
+    """Choose an observed row: one near the explained row that will do, or a neighbour at hand."""
+    chosen, row, at = 0, scene.rows[w], scene.around.at[w]
+    if outlook.n_wanted[w] > 0 and roll(dice) < 0.5:
+        chosen = outlook.wanted[w, pick(outlook.n_wanted[w], dice)]
+    else:
+        weight, cap = scene.around.weight[at], scene.around.cap
+        for j in range(len(genome)):
+            room.scaled[j] = (genome[j] - row[j]) * weight[j]
+        nearest_distances(
+            room.scaled,
+            gower(genome, row, weight, cap),
+            scene.around.blocks[at],
+            scene.around.radius[at],
+            cap,
+            scene.around.n_near,
+            room.nearest,
+            room.places,
+            room.sums,
+        )
+        chosen = scene.around.order[at, room.places[pick(len(room.places), dice)]]
     for j in range(len(genome)):
-        room.scaled[j] = (genome[j] - row[j]) * weight[j]
-    nearest_distances(
-        room.scaled,
-        gower(genome, row, weight, around.cap),
-        around.blocks[at],
-        around.radius[at],
-        around.cap,
-        around.n_near,
-        room.nearest,
-        room.places,
-        room.sums,
-    )
-    return int(around.order[at, room.places[pick(len(room.places), dice)]])
+        room.model[j] = outlook.observed[chosen, j]
 
 
-@inner
+@part
 def move(
     child: Floats,
     parent: int,
@@ -214,16 +267,17 @@ def move(
     elif lot < limits[1]:
         moves.rescale(child, ground, dice)
     elif lot < limits[2]:
-        prediction = pool.predictions[a, parent]
+        now = straighten(pool.predictions[a, parent], outlook.is_probability)
+        boundary = straighten(outlook.boundary[w], outlook.is_probability)
         if roll(dice) < 0.5:
-            share = share_to_boundary(prediction, w, outlook)
+            origin = straighten(outlook.origin[w], outlook.is_probability)
+            share = share_to_boundary(now, origin, boundary)
             moves.step_to_boundary(child, share, ground, dice)
         else:
-            missing = outlook.boundary[w] - straighten(prediction, outlook.is_probability)
-            moves.slide_to_boundary(child, missing, outlook.slopes[w], ground, dice)
+            moves.slide_to_boundary(child, boundary - now, outlook.slopes[w], ground, dice)
     elif lot < limits[3]:
-        observed = choose_observed(child, w, outlook, scene, room, dice)
-        moves.follow(child, outlook.observed[observed], ground, dice)
+        choose_observed(child, w, outlook, scene, room, dice)
+        moves.follow(child, room.model, ground, dice)
     elif lot < limits[4]:
         mate = pool.members[a, pick(pool.n_members[a], dice)]
         moves.mix(child, pool.genomes[a, mate], ground, dice)
@@ -232,37 +286,37 @@ def move(
 
 
 @inner
-def obey(genome: Floats, w: int, box: Box, dice: Dice) -> None:
+def obey(genome: Floats, features: Features, max_free: int, dice: Dice) -> None:
     """Keep what may not change, and put surplus changes back at random, in place."""
     n_free = 0
     for j in range(len(genome)):
-        if not box.may_change[w, j]:
-            genome[j] = box.anchor[w, j]
-        elif genome[j] != box.anchor[w, j] and not box.is_forced[w, j]:
-            n_free += 1
-    while n_free > box.max_free[w]:
+        feature = features[j]
+        if not feature.may_change:
+            genome[j] = feature.anchor
+        n_free += genome[j] != feature.anchor and not feature.is_forced
+    while n_free > max_free:
         surplus = pick(n_free, dice)
         for j in range(len(genome)):
-            if genome[j] != box.anchor[w, j] and not box.is_forced[w, j]:
+            if genome[j] != features[j].anchor and not features[j].is_forced:
                 if surplus == 0:
-                    genome[j] = box.anchor[w, j]
+                    genome[j] = features[j].anchor
                     break
                 surplus -= 1
         n_free -= 1
 
 
-@kernel
 def breed(
     pool: Pool,
     rows: Ints,
     outlook: Outlook,
     scene: Scene,
-    habits: Habits,
+    chances: Chances,
     steps: Steps,
     memory: Keys,
     keys: Keys,
     wave: int,
     size: int,
+    room: Room,
 ) -> tuple[Floats, Bools]:
     """Return a wave of candidates (r, size, d) and which of them are new.
 
@@ -271,47 +325,51 @@ def breed(
     """
     r, d = scene.rows.shape
     children, is_new = np.empty((r, size, d)), np.zeros((r, size), dtype=np.bool_)
-    limits = np.cumsum(np.array(habits[:N_MOVES]))
-    odds = np.maximum(np.arange(d + 1), 1) ** -habits.sparse
-    k = min(N_NEIGHBOURS, scene.around.n_near)
-    room = Room(
-        np.empty(d),
-        np.empty(k),
-        np.empty(k, dtype=np.int64),
-        np.empty(LANES),
-        np.empty(d, dtype=np.int64),
-        np.zeros(1, dtype=np.uint64),
-    )
-    classes = Classes(
-        np.empty(pool.members.shape[1], dtype=np.int64),
-        np.empty((2, d + 1), dtype=np.int64),
-        np.empty((2, d + 1), dtype=np.int64),
-    )
-    chances = Chances(limits, odds, habits.p_valid)
-    for w in range(r):
-        a, key = rows[w], keys[w]
+    _breed(pool, rows, outlook, scene, chances, steps, memory, keys, wave, room, children, is_new)
+    return children, is_new
+
+
+@kernel
+def _breed(
+    pool: Pool,
+    rows: Ints,
+    outlook: Outlook,
+    scene: Scene,
+    chances: Chances,
+    steps: Steps,
+    memory: Keys,
+    keys: Keys,
+    wave: int,
+    room: Room,
+    children: Floats,
+    is_new: Bools,
+) -> None:
+    """Write what `breed` returns."""
+    for w in range(len(rows)):
         breed_row(
             children[w],
             is_new[w],
-            (a, w, wave),
+            rows[w],
+            w,
+            wave,
             pool,
             outlook,
             scene,
             chances,
             steps,
             memory[w],
-            key,
+            keys[w],
             room,
-            classes,
         )
-    return children, is_new
 
 
-@inner
+@part
 def breed_row(
     children: Floats,
     is_new: Bools,
-    place: tuple[int, int, int],
+    a: int,
+    w: int,
+    wave: int,
     pool: Pool,
     outlook: Outlook,
     scene: Scene,
@@ -320,39 +378,36 @@ def breed_row(
     memory: Keys,
     key: Keys,
     room: Room,
-    classes: Classes,
 ) -> None:
     """Make the children (size, d) of one row: row a of the archive, row w of those searched."""
-    a, w, wave = place
-    box, n_free = scene.box, 0
-    for j in range(children.shape[1]):
-        if box.may_change[w, j]:
+    features, max_free, n_free = scene.grounds.features[w], scene.grounds.max_free[w], 0
+    for j in range(len(features)):
+        if features[j].may_change:
             room.free[n_free] = j
             n_free += 1
-    free = room.free[:n_free]
-    ground = Ground(box.anchor[w], box.lower[w], box.upper[w], free, scene.space)
-    n_parents, dice = classify(pool, a, classes), Dice(room.state)
+    ground = Ground(scene.grounds.anchor[w], features, room.free[:n_free])
+    n_parents, dice = classify(pool, a, room.classes), Dice(room.state)
     for i in range(len(children)):
         shake(dice, key, wave, i)
         child = children[i]
         if steps.first + i < len(steps.feature):
-            assign(child, box.anchor[w])
+            assign(child, ground.anchor)
             child[steps.feature[steps.first + i]] = steps.value[w, steps.first + i]
-            obey(child, w, box, dice)
+            obey(child, features, max_free, dice)
             is_new[i] = remember(memory, child)
         for attempt in range(ATTEMPTS):
             if is_new[i] or n_free == 0:
                 break
             if n_parents > 0:
-                parent = choose_parent(classes, chances.p_valid, chances.odds, dice)
+                parent = choose_parent(room.classes, chances.p_valid, chances.odds, dice)
                 assign(child, pool.genomes[a, parent])
                 move(child, parent, a, w, pool, outlook, scene, ground, chances.limits, room, dice)
             else:
-                assign(child, box.anchor[w])
+                assign(child, ground.anchor)
                 moves.redraw(child, ground, dice)
             for _ in range(attempt // 2):  # where all around is known, stray farther
                 moves.redraw(child, ground, dice)
-            obey(child, w, box, dice)
+            obey(child, features, max_free, dice)
             is_new[i] = remember(memory, child)
         if not is_new[i]:
             assign(child, scene.rows[w])

@@ -21,10 +21,12 @@ from counterpoint.evolution.breeding import (
     Scene,
     Steps,
     breed,
+    chances_of,
+    empty_room,
     learn_slopes,
-    straighten,
 )
-from counterpoint.evolution.memory import empty_memory, remember
+from counterpoint.evolution.ground import survey
+from counterpoint.evolution.memory import empty_memory, remember_all
 from counterpoint.evolution.parents import Pool
 from counterpoint.evolution.search import Search
 from counterpoint.evolution.watch import Watch
@@ -54,10 +56,13 @@ def explore(
         archive.genomes, archive.predictions, archive.front, archive.members, archive.n_members
     )
 
+    chances = chances_of(habits, problem.rows.shape[1])
+    room = empty_room(problem.rows.shape[1], problem.around.n_near, archive.members.shape[1])
+
+    scene = scene_of(problem)
     for wave, size in enumerate(sizes.tolist()):
-        scene = Scene(problem.rows, problem.box, problem.around, problem.space)
         children, is_new = breed(
-            pool, rows, outlook, scene, habits, steps, memory, problem.keys, wave, size
+            pool, rows, outlook, scene, chances, steps, memory, problem.keys, wave, size, room
         )
         try:
             judged = problem.evaluate(children)
@@ -77,9 +82,15 @@ def explore(
             break
         if len(going) < len(rows):
             rows, problem = rows[going], problem.take(going)
+            scene = scene_of(problem)
             steps = steps._replace(value=steps.value[going])
             outlook, memory = outlook.of_rows(going), memory[going]
     return archive
+
+
+def scene_of(problem: Problem) -> Scene:
+    """Return where the rows of a problem are searched."""
+    return Scene(problem.rows, survey(problem.space, problem.box), problem.around)
 
 
 def look_around(problem: Problem) -> Outlook:
@@ -94,8 +105,8 @@ def look_around(problem: Problem) -> Outlook:
         problem.observed.genomes,
         wanted,
         n_wanted,
-        np.array([straighten(now, is_probability) for now in problem.row_predictions]),
-        np.array([straighten(end, is_probability) for end in ends]),
+        problem.row_predictions,
+        np.array(ends),
         np.zeros((len(problem.rows), 2, problem.rows.shape[1])),
         is_probability,
     )
@@ -120,10 +131,7 @@ def learn_observed(archive: Archive, problem: Problem, outlook: Outlook) -> None
 
 def remember_known(memory: Keys, problem: Problem, outlook: Outlook) -> None:
     """Mark the row and the learnt observed rows as seen."""
-    for a, table in enumerate(memory):
-        remember(table, problem.rows[a])
-        for i in outlook.wanted[a, : outlook.n_wanted[a]]:
-            remember(table, outlook.observed[i])
+    remember_all(memory, problem.rows, outlook.observed, outlook.wanted, outlook.n_wanted)
 
 
 def first_steps(problem: Problem, outlook: Outlook) -> Steps:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoint.arrays import Floats, Ints
-from counterpoint.kernels import assign, inner
+from counterpoint.kernels import inner, part
 
 LANES = 16
 
@@ -47,7 +47,7 @@ def compare_block(point: Floats, block: Floats) -> tuple[int, int, int]:
     return n_no_worse, n_no_better, n_equal
 
 
-@inner
+@part
 def admit(point: Floats, front: Floats, members: Ints, n_members: int, new: int) -> tuple[int, int]:
     """Put candidate `new` last among the members if none dominates it, and drop those it dominates.
 
@@ -58,7 +58,7 @@ def admit(point: Floats, front: Floats, members: Ints, n_members: int, new: int)
     n_equal : int
         How many members have the same objectives.
     """
-    n_blocks = -(-n_members // LANES)
+    n_blocks = (n_members + LANES - 1) // LANES
     n_below, n_equal = 0, 0
     for b in range(n_blocks):
         no_worse, no_better, equal = compare_block(point, front[b])
@@ -71,7 +71,9 @@ def admit(point: Floats, front: Floats, members: Ints, n_members: int, new: int)
     if n_below > 0:
         n_members = drop_dominated(point, front, members, n_members)
     members[n_members] = new
-    assign(front[n_members // LANES, :, n_members % LANES], point)
+    block, lane = n_members // LANES, n_members % LANES
+    for m in range(len(point)):
+        front[block, m, lane] = point[m]
     return n_members + 1, n_equal
 
 
@@ -97,8 +99,16 @@ def drop_dominated(point: Floats, front: Floats, members: Ints, n_members: int) 
             is_worse |= point[m] > front[b, m, q]
         if is_worse or not is_better:
             members[n_kept] = members[k]
-            assign(front[n_kept // LANES, :, n_kept % LANES], front[b, :, q])
+            for m in range(len(point)):
+                front[n_kept // LANES, m, n_kept % LANES] = front[b, m, q]
             n_kept += 1
     for k in range(n_kept, n_members):
-        front[k // LANES, :, k % LANES] = np.nan
+        clear_place(front, k)
     return n_kept
+
+
+@inner
+def clear_place(front: Floats, k: int) -> None:
+    """Make the k-th place one without a member."""
+    for m in range(front.shape[1]):
+        front[k // LANES, m, k % LANES] = np.nan

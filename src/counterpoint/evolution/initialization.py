@@ -7,18 +7,19 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints, Keys
+from counterpoint.evolution.ground import Grounds, survey
 from counterpoint.evolution.population import Brood
 from counterpoint.evolution.search import Search
 from counterpoint.evolution.variation import reset_to_row
-from counterpoint.kernels import inner, kernel
+from counterpoint.kernels import kernel
 from counterpoint.problem.limits import Box
 from counterpoint.problem.problem import Problem
 from counterpoint.streams import Stage, uniforms
-from counterpoint.table.space import Space, from_uniform, snap
+from counterpoint.table.space import Features, from_uniform, snap
 
 ICE_POINTS = 20  # points of a number's ICE curve; a feature of levels has one per level
 MOST_OBSERVED = 200  # observed rows the "observed" start chooses from
-FIRST_SURPLUS = int(Stage.FIRST_SURPLUS)
+FIRST_SURPLUS = np.int64(Stage.FIRST_SURPLUS)
 
 
 class Curves(NamedTuple):
@@ -66,34 +67,38 @@ def random_candidates(problem: Problem, box: Box, n: int, generation: int) -> Br
 def _random_genomes(problem: Problem, box: Box, n: int, generation: int) -> Floats:
     """Return genomes (r, n, d) drawn uniformly from the box."""
     d = problem.rows.shape[1]
-    draws = uniforms(problem.keys, int(Stage.FIRST_VALUE), generation, n, d)
-    return _place(draws, problem.space, box.lower, box.upper)
+    genomes = uniforms(problem.keys, int(Stage.FIRST_VALUE), generation, n, d)
+    _place(genomes, survey(problem.space, box).features)
+    return genomes
 
 
 @kernel
-def _place(draws: Floats, space: Space, lower: Floats, upper: Floats) -> Floats:
-    """Return the values at shares `draws` (r, n, d) of each row's box (r, d)."""
-    values = np.empty_like(draws)
-    for a in range(draws.shape[0]):
-        for i in range(draws.shape[1]):
-            for j in range(draws.shape[2]):
-                values[a, i, j] = from_uniform(draws[a, i, j], j, space, lower[a, j], upper[a, j])
-    return values
+def _place(shares: Floats, features: Features) -> None:
+    """Turn shares (r, n, d) of each row's box into the values there, in place."""
+    for a in range(shares.shape[0]):
+        for i in range(shares.shape[1]):
+            for j in range(shares.shape[2]):
+                shares[a, i, j] = from_uniform(shares[a, i, j], features[a, j])
 
 
 def _reset(problem: Problem, genomes: Floats, keeps: Bools, generation: int) -> Brood:
     """Return the brood after the reset to the row."""
     genomes, keeps = genomes.copy(), keeps.copy()
-    _reset_all(genomes, keeps, problem.box, problem.keys, generation)
+    grounds = survey(problem.space, problem.box)
+    _reset_all(genomes, keeps, grounds, problem.keys, generation)
     return Brood(genomes, keeps)
 
 
-@inner
-def _reset_all(genomes: Floats, keeps: Bools, box: Box, keys: Keys, generation: int) -> None:
+@kernel
+def _reset_all(
+    genomes: Floats, keeps: Bools, grounds: Grounds, keys: Keys, generation: int
+) -> None:
     """Reset every candidate of every row in place."""
     for a in range(genomes.shape[0]):
+        key, features, max_free = keys[a], grounds.features[a], grounds.max_free[a]
         for i in range(genomes.shape[1]):
-            reset_to_row(genomes[a, i], keeps[a, i], a, box, keys[a], FIRST_SURPLUS, generation, i)
+            genome, keep = genomes[a, i], keeps[a, i]
+            reset_to_row(genome, keep, features, max_free, key, FIRST_SURPLUS, generation, i)
 
 
 def _near_the_row(problem: Problem) -> Box:
@@ -150,20 +155,19 @@ def _ice_grid(problem: Problem, feature: Ints, sizes: Ints) -> tuple[Floats, Boo
     box, space = problem.box, problem.space
     share = np.concatenate([np.linspace(0.0, 1.0, size) for size in sizes])
     lower, upper = box.lower[:, feature], box.upper[:, feature]
-    values = _snap_all(lower + share * (upper - lower), feature, space, lower, upper)
+    values = np.ascontiguousarray(lower + share * (upper - lower))
+    _snap_all(values, feature, survey(space, box).features)
     is_first = np.concatenate([[True], feature[1:] != feature[:-1]])
     is_new = is_first | (values != np.roll(values, 1, axis=1))
     return values, is_new & box.may_change[:, feature]
 
 
 @kernel
-def _snap_all(values: Floats, feature: Ints, space: Space, lower: Floats, upper: Floats) -> Floats:
-    """Return values (r, g) of the given features put on their grids."""
-    snapped = np.empty_like(values)
+def _snap_all(values: Floats, which: Ints, features: Features) -> None:
+    """Put values (r, g) of the given features (g,) on their grids, in place."""
     for a in range(values.shape[0]):
         for g in range(values.shape[1]):
-            snapped[a, g] = snap(values[a, g], feature[g], space, lower[a, g], upper[a, g])
-    return snapped
+            values[a, g] = snap(values[a, g], features[a, which[g]])
 
 
 def chance_to_differ(spread: Floats, p_min: float, p_max: float) -> Floats:

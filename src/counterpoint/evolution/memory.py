@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterpoint.arrays import Floats, Keys
-from counterpoint.kernels import inner
+from counterpoint.arrays import Floats, Ints, Keys
+from counterpoint.kernels import inner, kernel
 from counterpoint.table.identity import hash_genome
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
@@ -34,3 +34,14 @@ def remember(table: Keys, genome: Floats) -> bool:
         place = (place + _ONE) & mask
     table[place] = word
     return True
+
+
+@kernel
+def remember_all(
+    memory: Keys, rows: Floats, observed: Floats, wanted: Ints, n_wanted: Ints
+) -> None:
+    """Remember each row (r, d) and the observed rows it starts from."""
+    for a in range(len(rows)):
+        remember(memory[a], rows[a])
+        for k in range(n_wanted[a]):
+            remember(memory[a], observed[wanted[a, k]])

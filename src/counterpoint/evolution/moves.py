@@ -7,21 +7,23 @@ A move changes a copy of its parent in place. It knows the row's `Ground` and ro
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from counterpoint.arrays import Floats, Ints, Keys
+import numpy as np
+
+from counterpoint.arrays import Floats, Ints, Keys, Whole
 from counterpoint.kernels import inner
-from counterpoint.streams import Stage, next_uniform, word_at
-from counterpoint.table.space import Space, from_uniform, snap
+from counterpoint.streams import WHOLE, Stage, next_uniform, word_at
+from counterpoint.table.space import Features, from_uniform, snap
 
-BREED = int(Stage.BREED)
+BREED = np.int64(Stage.BREED)
 LOG_10 = math.log(10.0)
 AT_BOUND = 0.25  # share of redraws that go to a bound: few, large changes often flip a decision
 OUTWARDS = 0.3  # share of rescalings that move away from the row
 SMALLEST_STEP = 2.0  # rescalings reach down to 10**-2 of a change
 SMALLEST_OVERSHOOT = 5.0  # boundary steps aim 10**-1 to 10**-5 beyond the boundary
 FARTHEST = 3.0  # boundary steps stretch a change at most so far
-MOST_FOLLOWED = 3  # features taken from an observed row at once
+MOST_FOLLOWED = np.int64(3)  # features taken from an observed row at once
 
 
 class Ground(NamedTuple):
@@ -31,19 +33,15 @@ class Ground(NamedTuple):
     ----------
     anchor : ndarray of shape (d,)
         The row's values, or the nearest allowed ones.
-    lower, upper : ndarray of shape (d,)
-        The search box.
+    features : ndarray of records, of shape (d,)
+        Kind, grid and box of each feature.
     free : ndarray of shape (at most d,)
-        The features that may change.
-    space : Space
-        Kinds and grids of the features.
+        Those that may change.
     """
 
     anchor: Floats
-    lower: Floats
-    upper: Floats
+    features: Features
     free: Ints
-    space: Space
 
 
 class Dice(NamedTuple):
@@ -55,7 +53,7 @@ class Dice(NamedTuple):
 @inner
 def shake(dice: Dice, key: Keys, wave: int, child: int) -> None:
     """Start the sequence of a child."""
-    dice.state[0] = word_at(key, BREED, wave, child, 0)
+    dice.state[0] = word_at(key, BREED, wave, child, WHOLE)
 
 
 @inner
@@ -65,7 +63,7 @@ def roll(dice: Dice) -> float:
 
 
 @inner
-def pick(n: int, dice: Dice) -> int:
+def pick(n: Whole, dice: Dice) -> int:
     """Return one of 0 … n - 1."""
     return int(roll(dice) * n)
 
@@ -86,11 +84,11 @@ def pick_different(genome: Floats, other: Floats, among: Ints, dice: Dice) -> in
 
 
 @inner
-def move_towards(value: float, goal: float, share: float, j: int, ground: Ground) -> float:
-    """Return feature j's value a share of the way to `goal`; a level goes all the way."""
-    if not ground.space.is_level[j]:
+def move_towards(value: float, goal: float, share: float, feature: Any) -> float:
+    """Return a feature's value a share of the way to `goal`; a level goes all the way."""
+    if not feature.is_level:
         goal = value + share * (goal - value)
-    return snap(goal, j, ground.space, ground.lower[j], ground.upper[j])
+    return snap(goal, feature)
 
 
 @inner
@@ -109,13 +107,13 @@ def rescale(genome: Floats, ground: Ground, dice: Dice) -> None:
     j = pick_different(genome, ground.anchor, ground.free, dice)
     if j < 0:
         return
-    if ground.space.is_level[j]:
-        genome[j] = from_uniform(roll(dice), j, ground.space, ground.lower[j], ground.upper[j])
+    if ground.features[j].is_level:
+        genome[j] = from_uniform(roll(dice), ground.features[j])
         return
     step = math.exp(-SMALLEST_STEP * LOG_10 * roll(dice))
     if roll(dice) < OUTWARDS:
         step = -step
-    genome[j] = move_towards(genome[j], ground.anchor[j], step, j, ground)
+    genome[j] = move_towards(genome[j], ground.anchor[j], step, ground.features[j])
 
 
 @inner
@@ -133,8 +131,8 @@ def step_to_boundary(genome: Floats, share: float, ground: Ground, dice: Dice) -
     """
     factor = min(max(share * (1.0 + overshoot(dice)), 0.01), FARTHEST)
     for j in ground.free:
-        if not ground.space.is_level[j]:
-            genome[j] = move_towards(ground.anchor[j], genome[j], factor, j, ground)
+        if not ground.features[j].is_level:
+            genome[j] = move_towards(ground.anchor[j], genome[j], factor, ground.features[j])
 
 
 @inner
@@ -147,12 +145,12 @@ def slide_to_boundary(
     `slopes` (2, d) how much a unit of each feature below and above the row's value gains.
     """
     j = pick_different(genome, ground.anchor, ground.free, dice)
-    if j < 0 or ground.space.is_level[j]:
+    if j < 0 or ground.features[j].is_level:
         return
     slope = slopes[int(genome[j] > ground.anchor[j]), j]
     if slope != 0.0:
         goal = genome[j] + missing * (1.0 + math.copysign(overshoot(dice), missing)) / slope
-        genome[j] = snap(goal, j, ground.space, ground.lower[j], ground.upper[j])
+        genome[j] = snap(goal, ground.features[j])
 
 
 @inner
@@ -163,7 +161,7 @@ def follow(genome: Floats, observed: Floats, ground: Ground, dice: Dice) -> None
     for _ in range(n_features):
         j = pick_different(genome, observed, ground.free, dice)
         if j >= 0:
-            genome[j] = move_towards(genome[j], observed[j], share, j, ground)
+            genome[j] = move_towards(genome[j], observed[j], share, ground.features[j])
 
 
 @inner
@@ -185,9 +183,8 @@ def redraw(genome: Floats, ground: Ground, dice: Dice) -> None:
     if roll(dice) < 0.5:
         put_back(genome, ground, dice)
     j = ground.free[pick(len(ground.free), dice)]
-    lower, upper = ground.lower[j], ground.upper[j]
-    where = roll(dice)
-    if where < AT_BOUND and not ground.space.is_level[j]:
-        genome[j] = lower if where < AT_BOUND / 2.0 else upper
+    feature, where = ground.features[j], roll(dice)
+    if where < AT_BOUND and not feature.is_level:
+        genome[j] = feature.lower if where < AT_BOUND / 2.0 else feature.upper
     else:
-        genome[j] = from_uniform(roll(dice), j, ground.space, lower, upper)
+        genome[j] = from_uniform(roll(dice), feature)

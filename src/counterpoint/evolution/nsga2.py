@@ -12,6 +12,7 @@ import numpy as np
 
 from counterpoint.arrays import Ints
 from counterpoint.evolution.archive import Archive
+from counterpoint.evolution.ground import survey
 from counterpoint.evolution.initialization import Curves, ice_curves, initialize
 from counterpoint.evolution.population import Brood, Population
 from counterpoint.evolution.search import Search
@@ -29,6 +30,7 @@ def evolve(problem: Problem, search: Search, watch: Watch | None = None) -> Arch
     n_mates = size + size % 2
     trees = problem.observed.conditional.trees if search.mutation == "conditional" else None
 
+    grounds = survey(space, problem.box)
     rows = np.arange(len(problem.rows))  # those still searched
     curves = ice_curves(problem, search.most_ice_points) if search.initialization == "ice" else None
     first = initialize(problem, search, curves)
@@ -49,10 +51,11 @@ def evolve(problem: Problem, search: Search, watch: Watch | None = None) -> Arch
             break
         if len(going) < len(rows):
             rows, problem, parents = rows[going], problem.take(going), parents.of_rows(going)
+            grounds = survey(space, problem.box)
 
         mates = select_mates(problem.keys, generation, size, n_mates)
-        children = recombine(parents, mates, search, space, problem.box, problem.keys, generation)
-        children = mutate(children, search, space, problem.box, trees, problem.keys, generation)
+        children = recombine(parents, mates, search, grounds, problem.keys, generation)
+        children = mutate(children, search, space, grounds, trees, problem.keys, generation)
         try:
             judged = problem.evaluate(children.genomes)
         except KeyboardInterrupt:

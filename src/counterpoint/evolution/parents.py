@@ -43,7 +43,8 @@ class Classes(NamedTuple):
 def classify(pool: Pool, a: int, classes: Classes) -> int:
     """Sort the members of row a into `classes`, those that change nothing left out; count them."""
     front, start, size = pool.front[a], classes.start, classes.size
-    size[:] = 0
+    for changes in range(size.shape[1]):
+        size[VALID, changes], size[MISSING, changes] = 0, 0
     for k in range(pool.n_members[a]):
         sort, changes = class_of(front, k)
         size[sort, changes] += changes > 0

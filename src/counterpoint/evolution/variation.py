@@ -3,94 +3,108 @@
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints, Keys
+from counterpoint.arrays import Bools, Floats, Ints, Keys, Whole
+from counterpoint.evolution.dominance import sort_by
+from counterpoint.evolution.ground import Grounds
 from counterpoint.evolution.population import Brood, Population
 from counterpoint.evolution.search import Search
-from counterpoint.kernels import inner, kernel
-from counterpoint.problem.limits import Box
-from counterpoint.streams import Stage, uniform
+from counterpoint.kernels import assign, inner, kernel
+from counterpoint.streams import WHOLE, Stage, uniform
 from counterpoint.table.conditional import Trees, draw_value
-from counterpoint.table.space import Space, from_uniform, snap
+from counterpoint.table.space import Features, Space, from_uniform, snap
 
 ETA = 5.0  # distribution index of the simulated binary crossover
-PAIR, CROSS_GENE, CROSS_LOW = int(Stage.PAIR), int(Stage.CROSS_GENE), int(Stage.CROSS_LOW)
-CROSS_HIGH, CROSS_SWAP = int(Stage.CROSS_HIGH), int(Stage.CROSS_SWAP)
-CROSS_KEEP = int(Stage.CROSS_KEEP)
-CROSS_SURPLUS = (int(Stage.CROSS_SURPLUS_FIRST), int(Stage.CROSS_SURPLUS_SECOND))
-MUTANT, MUTATE_GENE = int(Stage.MUTANT), int(Stage.MUTATE_GENE)
-RADIUS, ANGLE = int(Stage.MUTATE_RADIUS), int(Stage.MUTATE_ANGLE)
-MUTATE_KEEP, KEEP_VALUE = int(Stage.MUTATE_KEEP), int(Stage.MUTATE_KEEP_VALUE)
-MUTATE_SURPLUS = int(Stage.MUTATE_SURPLUS)
-ORDER, VALUE = int(Stage.CONDITIONAL_ORDER), int(Stage.CONDITIONAL_VALUE)
+PAIR, CROSS_GENE = np.int64(Stage.PAIR), np.int64(Stage.CROSS_GENE)
+CROSS_LOW, CROSS_HIGH = np.int64(Stage.CROSS_LOW), np.int64(Stage.CROSS_HIGH)
+CROSS_SWAP, CROSS_KEEP = np.int64(Stage.CROSS_SWAP), np.int64(Stage.CROSS_KEEP)
+SURPLUS_FIRST = np.int64(Stage.CROSS_SURPLUS_FIRST)
+SURPLUS_SECOND = np.int64(Stage.CROSS_SURPLUS_SECOND)
+MUTANT, MUTATE_GENE = np.int64(Stage.MUTANT), np.int64(Stage.MUTATE_GENE)
+RADIUS, ANGLE = np.int64(Stage.MUTATE_RADIUS), np.int64(Stage.MUTATE_ANGLE)
+MUTATE_KEEP, KEEP_VALUE = np.int64(Stage.MUTATE_KEEP), np.int64(Stage.MUTATE_KEEP_VALUE)
+MUTATE_SURPLUS = np.int64(Stage.MUTATE_SURPLUS)
+ORDER, VALUE = np.int64(Stage.CONDITIONAL_ORDER), np.int64(Stage.CONDITIONAL_VALUE)
+
+
+class Chances(NamedTuple):
+    """How likely an operator is to touch a candidate, each of its genes, each of its indicators."""
+
+    touch: float
+    gene: float
+    keep: float
 
 
 def recombine(
     parents: Population,
     mates: Ints,
     search: Search,
-    space: Space,
-    box: Box,
+    grounds: Grounds,
     keys: Keys,
     generation: int,
 ) -> Brood:
-    """Return two children of each pair of mates (i, i + n/2); see `cross_pair`."""
-    chances = (search.p_recombine, search.p_recombine_gene, search.p_recombine_keep)
-    genomes, keeps = _recombine(
-        parents.genomes, parents.keeps, mates, chances, space, box, keys, generation
-    )
-    return Brood(genomes[:, : search.population], keeps[:, : search.population])
+    """Return two children of each pair of mates (i, i + n/2); see `cross_gene`."""
+    chances = _chances(search.p_recombine, search.p_recombine_gene, search.p_recombine_keep)
+    shape = (*mates.shape, parents.genomes.shape[2])
+    children = Brood(np.empty(shape), np.empty(shape, dtype=np.bool_))
+    _recombine(parents, mates, chances, grounds, keys, generation, children)
+    size = search.population  # an odd one has a child too many
+    return Brood(children.genomes[:, :size], children.keeps[:, :size])
 
 
 def mutate(
     children: Brood,
     search: Search,
     space: Space,
-    box: Box,
+    grounds: Grounds,
     trees: Trees | None,
     keys: Keys,
     generation: int,
 ) -> Brood:
     """Return the children after mutation: conditional where `trees` are given, else by steps."""
-    chances = (search.p_mutate, search.p_mutate_gene, search.p_mutate_keep)
-    genomes, keeps = children.genomes.copy(), children.keeps.copy()
+    chances = _chances(search.p_mutate, search.p_mutate_gene, search.p_mutate_keep)
+    mutants, d = Brood(children.genomes.copy(), children.keeps.copy()), len(space.grid)
     if trees is None:
         span = space.high - space.low if search.step == "deviation_times_range" else 1.0
-        scale = np.ascontiguousarray(space.deviation * span)
-        _mutate_by_steps(genomes, keeps, chances, scale, space, box, keys, generation)
+        _mutate_by_steps(mutants, chances, space.deviation * span, grounds, keys, generation)
     else:
-        _mutate_conditionally(genomes, keeps, chances, trees, space, box, keys, generation)
-    return Brood(genomes, keeps)
+        turns = Turns(np.empty(d), np.empty(d, dtype=np.int64))
+        _mutate_conditionally(mutants, chances, trees, grounds, keys, generation, turns)
+    return mutants
+
+
+def _chances(touch: float, gene: float, keep: float) -> Chances:
+    """Return chances as floats: for a whole number kernels would be compiled once more."""
+    return Chances(float(touch), float(gene), float(keep))
 
 
 @inner
 def reset_to_row(
     genome: Floats,
     keep: Bools,
-    a: int,
-    box: Box,
+    features: Features,
+    max_free: int,
     key: Keys,
-    stage: int,
+    stage: Whole,
     generation: int,
     individual: int,
 ) -> None:
-    """Set genes to row a's own value where `keep` says so, in place.
+    """Set genes to the row's own value where `keep` says so, in place.
 
     Unchangeable features always keep. If more features are free than may change, randomly chosen
     ones are kept too, so that no candidate exceeds `max_changed`.
     """
     n_free = 0
     for j in range(len(genome)):
-        if not box.may_change[a, j]:
-            keep[j] = True
-        elif not keep[j] and not box.is_forced[a, j]:
-            n_free += 1
-    while n_free > box.max_free[a]:  # keep the free gene with the smallest draw
+        keep[j] |= not features[j].may_change
+        n_free += not keep[j] and not features[j].is_forced
+    while n_free > max_free:  # keep the free gene with the smallest draw
         smallest, chosen = 2.0, -1
         for j in range(len(genome)):
-            if not keep[j] and not box.is_forced[a, j]:
+            if not keep[j] and not features[j].is_forced:
                 u = uniform(key, stage, generation, individual, j)
                 if u < smallest:
                     smallest, chosen = u, j
@@ -98,7 +112,7 @@ def reset_to_row(
         n_free -= 1
     for j in range(len(genome)):
         if keep[j]:
-            genome[j] = box.anchor[a, j]
+            genome[j] = features[j].anchor
 
 
 @inner
@@ -127,18 +141,17 @@ def cross_numbers(
 
 @inner
 def cross_gene(
-    x: float, y: float, a: int, i: int, j: int, space: Space, box: Box, key: Keys, generation: int
+    x: float, y: float, feature: Any, key: Keys, generation: int, i: int, j: int
 ) -> tuple[float, float]:
     """Return gene j of both children: SBX for numbers that differ, else a swap."""
-    if space.is_level[j] or abs(x - y) <= 1e-14:
+    if feature.is_level or abs(x - y) <= 1e-14:
         return y, x
-    lower, upper = box.lower[a, j], box.upper[a, j]
-    widened = 0.5 if space.grid[j] == 1.0 else 0.0  # so that rounding can reach both ends
+    widened = 0.5 if feature.grid == 1.0 else 0.0  # so that rounding can reach both ends
+    lower, upper = feature.lower - widened, feature.upper + widened
     u_low = uniform(key, CROSS_LOW, generation, i, j)
     u_high = uniform(key, CROSS_HIGH, generation, i, j)
-    first, second = cross_numbers(x, y, lower - widened, upper + widened, u_low, u_high)
-    first = snap(first, j, space, lower, upper)
-    second = snap(second, j, space, lower, upper)
+    first, second = cross_numbers(x, y, lower, upper, u_low, u_high)
+    first, second = snap(first, feature), snap(second, feature)
     if uniform(key, CROSS_SWAP, generation, i, j) < 0.5:
         return second, first
     return first, second
@@ -146,50 +159,45 @@ def cross_gene(
 
 @kernel
 def _recombine(
-    genomes: Floats,
-    keeps: Bools,
+    parents: Population,
     mates: Ints,
-    chances: tuple[float, float, float],
-    space: Space,
-    box: Box,
+    chances: Chances,
+    grounds: Grounds,
     keys: Keys,
     generation: int,
-) -> tuple[Floats, Bools]:
-    """Return the children (r, n_mates, d) of all pairs of all rows."""
-    r, n_mates = mates.shape
-    d = genomes.shape[2]
-    p_pair, p_gene, p_keep = chances
-    children = np.empty((r, n_mates, d))
-    child_keeps = np.empty((r, n_mates, d), dtype=np.bool_)
+    children: Brood,
+) -> None:
+    """Write the children (r, n_mates, d) of all pairs of all rows."""
+    genomes, keeps = children.genomes, children.keeps
+    r, n_mates, d = genomes.shape
     for a in range(r):
-        key = keys[a]
+        key, features, max_free = keys[a], grounds.features[a], grounds.max_free[a]
+        for i in range(n_mates):
+            assign(genomes[a, i], parents.genomes[a, mates[a, i]])
+            assign(keeps[a, i], parents.keeps[a, mates[a, i]])
         for i in range(n_mates // 2):
             k = i + n_mates // 2
-            children[a, i], child_keeps[a, i] = genomes[a, mates[a, i]], keeps[a, mates[a, i]]
-            children[a, k], child_keeps[a, k] = genomes[a, mates[a, k]], keeps[a, mates[a, k]]
-            if uniform(key, PAIR, generation, i, 0) >= p_pair:
+            if uniform(key, PAIR, generation, i, WHOLE) >= chances.touch:
                 continue
             for j in range(d):
-                if uniform(key, CROSS_GENE, generation, i, j) < p_gene:
-                    children[a, i, j], children[a, k, j] = cross_gene(
-                        children[a, i, j], children[a, k, j], a, i, j, space, box, key, generation
+                if uniform(key, CROSS_GENE, generation, i, j) < chances.gene:
+                    genomes[a, i, j], genomes[a, k, j] = cross_gene(
+                        genomes[a, i, j], genomes[a, k, j], features[j], key, generation, i, j
                     )
-                if uniform(key, CROSS_KEEP, generation, i, j) < p_keep:
-                    kept = child_keeps[a, i, j]
-                    child_keeps[a, i, j] = child_keeps[a, k, j]
-                    child_keeps[a, k, j] = kept
-            for child, stage in ((i, CROSS_SURPLUS[0]), (k, CROSS_SURPLUS[1])):
-                reset_to_row(
-                    children[a, child], child_keeps[a, child], a, box, key, stage, generation, i
-                )
-    return children, child_keeps
+                if uniform(key, CROSS_KEEP, generation, i, j) < chances.keep:
+                    keeps[a, i, j], keeps[a, k, j] = keeps[a, k, j], keeps[a, i, j]
+            for child, stage in ((i, SURPLUS_FIRST), (k, SURPLUS_SECOND)):
+                genome, keep = genomes[a, child], keeps[a, child]
+                reset_to_row(genome, keep, features, max_free, key, stage, generation, i)
 
 
 @inner
 def mutate_keeps(keep: Bools, p_keep: float, key: Keys, generation: int, i: int) -> None:
     """Redraw use-original indicators, in place, holding their expected number (Hamming weight)."""
-    d = len(keep)
-    share = (keep.sum() + 1.0) / (d + 2.0)
+    d, n_kept = len(keep), 0
+    for j in range(d):
+        n_kept += keep[j]
+    share = (n_kept + 1.0) / (d + 2.0)
     for j in range(d):
         if uniform(key, MUTATE_KEEP, generation, i, j) < 2.0 * p_keep:
             keep[j] = uniform(key, KEEP_VALUE, generation, i, j) < share
@@ -197,86 +205,77 @@ def mutate_keeps(keep: Bools, p_keep: float, key: Keys, generation: int, i: int)
 
 @inner
 def step_gene(
-    value: float,
-    a: int,
-    i: int,
-    j: int,
-    scale: float,
-    space: Space,
-    box: Box,
-    key: Keys,
-    generation: int,
+    value: float, scale: float, feature: Any, key: Keys, generation: int, i: int, j: int
 ) -> float:
     """Return one mutated gene: a Gaussian step, a flip of two levels, or a redraw of many."""
-    lower, upper = box.lower[a, j], box.upper[a, j]
     radius = uniform(key, RADIUS, generation, i, j)
-    if space.is_binary[j]:
+    if feature.is_binary:
         return 1.0 - value
-    if space.is_level[j]:
-        return from_uniform(radius, j, space, lower, upper)
+    if feature.is_level:
+        return from_uniform(radius, feature)
     angle = uniform(key, ANGLE, generation, i, j)  # Box and Muller (1958)
     normal = math.sqrt(-2.0 * math.log(1.0 - radius)) * math.cos(2.0 * math.pi * angle)
-    return snap(value + scale * normal, j, space, lower, upper)
+    return snap(value + scale * normal, feature)
 
 
-@inner
+@kernel
 def _mutate_by_steps(
-    genomes: Floats,
-    keeps: Bools,
-    chances: tuple[float, float, float],
+    mutants: Brood,
+    chances: Chances,
     scale: Floats,
-    space: Space,
-    box: Box,
+    grounds: Grounds,
     keys: Keys,
     generation: int,
 ) -> None:
     """Mutate the chosen children in place: genes by steps, indicators, then the reset."""
-    p_child, p_gene, p_keep = chances
-    r, n, d = genomes.shape
+    r, n, d = mutants.genomes.shape
     for a in range(r):
-        key = keys[a]
+        key, features, max_free = keys[a], grounds.features[a], grounds.max_free[a]
         for i in range(n):
-            if uniform(key, MUTANT, generation, i, 0) >= p_child:
+            if uniform(key, MUTANT, generation, i, WHOLE) >= chances.touch:
                 continue
+            genome, keep = mutants.genomes[a, i], mutants.keeps[a, i]
             for j in range(d):
-                if uniform(key, MUTATE_GENE, generation, i, j) < p_gene:
-                    genomes[a, i, j] = step_gene(
-                        genomes[a, i, j], a, i, j, scale[j], space, box, key, generation
-                    )
-            mutate_keeps(keeps[a, i], p_keep, key, generation, i)
-            reset_to_row(genomes[a, i], keeps[a, i], a, box, key, MUTATE_SURPLUS, generation, i)
+                if uniform(key, MUTATE_GENE, generation, i, j) < chances.gene:
+                    genome[j] = step_gene(genome[j], scale[j], features[j], key, generation, i, j)
+            mutate_keeps(keep, chances.keep, key, generation, i)
+            reset_to_row(genome, keep, features, max_free, key, MUTATE_SURPLUS, generation, i)
+
+
+class Turns(NamedTuple):
+    """Room for the random order in which genes are drawn: a number for each, and these sorted."""
+
+    draws: Floats
+    order: Ints
 
 
 @kernel
 def _mutate_conditionally(
-    genomes: Floats,
-    keeps: Bools,
-    chances: tuple[float, float, float],
+    mutants: Brood,
+    chances: Chances,
     trees: Trees,
-    space: Space,
-    box: Box,
+    grounds: Grounds,
     keys: Keys,
     generation: int,
+    turns: Turns,
 ) -> None:
     """Mutate the chosen children in place: indicators, the reset, then free genes in random order.
 
     Each gene is drawn given the current values of all others, earlier draws included.
     """
-    p_child, p_gene, p_keep = chances
-    r, n, d = genomes.shape
-    turn = np.empty(d)
+    r, n, d = mutants.genomes.shape
     for a in range(r):
-        key = keys[a]
+        key, features, max_free = keys[a], grounds.features[a], grounds.max_free[a]
         for i in range(n):
-            if uniform(key, MUTANT, generation, i, 0) >= p_child:
+            if uniform(key, MUTANT, generation, i, WHOLE) >= chances.touch:
                 continue
-            mutate_keeps(keeps[a, i], p_keep, key, generation, i)
-            reset_to_row(genomes[a, i], keeps[a, i], a, box, key, MUTATE_SURPLUS, generation, i)
+            genome, keep = mutants.genomes[a, i], mutants.keeps[a, i]
+            mutate_keeps(keep, chances.keep, key, generation, i)
+            reset_to_row(genome, keep, features, max_free, key, MUTATE_SURPLUS, generation, i)
             for j in range(d):
-                turn[j] = uniform(key, ORDER, generation, i, j)
-            for j in np.argsort(turn):
-                if not keeps[a, i, j] and uniform(key, MUTATE_GENE, generation, i, j) < p_gene:
-                    drawn = draw_value(
-                        trees, j, genomes[a, i], uniform(key, VALUE, generation, i, j)
-                    )
-                    genomes[a, i, j] = snap(drawn, j, space, box.lower[a, j], box.upper[a, j])
+                turns.order[j], turns.draws[j] = j, uniform(key, ORDER, generation, i, j)
+            sort_by(turns.draws, turns.order, d, turns.order)
+            for j in turns.order:
+                if not keep[j] and uniform(key, MUTATE_GENE, generation, i, j) < chances.gene:
+                    drawn = draw_value(trees, j, genome, uniform(key, VALUE, generation, i, j))
+                    genome[j] = snap(drawn, features[j])

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import Floats, Ints
-from counterpoint.kernels import inner, kernel
+from counterpoint.kernels import kernel, part
 from counterpoint.problem.surroundings import Beyond, Surroundings
 from counterpoint.table.distance import LANES, SLACK, nearest_distances
 
@@ -49,20 +49,16 @@ def closeness(genomes: Floats, rows: Floats, around: Surroundings, beyond: Beyon
     return measured
 
 
-@kernel
 def _closeness(genomes: Floats, rows: Floats, around: Surroundings) -> tuple[Floats, Floats]:
     """Return objectives (r, n, 4) as far as the observed rows at hand tell, and what they lack.
 
     The second is 0 where `implausibility` is exact, else the distance from the explained row up to
     which observed rows would have to be known (r, n).
     """
-    r, n, d = genomes.shape
-    k = len(around.shares)
-    measured, reach = np.zeros((r, n, 4)), np.zeros((r, n))
+    (r, n, d), k = genomes.shape, len(around.shares)
+    measured, reach = np.zeros((r, n, 4)), np.empty((r, n))
     scratch = Scratch(np.empty(d), np.empty(k), np.empty(k, dtype=np.int64), np.empty(LANES))
-    for a in range(r):
-        for i in range(n):
-            reach[a, i] = measure(genomes[a, i], rows[a], around, a, scratch, measured[a, i])
+    _measure_all(genomes, rows, around, scratch, measured, reach)
     return measured, reach
 
 
@@ -75,7 +71,22 @@ class Scratch(NamedTuple):
     sums: Floats
 
 
-@inner
+@kernel
+def _measure_all(
+    genomes: Floats,
+    rows: Floats,
+    around: Surroundings,
+    scratch: Scratch,
+    measured: Floats,
+    reach: Floats,
+) -> None:
+    """Write what `_closeness` returns."""
+    for a in range(genomes.shape[0]):
+        for i in range(genomes.shape[1]):
+            reach[a, i] = measure(genomes[a, i], rows[a], around, a, scratch, measured[a, i])
+
+
+@part
 def measure(
     genome: Floats,
     row: Floats,

@@ -30,12 +30,12 @@ class Crowd(NamedTuple):
     ----------
     genomes : ndarray of shape (n, d)
         Them, without needless copies.
-    index : ndarray of shape (n,)
+    which : ndarray of shape (n,)
         Which observed row each is.
     """
 
     genomes: Floats
-    index: Ints
+    which: Ints
 
 
 class Surroundings(NamedTuple):
@@ -129,7 +129,7 @@ def fill_shell(
     shifted = (crowd.genomes[padded] - row) * around.weight[a]  # small numbers keep their digits
     around.blocks[a] = shifted.reshape(n_blocks, LANES, d).transpose(0, 2, 1)
     around.radius[a] = distances[padded]
-    around.order[a] = crowd.index[padded]
+    around.order[a] = crowd.which[padded]
     around.horizon[a] = distances[nearest[-1]]
 
 
@@ -147,20 +147,20 @@ def nearest_first(distances: Floats, n: int) -> Ints:
     return few[np.argsort(distances[few], kind="stable")][:n]
 
 
-@kernel
 def radius_of(distances: Floats, n: int) -> float:
     """Return a radius within which at least n of the distances lie, and not many more."""
-    highest = distances.max()
+    highest = float(distances.max())
     counts = np.zeros(N_BINS + 1, dtype=np.int64)
-    scale = N_BINS / highest if highest > 0.0 else 0.0
+    _count(distances, N_BINS / highest if highest > 0.0 else 0.0, counts)
+    b = int(np.searchsorted(np.cumsum(counts), n))  # the first bin that makes n
+    return min(highest, (b + 1.0) / N_BINS * highest * (1.0 + SLACK))
+
+
+@kernel
+def _count(distances: Floats, scale: float, counts: Ints) -> None:
+    """Count the distances that fall into each bin of width 1 / scale."""
     for i in range(len(distances)):
         counts[int(distances[i] * scale)] += 1
-    total = 0
-    for b in range(N_BINS):
-        total += counts[b]
-        if total >= n:
-            return min(highest, (b + 1.0) / N_BINS * highest * (1.0 + SLACK))
-    return highest
 
 
 def gower_weights(rows: Floats, space: Space) -> tuple[Floats, Floats]:
@@ -217,21 +217,28 @@ class Beyond:
     def scan(self, at: int, genomes: Floats) -> Floats:
         """Return the `implausibility` (n,) of genomes (n, d) by looking at every observed row."""
         weight, cap = self.around.weight[at], self.around.cap
-        k = len(self.around.shares)
-        nearest = scan_nearest(genomes, self.rows[at], self.crowd.genomes, weight, cap, k)
+        nearest = np.full((len(genomes), len(self.around.shares)), np.inf)
+        places = np.empty(nearest.shape, dtype=np.int64)
+        scan_nearest(genomes, self.rows[at], self.crowd.genomes, weight, cap, nearest, places)
         return np.asarray(sum(nearest[:, q] * share for q, share in enumerate(self.around.shares)))
 
 
 @kernel
 def scan_nearest(
-    genomes: Floats, row: Floats, observed: Floats, weight: Floats, cap: Floats, k: int
-) -> Floats:
-    """Return the k smallest distances (n, k) of genomes (n, d) to the observed rows, ascending.
+    genomes: Floats,
+    row: Floats,
+    observed: Floats,
+    weight: Floats,
+    cap: Floats,
+    nearest: Floats,
+    places: Ints,
+) -> None:
+    """Write the k smallest distances (n, k) of genomes (n, d) to the observed rows, ascending.
 
-    Differences are taken to the row first, so that the digits are those of `nearest_distances`.
+    `nearest` starts infinite; `places` are those of the rows. Differences are taken to the row
+    first, so that the digits are those of `nearest_distances`.
     """
-    n, d = genomes.shape
-    nearest, places = np.full((n, k), np.inf), np.zeros(k, dtype=np.int64)
+    (n, d), k = genomes.shape, nearest.shape[1]
     for i in range(n):
         for t in range(len(observed)):
             limit, total = nearest[i, k - 1] * d, 0.0
@@ -241,5 +248,4 @@ def scan_nearest(
                 if total > limit + SLACK:
                     break
             if total / d < nearest[i, k - 1]:
-                insert(nearest[i], places, total / d, t)
-    return nearest
+                insert(nearest[i], places[i], total / d, t)

@@ -90,7 +90,7 @@ def association(cells: Ints, covariates: Covariates, rows: Ints, scores: Floats)
     """
     d = covariates.genomes.shape[1]
     rank = scores.shape[1]
-    statistic, freedom = _number_statistics(covariates.genomes, rows, cells, scores), np.ones(d)
+    statistic, freedom = number_statistics(covariates.genomes, rows, cells, scores), np.ones(d)
     for feature in np.flatnonzero(covariates.is_categorical):
         sums, sizes = level_sums(cells, covariates, rows, scores, int(feature))
         present = sizes > 0
@@ -134,27 +134,48 @@ def _log_far_tail(shape: Floats, half: Floats) -> Floats:
     return np.asarray(shape * np.log(half) - half - gammaln(shape) - np.log(fraction))
 
 
-@kernel
-def _number_statistics(genomes: Floats, rows: Ints, cells: Ints, scores: Floats) -> Floats:
+def number_statistics(genomes: Floats, rows: Ints, cells: Ints, scores: Floats) -> Floats:
     """Return ``|Z'x|^2`` of every column, centred to unit length; -1 if it is constant here."""
     d = genomes.shape[1]
-    mean, varies = np.zeros(d), np.zeros(d, dtype=np.bool_)
+    sums, mean, norm, statistic = np.zeros((len(scores), d)), *np.zeros((3, d))
+    _test_numbers(genomes, rows, cells, scores, sums, mean, norm, statistic)
+    return statistic
+
+
+@kernel
+def _test_numbers(
+    genomes: Floats,
+    rows: Ints,
+    cells: Ints,
+    scores: Floats,
+    sums: Floats,
+    mean: Floats,
+    norm: Floats,
+    statistic: Floats,
+) -> None:
+    """Write the statistics of all columns; the other arrays written to are scratch, all zero."""
+    d = genomes.shape[1]
+    for j in range(d):
+        statistic[j] = -1.0  # until the column is seen to vary
     for row in rows:
         for j in range(d):
             mean[j] += genomes[row, j]
-            varies[j] |= genomes[row, j] != genomes[rows[0], j]
-    mean /= len(rows)
-    sums, norm = np.zeros((len(scores), d)), np.zeros(d)
+            if genomes[row, j] != genomes[rows[0], j]:
+                statistic[j] = 0.0
+    for j in range(d):
+        mean[j] /= len(rows)
     for i in range(len(rows)):
         for j in range(d):
             deviation = genomes[rows[i], j] - mean[j]
             sums[cells[i], j] += deviation
             norm[j] += deviation * deviation
-    statistic = np.full(d, -1.0)
     for j in range(d):
-        if varies[j] and norm[j] > 0.0:
-            statistic[j] = 0.0
-            for r in range(scores.shape[1]):
-                product = np.sum(scores[:, r] * sums[:, j])
-                statistic[j] += product * product / norm[j]
-    return statistic
+        if not norm[j] > 0.0:
+            statistic[j] = -1.0
+        if statistic[j] < 0.0:
+            continue
+        for r in range(scores.shape[1]):
+            product = 0.0
+            for cell in range(len(scores)):
+                product += scores[cell, r] * sums[cell, j]
+            statistic[j] += product * product / norm[j]

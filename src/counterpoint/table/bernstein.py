@@ -22,12 +22,13 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import comb, ndtri
 
 from counterpoint.arrays import Floats
-from counterpoint.kernels import inner, kernel
+from counterpoint.kernels import assign, inner, kernel, part
 
 ORDER = 5
 N_COEFFICIENTS = ORDER + 1
@@ -94,7 +95,8 @@ def fit(counts: Floats) -> Floats:
     array([0.1, 0.2, 0.4, 0.2, 0.1])
     """
     weights = counts / counts.sum()
-    increments = _maximise(_start(weights), weights, _increment_basis(len(counts)))
+    increments = _start(weights)
+    _maximise(increments, weights, _increment_basis(len(counts)), _room_to_climb(len(counts)))
     return np.asarray(np.cumsum(increments))
 
 
@@ -113,7 +115,7 @@ def cell_probabilities(theta: Floats, n_cells: int) -> Floats:
     ndarray of shape (K,)
         Non-negative; the sum is one.
     """
-    masses = _cell_masses(theta, basis(n_cells))
+    masses, _ = _described(theta, n_cells)
     return np.asarray(masses / masses.sum())
 
 
@@ -133,7 +135,14 @@ def cell_scores(theta: Floats, n_cells: int) -> Floats:
         Zero for cells so improbable that their logarithm is lost to underflow; a cell that
         holds an observation is never one of them at the maximum.
     """
-    return _cell_scores(theta, basis(n_cells))
+    return _described(theta, n_cells)[1]
+
+
+def _described(theta: Floats, n_cells: int) -> tuple[Floats, Floats]:
+    """Return what there is of probability in each cell (K,), and their scores (K, 6)."""
+    masses, scores = np.empty(n_cells), np.empty((n_cells, N_COEFFICIENTS))
+    _describe_cells(theta, basis(n_cells), np.empty(n_cells + 1), masses, scores)
+    return masses, scores
 
 
 def _start(weights: Floats) -> Floats:
@@ -160,10 +169,9 @@ def _density(height: float) -> float:
     return math.exp(-0.5 * height * height) / math.sqrt(2.0 * math.pi)
 
 
-@kernel
-def _border_heights(parameters: Floats, design: Floats) -> Floats:
-    """Return h at the K + 1 borders: linear in the parameters, infinite at both ends."""
-    heights = np.empty(design.shape[0])
+@inner
+def _find_heights(parameters: Floats, design: Floats, heights: Floats) -> None:
+    """Write h at the K + 1 borders: linear in the parameters, infinite at both ends."""
     for border in range(design.shape[0]):
         height = 0.0
         for j in range(design.shape[1]):
@@ -171,94 +179,128 @@ def _border_heights(parameters: Floats, design: Floats) -> Floats:
         heights[border] = height
     heights[0] = -np.inf
     heights[-1] = np.inf
-    return heights
+
+
+@inner
+def _find_score(cell: int, heights: Floats, design: Floats, score: Floats) -> float:
+    """Write the gradient of a cell's log probability, 0 if it has none; return its probability."""
+    mass = _interval_mass(heights[cell], heights[cell + 1])
+    lower = upper = 0.0
+    if mass > _TINY_MASS:
+        lower = _density(heights[cell]) / mass
+        upper = _density(heights[cell + 1]) / mass
+    for j in range(design.shape[1]):
+        score[j] = upper * design[cell + 1, j] - lower * design[cell, j]
+    return mass
 
 
 @kernel
-def _cell_masses(parameters: Floats, design: Floats) -> Floats:
-    heights = _border_heights(parameters, design)
-    masses = np.empty(len(heights) - 1)
+def _describe_cells(
+    theta: Floats, design: Floats, heights: Floats, masses: Floats, scores: Floats
+) -> None:
+    """Write probability (K,) and scores (K, 6) of each cell."""
+    _find_heights(theta, design, heights)
     for cell in range(len(masses)):
-        masses[cell] = max(0.0, _interval_mass(heights[cell], heights[cell + 1]))
-    return masses
+        masses[cell] = max(0.0, _find_score(cell, heights, design, scores[cell]))
 
 
-@kernel
-def _cell_scores(parameters: Floats, design: Floats) -> Floats:
-    heights = _border_heights(parameters, design)
-    scores = np.zeros((len(heights) - 1, design.shape[1]))
-    for cell in range(len(scores)):
-        mass = _interval_mass(heights[cell], heights[cell + 1])
-        if mass > _TINY_MASS:
-            lower = _density(heights[cell]) / mass
-            upper = _density(heights[cell + 1]) / mass
-            for j in range(design.shape[1]):
-                scores[cell, j] = upper * design[cell + 1, j] - lower * design[cell, j]
-    return scores
+class Climb(NamedTuple):
+    """Room for one maximisation, with K cells and p parameters.
+
+    Attributes
+    ----------
+    heights : ndarray of shape (K + 1,)
+        h at the borders.
+    score, gradient : ndarray of shape (p,)
+        Derivatives of one cell's log probability, and of the log-likelihood.
+    curvature, factor : ndarray of shape (p, p)
+        Its negative Hessian (lower triangle), and Cholesky's factor of that, damped.
+    blocked : ndarray of shape (p,)
+        1.0 for the increments that lie on a bound and would leave through it, else 0.0.
+    step, candidate : ndarray of shape (p,)
+        The next step, and where it ends.
+    """
+
+    heights: Floats
+    score: Floats
+    gradient: Floats
+    curvature: Floats
+    factor: Floats
+    blocked: Floats
+    step: Floats
+    candidate: Floats
 
 
-@kernel
-def _log_likelihood(parameters: Floats, weights: Floats, design: Floats) -> float:
-    """Weighted log-likelihood, minus infinity where an observed cell has no mass."""
-    masses = _cell_masses(parameters, design)
+def _room_to_climb(n_cells: int, p: int = N_COEFFICIENTS) -> Climb:
+    score, gradient, blocked, step, candidate = np.empty((5, p))
+    curvature, factor = np.empty((2, p, p))
+    heights = np.empty(n_cells + 1)
+    return Climb(heights, score, gradient, curvature, factor, blocked, step, candidate)
+
+
+@inner
+def _log_likelihood(parameters: Floats, weights: Floats, design: Floats, heights: Floats) -> float:
+    """Return the weighted log-likelihood, minus infinity where an observed cell has no mass."""
+    _find_heights(parameters, design, heights)
     total = 0.0
     for cell in range(len(weights)):
         if weights[cell] > 0.0:
-            if masses[cell] <= _TINY_MASS:
+            mass = _interval_mass(heights[cell], heights[cell + 1])
+            if mass <= _TINY_MASS:
                 return -np.inf
-            total += weights[cell] * math.log(masses[cell])
+            total += weights[cell] * math.log(mass)
     return total
 
 
-@kernel
-def _derivatives(parameters: Floats, weights: Floats, design: Floats) -> tuple[Floats, Floats]:
-    """Gradient and negative Hessian (lower triangle) of the weighted log-likelihood."""
-    n_parameters = len(parameters)
-    gradient = np.zeros(n_parameters)
-    curvature = np.zeros((n_parameters, n_parameters))
-    heights = _border_heights(parameters, design)
-    scores = _cell_scores(parameters, design)
+@part
+def _differentiate(parameters: Floats, weights: Floats, design: Floats, climb: Climb) -> None:
+    """Write gradient and negative Hessian of the weighted log-likelihood."""
+    score, gradient, curvature, heights = (
+        climb.score,
+        climb.gradient,
+        climb.curvature,
+        climb.heights,
+    )
+    gradient[:] = 0.0
+    curvature[:] = 0.0
+    _find_heights(parameters, design, heights)
     for cell in range(len(weights)):
         if weights[cell] == 0.0:
             continue
-        ratio = weights[cell] / _interval_mass(heights[cell], heights[cell + 1])
+        ratio = weights[cell] / _find_score(cell, heights, design, score)
         lower = upper = 0.0  # h phi(h), whose limit at an infinite border is zero
         if cell > 0:
             lower = ratio * heights[cell] * _density(heights[cell])
         if cell + 1 < len(weights):
             upper = ratio * heights[cell + 1] * _density(heights[cell + 1])
-        for i in range(n_parameters):
-            gradient[i] += weights[cell] * scores[cell, i]
+        for i in range(len(parameters)):
+            gradient[i] += weights[cell] * score[i]
             for j in range(i + 1):
-                curvature[i, j] += weights[cell] * scores[cell, i] * scores[cell, j]
+                curvature[i, j] += weights[cell] * score[i] * score[j]
                 curvature[i, j] += upper * design[cell + 1, i] * design[cell + 1, j]
                 curvature[i, j] -= lower * design[cell, i] * design[cell, j]
-    return gradient, curvature
 
 
-@kernel
-def _blocked(parameters: Floats, gradient: Floats) -> Floats:
-    """1.0 for the increments that lie on a bound and would leave through it, else 0.0."""
-    blocked = np.zeros(len(parameters))
+@part
+def _block(parameters: Floats, gradient: Floats, blocked: Floats) -> None:
+    """Mark the increments that lie on a bound and would leave through it."""
+    blocked[0] = 0.0
     for j in range(1, len(parameters)):
         at_floor = parameters[j] <= MIN_INCREMENT and gradient[j] < 0.0
         at_ceiling = parameters[j] >= MAX_INCREMENT and gradient[j] > 0.0
-        if at_floor or at_ceiling:
-            blocked[j] = 1.0
-    return blocked
+        blocked[j] = 1.0 if at_floor or at_ceiling else 0.0
 
 
-@kernel
-def _damped_step(gradient: Floats, curvature: Floats, blocked: Floats, damping: float) -> Floats:
-    """Newton's step of the unblocked parameters, by Cholesky's factorisation of the matrix.
+@part
+def _find_step(damping: float, climb: Climb) -> None:
+    """Write Newton's step of the unblocked parameters, by Cholesky's factorisation of the matrix.
 
     The diagonal is enlarged in proportion to itself (Levenberg-Marquardt) and by a little more,
     so that the matrix is positive definite even when a leaf has fewer occupied cells than
     parameters.
     """
-    size = len(gradient)
-    factor = np.zeros((size, size))
-    step = np.zeros(size)
+    curvature, factor, blocked, step = climb.curvature, climb.factor, climb.blocked, climb.step
+    size = len(step)
     for i in range(size):
         for j in range(i + 1):
             is_free = blocked[i] == 0.0 and blocked[j] == 0.0
@@ -268,7 +310,7 @@ def _damped_step(gradient: Floats, curvature: Floats, blocked: Floats, damping: 
             for k in range(j):
                 value -= factor[i, k] * factor[j, k]
             factor[i, j] = value / factor[j, j] if i > j else math.sqrt(max(value, 1e-14))
-        step[i] = gradient[i] if blocked[i] == 0.0 else 0.0
+        step[i] = climb.gradient[i] if blocked[i] == 0.0 else 0.0
         for k in range(i):
             step[i] -= factor[i, k] * step[k]
         step[i] /= factor[i, i]
@@ -276,38 +318,42 @@ def _damped_step(gradient: Floats, curvature: Floats, blocked: Floats, damping: 
         for k in range(i + 1, size):
             step[i] -= factor[k, i] * step[k]
         step[i] /= factor[i, i]
-    return step
+
+
+@part
+def _take_step(parameters: Floats, climb: Climb) -> float:
+    """Write where the step ends, increments put back inside their bounds; return its promise.
+
+    That is what the log-likelihood would gain if it were linear.
+    """
+    candidate, promise = climb.candidate, 0.0
+    for j in range(len(parameters)):
+        candidate[j] = parameters[j] + climb.step[j]
+        if j > 0:
+            candidate[j] = min(max(candidate[j], MIN_INCREMENT), MAX_INCREMENT)
+        moved = candidate[j] - parameters[j]
+        promise += climb.gradient[j] * moved * (1.0 - climb.blocked[j])
+    return promise
 
 
 @kernel
-def _moved(parameters: Floats, step: Floats) -> Floats:
-    """Parameters after the step, with the increments put back inside their bounds."""
-    moved = parameters + step
-    for j in range(1, len(moved)):
-        moved[j] = min(max(moved[j], MIN_INCREMENT), MAX_INCREMENT)
-    return moved
-
-
-@kernel
-def _maximise(start: Floats, weights: Floats, design: Floats) -> Floats:
-    """Climb the concave log-likelihood by damped, projected Newton steps."""
-    parameters = start.copy()
-    likelihood = _log_likelihood(parameters, weights, design)
+def _maximise(parameters: Floats, weights: Floats, design: Floats, climb: Climb) -> None:
+    """Climb the concave log-likelihood by damped, projected Newton steps, in place."""
+    likelihood = _log_likelihood(parameters, weights, design, climb.heights)
     damping = 1e-3
     for _ in range(_MAX_STEPS):
-        gradient, curvature = _derivatives(parameters, weights, design)
-        blocked = _blocked(parameters, gradient)
+        _differentiate(parameters, weights, design, climb)
+        _block(parameters, climb.gradient, climb.blocked)
         for _ in range(_MAX_REJECTIONS):
-            step = _damped_step(gradient, curvature, blocked, damping)
-            candidate = _moved(parameters, step)
-            promise = np.sum(gradient * (candidate - parameters) * (1.0 - blocked))
-            gained = _log_likelihood(candidate, weights, design)
+            _find_step(damping, climb)
+            promise = _take_step(parameters, climb)
+            gained = _log_likelihood(climb.candidate, weights, design, climb.heights)
             if gained > likelihood:
                 break
             damping *= 10.0
         if not gained > likelihood:
             break
-        parameters, likelihood, damping = candidate, gained, damping * 0.03
+        assign(parameters, climb.candidate)
+        likelihood, damping = gained, damping * 0.03
         if promise < _TOLERANCE:
             break
-    return parameters

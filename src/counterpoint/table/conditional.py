@@ -124,19 +124,17 @@ def draw_value(trees: Trees, feature: int, genome: Floats, u: float) -> float:
 
 
 @kernel
-def _draw_column(trees: Trees, feature: int, genomes: Floats, uniforms: Floats) -> Floats:
-    values = np.empty(len(genomes))
+def _draw_column(
+    trees: Trees, feature: int, genomes: Floats, uniforms: Floats, values: Floats
+) -> None:
     for i in range(len(genomes)):
         values[i] = draw_value(trees, feature, genomes[i], uniforms[i])
-    return values
 
 
 @kernel
-def _find_leaves(trees: Trees, feature: int, genomes: Floats) -> Ints:
-    leaves = np.empty(len(genomes), dtype=np.int64)
+def _find_leaves(trees: Trees, feature: int, genomes: Floats, leaves: Ints) -> None:
     for i in range(len(genomes)):
         leaves[i] = find_leaf(trees, feature, genomes[i])
-    return leaves
 
 
 @dataclass(frozen=True)
@@ -217,7 +215,9 @@ class ConditionalSampler:
         ndarray of shape (n,)
             Values of the feature.
         """
-        return _draw_column(self.trees, feature, genomes, uniforms)
+        values = np.empty(len(genomes))
+        _draw_column(self.trees, feature, genomes, uniforms, values)
+        return values
 
     def log_likelihood(self, genomes: Floats, feature: int) -> Floats:
         """Log probability of each genome's own value of a feature, given its others.
@@ -236,7 +236,8 @@ class ConditionalSampler:
         """
         n_cells = self.trees.n_cells[feature]
         cells = nearest_cells(self.trees.support[feature, :n_cells], genomes[:, feature])
-        leaves = _find_leaves(self.trees, feature, genomes)
+        leaves = np.empty(len(genomes), dtype=np.int64)
+        _find_leaves(self.trees, feature, genomes, leaves)
         upper = self.trees.cumulative[leaves, cells]
         lower = np.where(cells > 0, self.trees.cumulative[leaves, cells - 1], 0.0)
         return np.log(np.maximum(upper - lower, PROBABILITY_FLOOR))

@@ -28,13 +28,18 @@ def gower(a: Floats, b: Floats, weight: Floats, cap: Floats) -> float:
     return total / len(a)
 
 
-@kernel
 def gower_to_all(row: Floats, rows: Floats, weight: Floats, cap: Floats) -> Floats:
     """Return Gower's distance of one genome (d,) to each of `rows` (n, d)."""
     distances = np.empty(len(rows))
+    _measure_all(row, rows, weight, cap, distances)
+    return distances
+
+
+@kernel
+def _measure_all(row: Floats, rows: Floats, weight: Floats, cap: Floats, distances: Floats) -> None:
+    """Write Gower's distance of one genome (d,) to each of `rows` (n, d)."""
     for i in range(len(rows)):
         distances[i] = gower(row, rows[i], weight, cap)
-    return distances
 
 
 @inner

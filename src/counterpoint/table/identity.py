@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats
+from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.kernels import inner, kernel
 
 _START = np.uint64(0x9E3779B97F4A7C15)
@@ -37,20 +37,26 @@ def hash_genome(genome: Floats) -> Any:
     return (word ^ (word >> _S32)) | _ONE
 
 
-@kernel
 def first_copies(genomes: Floats, k: int) -> Bools:
     """Return which of the genomes (n, d) are among the first k equal ones."""
-    n, size = len(genomes), 4
-    while size < 2 * n:
-        size *= 2
-    first = np.full(size, -1)  # open addressing: the first genome of each kind
-    n_copies, is_kept = np.zeros(size, dtype=np.int64), np.zeros(n, dtype=np.bool_)
-    for i in range(n):
-        place = np.int64((hash_genome(genomes[i]) >> _S29) & np.uint64(size - 1))
+    size = 1 << max(2, int(2 * len(genomes) - 1).bit_length())
+    is_kept = np.zeros(len(genomes), dtype=np.bool_)
+    first, n_copies = np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    _keep_first_copies(genomes, k, first, n_copies, is_kept)
+    return is_kept
+
+
+@kernel
+def _keep_first_copies(
+    genomes: Floats, k: int, first: Ints, n_copies: Ints, is_kept: Bools
+) -> None:
+    """Write which genomes are kept; `first` (-1 where empty) is a table by open addressing."""
+    last = len(first) - 1
+    for i in range(len(genomes)):
+        place = np.int64(hash_genome(genomes[i]) >> _S29) & last
         while first[place] >= 0 and not are_equal(genomes[first[place]], genomes[i]):
-            place = (place + 1) & (size - 1)
+            place = (place + 1) & last
         if first[place] < 0:
             first[place] = i
         n_copies[place] += 1
         is_kept[i] = n_copies[place] <= k
-    return is_kept

@@ -189,7 +189,7 @@ def _best_split(
         column = rank_of_level[column.astype(np.int64)]
     order = np.argsort(column, kind="stable")
     bucket = max(MIN_BUCKET, math.ceil(MIN_BUCKET_SHARE * len(rows)))
-    n_left = _best_cut(column[order], cells[order], scores, bucket)
+    n_left = _best_cut(column[order], cells[order], scores, bucket, np.zeros(scores.shape[1]))
     if n_left == 0:
         return None
     threshold = float(column[order[n_left - 1]])
@@ -215,14 +215,13 @@ def _rank_levels(sums: Floats, sizes: Ints) -> Floats:
 
 
 @kernel
-def _best_cut(column: Floats, cells: Ints, scores: Floats, bucket: int) -> int:
+def _best_cut(column: Floats, cells: Ints, scores: Floats, bucket: int, running: Floats) -> int:
     """Size of the left part at the best cut of a sorted column, 0 if none is admissible.
 
     Compares ``|sum of z on the left|^2 (1 / n_left + 1 / n_right)``: the quadratic form of the
-    two-sample statistic up to a constant. The first maximiser wins.
+    two-sample statistic up to a constant. The first maximiser wins. `running` starts at zero.
     """
     n, rank = len(column), scores.shape[1]
-    running = np.zeros(rank)
     best, best_size = 0.0, 0
     for size in range(1, n):
         length = 0.0

@@ -7,12 +7,31 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kernels import called
 
+from counterpoint.table import space as of_space
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
-from counterpoint.table.space import Space, describe_space, from_uniform, snap
+from counterpoint.table.space import Space, describe_space
 
 LAST = float(np.nextafter(1.0, 0.0))  # the largest draw there is
+
+snap_feature, from_uniform_feature = called(of_space.snap), called(of_space.from_uniform)
+FEATURE = np.dtype([("grid", "f8"), ("lower", "f8"), ("upper", "f8"), ("is_single", "?")])
+
+
+def feature_of(space: Space, lower: float, upper: float) -> Any:
+    """Return the only feature of a space in a box, as kernels see it."""
+    return np.array([(space.grid[0], lower, upper, space.is_single[0])], dtype=FEATURE)[0]
+
+
+def snap(value: float, space: Space, lower: float, upper: float) -> Any:
+    return snap_feature(value, feature_of(space, lower, upper))
+
+
+def from_uniform(u: float, space: Space, lower: float, upper: float) -> Any:
+    return from_uniform_feature(u, feature_of(space, lower, upper))
+
 
 anything = st.floats(-1e7, 1e7)
 draws = st.floats(0.0, LAST)
@@ -86,17 +105,17 @@ def test_a_snapped_value_lies_in_the_box_and_stays_when_snapped_again(
     space, _ = space_of(column)
     lower, upper = float(space.low[0]), float(space.high[0])
 
-    snapped = snap(value, 0, space, lower, upper)
+    snapped = snap(value, space, lower, upper)
 
     assert lower <= snapped <= upper
-    assert snap(snapped, 0, space, lower, upper) == snapped
+    assert snap(snapped, space, lower, upper) == snapped
 
 
 @settings(deadline=None)
 @given(column=columns(), value=anything)
 def test_a_snapped_value_is_emitted_as_it_is(column: Any, value: float) -> None:
     space, encoding = space_of(column)
-    snapped = snap(value, 0, space, float(space.low[0]), float(space.high[0]))
+    snapped = snap(value, space, float(space.low[0]), float(space.high[0]))
 
     emitted = encoding.decode(np.array([[snapped]]))
 
@@ -111,7 +130,7 @@ def test_a_snapped_value_is_on_the_grid_of_the_data(column: Any, value: float) -
     space, encoding = space_of(column)
     decimals = encoding.schema.features[0].decimals
 
-    snapped = snap(value, 0, space, float(space.low[0]), float(space.high[0]))
+    snapped = snap(value, space, float(space.low[0]), float(space.high[0]))
 
     if decimals is not None:
         written = pd.Series([float(f"{snapped:.{decimals}f}")], dtype=column.dtype)
@@ -124,10 +143,10 @@ def test_a_value_from_a_draw_lies_in_the_box_on_the_grid(column: Any, share: flo
     space, _ = space_of(column)
     lower, upper = float(space.low[0]), float(space.high[0])
 
-    value = from_uniform(share, 0, space, lower, upper)
+    value = from_uniform(share, space, lower, upper)
 
     assert lower <= value <= upper
-    assert snap(value, 0, space, lower, upper) == value
+    assert snap(value, space, lower, upper) == value
 
 
 @settings(deadline=None)
@@ -136,7 +155,7 @@ def test_draws_reach_both_ends_of_the_box(column: Any) -> None:
     space, _ = space_of(column)
     lower, upper = float(space.low[0]), float(space.high[0])
 
-    ends = from_uniform(0.0, 0, space, lower, upper), from_uniform(LAST, 0, space, lower, upper)
+    ends = from_uniform(0.0, space, lower, upper), from_uniform(LAST, space, lower, upper)
 
     assert ends[0] == lower
     slack = 0.0 if space.grid[0] > 0 else 4e-16 * (abs(lower) + abs(upper))
@@ -157,7 +176,7 @@ def test_every_grid_point_gets_an_equal_share_of_draws(values: Any, expected: An
     space, _ = space_of(values)
     shares = (np.arange(600) + 0.5) / 600
 
-    drawn = [from_uniform(u, 0, space, space.low[0], space.high[0]) for u in shares]
+    drawn = [from_uniform(u, space, space.low[0], space.high[0]) for u in shares]
 
     points, counts = np.unique(drawn, return_counts=True)
     np.testing.assert_array_equal(points, np.asarray(expected, dtype=np.float64))
@@ -167,7 +186,7 @@ def test_every_grid_point_gets_an_equal_share_of_draws(values: Any, expected: An
 def test_snapping_never_gives_minus_zero() -> None:
     space, _ = space_of([-1.5, 1.5])
 
-    snapped = snap(-0.01, 0, space, -1.5, 1.5)
+    snapped = snap(-0.01, space, -1.5, 1.5)
 
     assert not np.signbit(snapped)
 
@@ -175,6 +194,6 @@ def test_snapping_never_gives_minus_zero() -> None:
 def test_a_value_on_the_border_of_two_cells_goes_to_the_even_one() -> None:
     space, _ = space_of([0, 9])
 
-    snapped = [snap(value, 0, space, 0.0, 9.0) for value in (0.5, 1.5, 2.5)]
+    snapped = [snap(value, space, 0.0, 9.0) for value in (0.5, 1.5, 2.5)]
 
     assert snapped == [0.0, 2.0, 2.0]
