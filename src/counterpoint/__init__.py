@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from counterpoint.explainer import Explainer
     from counterpoint.problem.target import Target
     from counterpoint.result.counterfactuals import Counterfactuals
+    from counterpoint.result.loading import load
     from counterpoint.table.schema import Schema
 
 __version__ = "0.1.0"
@@ -40,6 +41,7 @@ _HOMES = {
     "Target": "problem.target",
     "UnknownFeatureError": "errors",
     "WhatIf": "evolution.baselines",
+    "load": "result.loading",
 }
 
 __all__ = [
@@ -55,6 +57,7 @@ __all__ = [
     "Target",
     "UnknownFeatureError",
     "WhatIf",
+    "load",
 ]
 
 

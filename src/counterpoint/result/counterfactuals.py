@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,8 +20,9 @@ from counterpoint.evolution.search import Search, check_whole
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, OBJECTIVES
 from counterpoint.problem.problem import Problem
 from counterpoint.problem.target import Target
-from counterpoint.result import measures, words
+from counterpoint.result import measures, saving, words
 from counterpoint.result.diagnosis import limits_bind
+from counterpoint.result.fingerprint import Fingerprints, take_fingerprints
 from counterpoint.result.subset import greatest_contribution
 
 Status = Literal["found", "best_effort", "infeasible", "already_met"]
@@ -82,6 +84,8 @@ class Counterfactuals:
         What a careful reader should know of this result.
     again : callable, optional
         Searches the row again with other settings and the replies it already had.
+    kept : Kept, optional
+        What a result read from a file remembers of data and model; its `problem` has neither.
     """
 
     row: pd.DataFrame
@@ -94,6 +98,7 @@ class Counterfactuals:
     trace: Trace = field(repr=False)
     notes: tuple[str, ...] = ()
     again: Again | None = field(default=None, repr=False)
+    kept: saving.Kept | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -165,7 +170,8 @@ class Counterfactuals:
             return "already_met"
         if self.reaches.any():
             return "found"
-        return "infeasible" if limits_bind(self.problem) else "best_effort"
+        is_bound = limits_bind(self.problem) if self.kept is None else self.kept.limits_bind
+        return "infeasible" if is_bound else "best_effort"
 
     @property
     def stopped(self) -> Stopped:
@@ -175,7 +181,16 @@ class Counterfactuals:
     @property
     def message(self) -> str:
         """One sentence on what was found, or on why nothing was."""
-        return words.message(self)
+        text = words.message(self)
+        if self.kept is None or self.status == "already_met" or self.reaches.any():
+            return text
+        # It ends with a hint on the observed rows, of which a loaded result has none: its own.
+        return text.removesuffix(words.observed_hint(self)) + self.kept.hint
+
+    @property
+    def fingerprints(self) -> Fingerprints:
+        """Of the data and of what the model says of them: equal if both are the same."""
+        return take_fingerprints(self.problem) if self.kept is None else self.kept.fingerprints
 
     @cached_property
     def history(self) -> pd.DataFrame:
@@ -260,6 +275,11 @@ class Counterfactuals:
         evaluations : int
             How many more rows the model may be asked.
         """
+        if self.kept is not None:
+            raise InvalidInput(
+                "this result was loaded from a file; make an Explainer and call explain again with "
+                "the same seed."
+            )
         if self.status == "already_met":
             raise InvalidInput("there was nothing to search: the row already reaches the target.")
         if not isinstance(self.search, Search) or self.again is None:
@@ -271,6 +291,39 @@ class Counterfactuals:
         n_asked = 1 + len(self.trace.replies)
         longer = self.search.continued(evaluations, n_asked, self.stopped)
         return self.again(longer, self.trace.replies)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the result to a file of JSON, which `counterpoint.load` reads back.
+
+        It holds the row, the counterfactuals, target, limits, settings and seed; of the data and
+        the model only fingerprints. A file of that name is replaced, in one step.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; its folder must exist.
+
+        Raises
+        ------
+        InvalidInput
+            If a label or a dtype of the data has no place in JSON.
+        CounterpointError, FileNotFoundError
+            If the folder does not exist: an error that is both.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import counterpoint as cp
+        >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
+        >>> explainer = cp.Explainer(lambda rows: rows["age"] / 100, data)
+        >>> found = explainer.explain({"age": 20}, target=(0.4, 1.0))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     found.save(f"{folder}/found.json")
+        ...     loaded = cp.load(f"{folder}/found.json")
+        >>> loaded.to_frame().equals(found.to_frame()), loaded.message == found.message
+        (True, True)
+        """
+        saving.save(self, path)
 
     def hypervolume(self) -> float:
         """Return the hypervolume of the set up to (gap of the row, 1, d, 1)."""
