@@ -40,15 +40,16 @@ def explain_group(
         wanted = (own if isinstance(search, WhatIf) else problem).take(todo)
         archive = run(wanted, search, watch)
         drafts = rescore(archive, wanted) if wanted.predictor.is_accelerated else []
+        found = []
         for i, a in enumerate(todo.tolist()):
             one = wanted.alone(np.array([i]))
             again = search_again(one, seed, rows[a])
-            found = Counterfactuals.of(archive, i, one, rows[a], search, seed, notes_on(one), again)
+            notes = notes_on(one)
+            found.append(Counterfactuals.of(archive, i, one, rows[a], search, seed, notes, again))
             if drafts:
                 own_search = search_again(drafts[i].problem, seed, rows[a])
-                results[a] = settle(found, drafts[i], own_search)
-            else:
-                results[a] = confirm(found, archive, i)
+                found[i] = settle(found[i], drafts[i], own_search)
+        results |= zip(todo.tolist(), found if drafts else confirm(found, archive), strict=True)
     return [results[a] for a in range(len(rows))]
 
 
@@ -80,20 +81,29 @@ def is_met(problem: Problem) -> Bools:
     return met
 
 
-def confirm(found: Counterfactuals, archive: Archive, i: int) -> Counterfactuals:
-    """Let the model's own `predict` confirm the valid ones of a class target.
+def confirm(found: list[Counterfactuals], archive: Archive) -> list[Counterfactuals]:
+    """Let the model's own `predict` confirm the valid ones of class targets, all in one call.
 
     On the observed rows `predict` agreed with the probabilities, so the search trusted them. If it
     disagrees here after all, it is asked about every candidate that seemed to reach the target, and
     the result is drawn again from those it confirms: no candidate is new, so no budget is spent.
     """
-    problem = found.problem
-    must_ask = found.target.is_decision and problem.predictor.has_decision
-    if not must_ask or problem.asks_labels or not found.reaches.any():
+    problem = found[0].problem
+    must_ask = problem.targets[0].is_decision and problem.predictor.has_decision
+    asked = [i for i, each in enumerate(found) if each.reaches.any()]
+    if not must_ask or problem.asks_labels or not asked:
         return found
-    if problem.confirmed(found.genomes[found.reaches][None]).all():
-        return found
-    careful = problem.with_labels()
+    codes = problem.predictor.uneven_labels([found[i].genomes[found[i].reaches] for i in asked])
+    confirmed = list(found)
+    for i, labels in zip(asked, codes, strict=True):
+        if not np.all(found[i].target.accepts_label(labels)):
+            confirmed[i] = draw_confirmed(found[i], archive, i)
+    return confirmed
+
+
+def draw_confirmed(found: Counterfactuals, archive: Archive, i: int) -> Counterfactuals:
+    """Return the result of row i again, drawn from what `predict` confirms."""
+    careful = found.problem.with_labels()
     return Counterfactuals.of(
         archive.of_confirmed(i, careful),
         0,
@@ -102,7 +112,7 @@ def confirm(found: Counterfactuals, archive: Archive, i: int) -> Counterfactuals
         found.search,
         found.seed,
         notes_on(careful),
-        search_again(problem, found.seed, found.row),  # as it was searched: without labels
+        search_again(found.problem, found.seed, found.row),  # as it was searched: without labels
     )
 
 

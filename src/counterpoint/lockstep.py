@@ -25,11 +25,13 @@ from counterpoint.errors import InvalidInput
 from counterpoint.evolution.baselines import WhatIf
 from counterpoint.evolution.search import Search
 from counterpoint.evolution.watch import Watch
-from counterpoint.problem.surroundings import NEAR, WIDE_BYTES
+from counterpoint.problem.surroundings import NEAR, SINGLE, WIDE_BYTES, bytes_at_hand
 from counterpoint.result.counterfactuals import Counterfactuals
 
 MEMORY = 4.0  # GiB a call may use for rows in flight and for results, unless told otherwise
-MOST_TOGETHER = 1024  # rows in one group: larger calls save a model nothing more
+MOST_TOGETHER = (
+    128  # rows in one group: more fill no larger calls worth having, but spill the caches
+)
 GIB = 2.0**30
 MOST_MEMORY = 2.0**20  # GiB: no limit at all
 
@@ -90,8 +92,9 @@ def bytes_in_flight(d: int, n_observed: int, search: Search | WhatIf) -> int:
     """Return the most memory the search of one row takes: its candidates and its surroundings."""
     n = most_candidates(search)
     candidates = n * (8 * (d + 12) + 32)  # genomes, objectives, front, indices, memory of hashes
-    near = 8 * (d + 2) * min(n_observed, NEAR)
-    return candidates + near + (WIDE_BYTES if n_observed > NEAR else 0)
+    near = bytes_at_hand(d) * min(n_observed, NEAR)
+    beyond = WIDE_BYTES + min(SINGLE * n_observed, WIDE_BYTES) if n_observed > NEAR else 0
+    return candidates + near + beyond
 
 
 def bytes_of_result(d: int, search: Search | WhatIf) -> int:

@@ -24,6 +24,7 @@ from counterpoint.problem.surroundings import (
     WIDE_BYTES,
     Beyond,
     Surroundings,
+    bytes_at_hand,
     gather_crowd,
     gower_weights,
     nearest_first,
@@ -99,9 +100,9 @@ def look(
     case: Case, shares: Floats, near: int = NEAR, wide_bytes: int = WIDE_BYTES
 ) -> tuple[Surroundings, Beyond]:
     """Surround the rows of a case, with so many observed rows at hand."""
-    crowd = gather_crowd(case.observed, len(shares))
+    crowd = gather_crowd(case.observed, len(shares), case.space)
     around = surround(case.rows, crowd, case.space, shares, near)
-    return around, Beyond(case.rows, crowd, around, wide_bytes)
+    return around, Beyond(case.rows, around, wide_bytes)
 
 
 def brute_force(case: Case, shares: Floats) -> Floats:
@@ -132,7 +133,7 @@ def test_few_rows_at_hand_change_nothing(near: int, wide: int, k: int) -> None:
         given_case = case(150, 7 * seed + near)
         d = given_case.observed.shape[1]
 
-        around, beyond = look(given_case, shares, near, wide_bytes=8 * (d + 2) * wide)
+        around, beyond = look(given_case, shares, near, wide_bytes=bytes_at_hand(d) * wide)
         measured = closeness(given_case.candidates, given_case.rows, around, beyond)
 
         everything = closeness(given_case.candidates, given_case.rows, *look(given_case, shares))
@@ -149,7 +150,7 @@ def test_more_rows_are_fetched_only_when_needed_and_then_kept() -> None:
 
     assert first.n_near >= 2 * 16
     assert again is first
-    assert farther.n_near >= 2 * first.n_near or farther.n_near == len(beyond.crowd.genomes)
+    assert farther.n_near >= 2 * first.n_near or farther.n_near == len(around.crowd.genomes)
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])
@@ -167,10 +168,11 @@ def test_copies_of_observed_rows_are_left_out_without_changing_any_distance(k: i
 
 
 def test_a_crowd_of_copies_is_thinned_and_one_without_is_shared() -> None:
-    genomes = case(40, 13).observed
+    given_case = case(40, 13)
+    genomes, space = given_case.observed, given_case.space
     copies = np.repeat(genomes, 10, axis=0)
 
-    thinned, whole = gather_crowd(copies, 2), gather_crowd(genomes, 1)
+    thinned, whole = gather_crowd(copies, 2, space), gather_crowd(genomes, 1, space)
 
     np.testing.assert_array_equal(thinned.genomes, copies[thinned.which])
     np.testing.assert_array_equal(thinned.genomes, np.repeat(genomes, 2, axis=0))
@@ -185,11 +187,11 @@ def test_a_crowd_of_copies_is_thinned_and_one_without_is_shared() -> None:
     n=st.integers(1, 10),
 )
 def test_the_nearest_come_first_and_ties_by_index(distances: list[float], n: int) -> None:
-    given_distances = np.array(distances)
+    given_distances = np.array(distances, dtype=np.float32)
 
     found = nearest_first(given_distances, min(n, len(distances)))
 
-    expected = sorted(range(len(distances)), key=lambda i: (distances[i], i))[:n]
+    expected = sorted(range(len(distances)), key=lambda i: (given_distances[i], i))[:n]
     assert found.tolist() == expected
 
 

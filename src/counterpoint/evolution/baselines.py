@@ -14,6 +14,7 @@ from counterpoint.evolution.initialization import random_candidates
 from counterpoint.evolution.search import Search
 from counterpoint.evolution.watch import Watch
 from counterpoint.problem.problem import Problem
+from counterpoint.problem.surroundings import nearest_first, rough_distances, slack_of
 from counterpoint.table.distance import gower_to_all
 
 
@@ -101,15 +102,35 @@ def nearest_wanted(problem: Problem, n: int) -> tuple[Ints, Ints]:
 
 def nearest_wanted_of(problem: Problem, a: int, n: int) -> Ints:
     """Return the n nearest distinct observed rows row a may become: of those at hand if they do."""
-    around, observed = problem.around, problem.observed.genomes
-    near = around.order[around.at[a], : around.n_near]
-    nearest = first_distinct(observed, near[is_wanted(problem, a, near)], n)
-    if len(nearest) == n or around.n_near == len(problem.observed.crowd.genomes):
+    around, crowd = problem.around, problem.observed.crowd
+    at = around.at[a]
+    nearest = _nearest_among(problem, a, n, around.order[at, : around.n_near], around.horizon[at])
+    if nearest is not None:
         return nearest
-    within = np.flatnonzero(is_wanted(problem, a, slice(None)))
-    weight = around.weight[around.at[a]]
-    distances = gower_to_all(problem.rows[a], observed[within], weight, around.cap)
-    return first_distinct(observed, within[np.argsort(distances, kind="stable")], n)
+    reaching = np.flatnonzero(is_reaching(problem, a, crowd.which))
+    distances = rough_distances(problem.rows[[a]], crowd, around.weight[[at]], around.cap)[0]
+    distances, n_near = distances[reaching], around.n_near
+    while nearest is None:
+        near = nearest_first(distances, min(n_near, len(reaching)))
+        is_all = len(near) == len(reaching)
+        horizon = np.inf if is_all else distances[near[-1]] - slack_of(problem.rows.shape[1])
+        nearest = _nearest_among(problem, a, n, reaching[near], horizon)
+        n_near *= 4
+    return nearest
+
+
+def _nearest_among(problem: Problem, a: int, n: int, places: Ints, horizon: float) -> Ints | None:
+    """Return the n nearest distinct observed rows row a may become, if they are among `places`.
+
+    These are of the crowd; all others are at least as far as `horizon`.
+    """
+    around, crowd = problem.around, problem.observed.crowd
+    wanted = np.sort(places[is_wanted(problem, a, crowd.which[places])])
+    weight, row = around.weight[around.at[a]], problem.rows[a]
+    distances = gower_to_all(row, crowd.genomes[wanted], weight, around.cap)
+    order = np.argsort(distances, kind="stable")
+    nearest = first_distinct(crowd.genomes, wanted[order[distances[order] <= horizon]], n)
+    return crowd.which[nearest] if len(nearest) == n or horizon == np.inf else None
 
 
 def first_distinct(genomes: Floats, order: Ints, n: int) -> Ints:

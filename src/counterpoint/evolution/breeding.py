@@ -14,8 +14,8 @@ from counterpoint.evolution.memory import remember
 from counterpoint.evolution.moves import Dice, Ground, pick, roll, shake
 from counterpoint.evolution.parents import Classes, Pool, choose_parent, classify
 from counterpoint.kernels import assign, inner, kernel, part
-from counterpoint.problem.surroundings import Surroundings
-from counterpoint.table.distance import LANES, gower, nearest_distances
+from counterpoint.problem.surroundings import Surroundings, circle_at
+from counterpoint.table.distance import Neighbours, empty_neighbours, find_nearest, gower
 from counterpoint.table.space import Features
 
 ATTEMPTS = 10  # tries to make a candidate that was not seen before
@@ -124,8 +124,8 @@ class Room(NamedTuple):
 
     Attributes
     ----------
-    scaled, nearest, places, sums : ndarray
-        For `nearest_distances`.
+    near : Neighbours
+        Of the parent.
     model : ndarray of shape (d,)
         The observed row to follow.
     free : ndarray of shape (d,)
@@ -136,24 +136,18 @@ class Room(NamedTuple):
         The row's members.
     """
 
-    scaled: Floats
-    nearest: Floats
-    places: Ints
-    sums: Floats
+    near: Neighbours
     model: Floats
     free: Ints
     state: Keys
     classes: Classes
 
 
-def empty_room(d: int, n_near: int, n_members: int) -> Room:
-    """Return room for d features, so many observed rows at hand and at most so many members."""
-    k = min(N_NEIGHBOURS, n_near)
+def empty_room(cap: Floats, n_near: int, n_members: int) -> Room:
+    """Return room for features with these caps, so many observed rows at hand and members."""
+    d = len(cap)
     return Room(
-        np.empty(d),
-        np.empty(k),
-        np.empty(k, dtype=np.int64),
-        np.empty(LANES),
+        empty_neighbours(cap, min(N_NEIGHBOURS, n_near)),
         np.empty(d),
         np.empty(d, dtype=np.int64),
         np.empty(1, dtype=np.uint64),
@@ -223,27 +217,15 @@ def choose_observed(
     genome: Floats, w: int, outlook: Outlook, scene: Scene, room: Room, dice: Dice
 ) -> None:
     """Choose an observed row: one near the explained row that will do, or a neighbour at hand."""
-    chosen, row, at = 0, scene.rows[w], scene.around.at[w]
     if outlook.n_wanted[w] > 0 and roll(dice) < 0.5:
-        chosen = outlook.wanted[w, pick(outlook.n_wanted[w], dice)]
-    else:
-        weight, cap = scene.around.weight[at], scene.around.cap
-        for j in range(len(genome)):
-            room.scaled[j] = (genome[j] - row[j]) * weight[j]
-        nearest_distances(
-            room.scaled,
-            gower(genome, row, weight, cap),
-            scene.around.blocks[at],
-            scene.around.radius[at],
-            cap,
-            scene.around.n_near,
-            room.nearest,
-            room.places,
-            room.sums,
-        )
-        chosen = scene.around.order[at, room.places[pick(len(room.places), dice)]]
-    for j in range(len(genome)):
-        room.model[j] = outlook.observed[chosen, j]
+        wanted = outlook.wanted[w, pick(outlook.n_wanted[w], dice)]
+        assign(room.model, outlook.observed[wanted])
+        return
+    row, near = scene.rows[w], room.near
+    circle = circle_at(scene.around, scene.around.at[w], row)
+    own = gower(genome, row, circle.weight, circle.cap)
+    find_nearest(genome, own, np.inf, circle, near)
+    assign(room.model, circle.observed[circle.order[near.places[pick(len(near.places), dice)]]])
 
 
 @part

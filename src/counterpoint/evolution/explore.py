@@ -57,7 +57,7 @@ def explore(
     )
 
     chances = chances_of(habits, problem.rows.shape[1])
-    room = empty_room(problem.rows.shape[1], problem.around.n_near, archive.members.shape[1])
+    room = empty_room(problem.around.cap, problem.around.n_near, archive.members.shape[1])
 
     scene = scene_of(problem)
     for wave, size in enumerate(sizes.tolist()):

@@ -10,14 +10,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from counterpoint.arrays import Floats, Ints
+from counterpoint.arrays import Floats
 from counterpoint.kernels import kernel, part
-from counterpoint.problem.surroundings import Beyond, Surroundings
-from counterpoint.table.distance import LANES, SLACK, nearest_distances
+from counterpoint.problem.surroundings import Beyond, Surroundings, circle_at
+from counterpoint.table.distance import (
+    SLACK,
+    Neighbours,
+    empty_neighbours,
+    find_nearest,
+    gower,
+)
 
 OBJECTIVES = ("gap", "distance", "changes", "implausibility")
 GAP, DISTANCE, CHANGES, IMPLAUSIBILITY = range(4)
@@ -36,39 +40,53 @@ def gap(predictions: Floats, low: Floats, high: Floats) -> Floats:
 
 def closeness(genomes: Floats, rows: Floats, around: Surroundings, beyond: Beyond) -> Floats:
     """Return objectives (r, n, 4) of genomes (r, n, d) around rows (r, d); the gap is left 0."""
-    measured, reach = _closeness(np.ascontiguousarray(genomes), rows, around)
-    for a in np.flatnonzero((reach > 0.0).any(axis=1)).tolist():
-        short, at = np.flatnonzero(reach[a]), int(around.at[a])
-        far = np.ascontiguousarray(genomes[None, a, short])
-        wide = beyond.fetched(at, float(reach[a].max()))
-        again, still = _closeness(far, rows[None, a], wide)
-        measured[a, short, IMPLAUSIBILITY] = again[0, :, IMPLAUSIBILITY]
-        if still.any():
-            farthest = np.flatnonzero(still[0])
-            measured[a, short[farthest], IMPLAUSIBILITY] = beyond.scan(at, far[0, farthest])
+    unbounded = np.full(genomes.shape[:2], np.inf)
+    measured, reach, bounds = _closeness(np.ascontiguousarray(genomes), rows, around, unbounded)
+    lacking = np.flatnonzero((reach > 0.0).any(axis=1))
+    beyond.measure(around.at[lacking])
+    for a in lacking.tolist():
+        short = np.flatnonzero(reach[a])
+        far = np.ascontiguousarray(genomes[a, short])
+        found = _look_farther(
+            far, rows[a], int(around.at[a]), reach[a, short], bounds[a, short], beyond
+        )
+        measured[a, short, IMPLAUSIBILITY] = found
     return measured
 
 
-def _closeness(genomes: Floats, rows: Floats, around: Surroundings) -> tuple[Floats, Floats]:
+def _look_farther(
+    genomes: Floats, row: Floats, at: int, reach: Floats, bounds: Floats, beyond: Beyond
+) -> Floats:
+    """Return the `implausibility` (n,) of genomes (n, d) that need rows out to `reach` (n,).
+
+    Rows are fetched step by step: each brings closer neighbours, and with them the reach shrinks.
+    """
+    found, short = np.empty(len(genomes)), np.arange(len(genomes))
+    while len(short):
+        wide = beyond.fetched(at, float(reach.max()))
+        judged = _closeness(genomes[None, short], row[None], wide, bounds[None])
+        found[short], reach, bounds = judged[0][0, :, IMPLAUSIBILITY], judged[1][0], judged[2][0]
+        lacks = reach > 0.0
+        short, reach, bounds = short[lacks], reach[lacks], bounds[lacks]
+        if wide.n_near == beyond.most:
+            found[short] = beyond.scan(at, genomes[short], bounds)
+            break
+    return found
+
+
+def _closeness(
+    genomes: Floats, rows: Floats, around: Surroundings, bounds: Floats
+) -> tuple[Floats, Floats, Floats]:
     """Return objectives (r, n, 4) as far as the observed rows at hand tell, and what they lack.
 
     The second is 0 where `implausibility` is exact, else the distance from the explained row up to
-    which observed rows would have to be known (r, n).
+    which observed rows would have to be known (r, n). The third is the distance to the farthest
+    neighbour that counts (r, n), of which `bounds` (r, n) is what was known before.
     """
-    (r, n, d), k = genomes.shape, len(around.shares)
-    measured, reach = np.zeros((r, n, 4)), np.empty((r, n))
-    scratch = Scratch(np.empty(d), np.empty(k), np.empty(k, dtype=np.int64), np.empty(LANES))
-    _measure_all(genomes, rows, around, scratch, measured, reach)
-    return measured, reach
-
-
-class Scratch(NamedTuple):
-    """Room for one candidate's search of its nearest observed rows."""
-
-    scaled: Floats
-    nearest: Floats
-    places: Ints
-    sums: Floats
+    (r, n, _), k = genomes.shape, len(around.shares)
+    measured, reach, bounds = np.zeros((r, n, 4)), np.empty((r, n)), bounds.copy()
+    _measure_all(genomes, rows, around, empty_neighbours(around.cap, k), measured, reach, bounds)
+    return measured, reach, bounds
 
 
 @kernel
@@ -76,47 +94,38 @@ def _measure_all(
     genomes: Floats,
     rows: Floats,
     around: Surroundings,
-    scratch: Scratch,
+    near: Neighbours,
     measured: Floats,
     reach: Floats,
+    bounds: Floats,
 ) -> None:
     """Write what `_closeness` returns."""
     for a in range(genomes.shape[0]):
         for i in range(genomes.shape[1]):
-            reach[a, i] = measure(genomes[a, i], rows[a], around, a, scratch, measured[a, i])
+            reach[a, i] = measure(
+                genomes[a, i], rows[a], bounds[a, i], around, a, near, measured[a, i]
+            )
+            bounds[a, i] = near.distances[-1]
 
 
 @part
 def measure(
     genome: Floats,
     row: Floats,
+    bound: float,
     around: Surroundings,
     a: int,
-    scratch: Scratch,
+    near: Neighbours,
     measured: Floats,
 ) -> float:
     """Write distance, changes and implausibility of a candidate of row a; see `_closeness`."""
-    at = around.at[a]
-    weight, nearest = around.weight[at], scratch.nearest
-    own, n_changed = 0.0, 0
+    circle = circle_at(around, around.at[a], row)
+    own, n_changed = gower(genome, row, circle.weight, circle.cap), 0
     for j in range(len(genome)):
-        scratch.scaled[j] = (genome[j] - row[j]) * weight[j]
-        own += min(abs(genome[j] - row[j]) * weight[j], around.cap[j])
         n_changed += genome[j] != row[j]
-    own /= len(genome)
     measured[DISTANCE], measured[CHANGES] = own, n_changed
-    nearest_distances(
-        scratch.scaled,
-        own,
-        around.blocks[at],
-        around.radius[at],
-        around.cap,
-        around.n_near,
-        nearest,
-        scratch.places,
-        scratch.sums,
-    )
-    for q in range(len(nearest)):
-        measured[IMPLAUSIBILITY] += nearest[q] * around.shares[q]
-    farthest = own + nearest[-1] + SLACK
-    return farthest if farthest > around.horizon[at] else 0.0
+    find_nearest(genome, own, bound, circle, near)
+    for q in range(len(near.distances)):
+        measured[IMPLAUSIBILITY] += near.distances[q] * around.shares[q]
+    farthest = own + near.distances[-1] + SLACK
+    return farthest if farthest > around.horizon[around.at[a]] else 0.0

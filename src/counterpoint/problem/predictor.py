@@ -131,16 +131,23 @@ class Predictor:
         return answers.reshape(r, padded.shape[1], *answers.shape[1:])[:, :n]
 
     def uneven_blocks(self, blocks: Sequence[Floats]) -> list[Floats]:
-        """Return the outputs (n_a, c) of blocks (n_a, d) of several rows, asked in one call.
+        """Return the outputs (n_a, c) of blocks (n_a, d) of several rows, asked in one call."""
+        return self._in_uneven_blocks(self.outputs, blocks)
 
-        Every block is padded as in `blocks`, so its answers do not depend on its company.
-        """
+    def uneven_labels(self, blocks: Sequence[Floats]) -> list[Ints]:
+        """Return `labels` (n_a,) of blocks (n_a, d) of several rows, asked in one call."""
+        return self.own._in_uneven_blocks(self.own.labels, blocks)
+
+    def _in_uneven_blocks(
+        self, ask: Callable[[Floats], Any], blocks: Sequence[Floats]
+    ) -> list[Any]:
+        """Ask for blocks (n_a, d), each padded as in `_in_blocks`: its company changes no bit."""
         padded = [pad(block[None])[0] for block in blocks]
         if len(blocks) > 1 and not self.is_batch_invariant:
-            answers = [self.outputs(block) for block in padded]
+            answers = [ask(block) for block in padded]
         else:
             ends = np.cumsum([len(block) for block in padded])[:-1]
-            answers = np.split(self.outputs(np.concatenate(padded)), ends)
+            answers = np.split(ask(np.concatenate(padded)), ends)
         return [answer[: len(block)] for answer, block in zip(answers, blocks, strict=True)]
 
     def labels(self, genomes: Floats) -> Ints:

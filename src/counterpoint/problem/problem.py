@@ -86,7 +86,7 @@ class Observed:
     @cached_property
     def crowd(self) -> Crowd:
         """The observed rows that count for nearness, on first use."""
-        return gather_crowd(self.genomes, len(self.shares))
+        return gather_crowd(self.genomes, len(self.shares), self.space)
 
     @cached_property
     def are_probabilities(self) -> bool:
@@ -181,7 +181,7 @@ class Problem:
     @cached_property
     def beyond(self) -> Beyond:
         """The observed rows farther out."""
-        return Beyond(self.rows, self.observed.crowd, self.around)
+        return Beyond(self.rows, self.around)
 
     @property
     def space(self) -> Space:

@@ -12,14 +12,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Floats, Ints
-from counterpoint.kernels import kernel
-from counterpoint.table.distance import LANES, SLACK, gower_to_all, insert
+from counterpoint.arrays import Floats, Ints, Singles
+from counterpoint.kernels import assign, inner, kernel
+from counterpoint.table.distance import (
+    LANES,
+    ROUGH,
+    SLACK,
+    Circle,
+    Neighbours,
+    empty_neighbours,
+    fill_blocks,
+    measure_roughly,
+    scan_nearest,
+)
 from counterpoint.table.identity import first_copies
 from counterpoint.table.space import Space
 
 NEAR = 4096  # observed rows kept at hand for each explained row
 WIDE_BYTES = 2**24  # memory of the observed rows fetched for one explained row
+SHARED = 8  # explained rows measured in one pass over the observed ones
+SINGLE = 4  # bytes of a number in single precision
 N_BINS = 1024  # of distances, to select the nearest rows without sorting all
 
 
@@ -32,10 +44,20 @@ class Crowd(NamedTuple):
         Them, without needless copies.
     which : ndarray of shape (n,)
         Which observed row each is.
+    origin, unit : ndarray of shape (d,)
+        ``(value - origin) * unit`` stands in the blocks.
+    blocks : ndarray of shape (n_blocks, d, LANES)
+        The genomes in single precision: a look at all of them takes a fraction of the time.
+    places : ndarray of shape (n,)
+        0 … n - 1.
     """
 
     genomes: Floats
     which: Ints
+    origin: Floats
+    unit: Floats
+    blocks: Singles
+    places: Ints
 
 
 class Surroundings(NamedTuple):
@@ -45,14 +67,14 @@ class Surroundings(NamedTuple):
     ----------
     at : ndarray of shape (r,)
         Where each row stands in the arrays below; they may hold rows no longer searched.
-    blocks : ndarray of shape (rows, n_blocks, d, LANES)
-        The observed rows minus the explained one, times `weight`, by ascending distance to it.
-    radius : ndarray of shape (rows, n_blocks * LANES)
-        Those distances; the padding repeats the last.
-    order : ndarray of shape (rows, n_blocks * LANES)
-        Which observed row stands in each place.
+    crowd : Crowd
+        All observed rows.
+    blocks, radius, order : ndarray of shape (rows, …)
+        Those near each row; see `Circle`.
     weight : ndarray of shape (rows, d)
         1 / R_j of Gower's distance, over the observed rows and the explained one; 0 if constant.
+    ratio : ndarray of shape (rows, d)
+        The same in the crowd's units, in single precision.
     cap : ndarray of shape (d,)
         The most a feature contributes: 1 for levels, which are equal or not.
     shares : ndarray of shape (k,)
@@ -64,10 +86,12 @@ class Surroundings(NamedTuple):
     """
 
     at: Ints
-    blocks: Floats
+    crowd: Crowd
+    blocks: Singles
     radius: Floats
     order: Ints
     weight: Floats
+    ratio: Singles
     cap: Floats
     shares: Floats
     n_near: int
@@ -78,15 +102,64 @@ class Surroundings(NamedTuple):
         return self._replace(at=self.at[which])
 
 
-def gather_crowd(genomes: Floats, k: int) -> Crowd:
+@inner
+def circle_at(around: Surroundings, at: int, row: Floats) -> Circle:
+    """Return what is at hand around the explained row that stands at `at`."""
+    return Circle(
+        row,
+        around.weight[at],
+        around.cap,
+        around.crowd.origin,
+        around.ratio[at],
+        around.blocks[at],
+        around.radius[at],
+        around.order[at],
+        around.n_near,
+        around.crowd.genomes,
+    )
+
+
+def gather_crowd(genomes: Floats, k: int, space: Space) -> Crowd:
     """Return the observed rows (n, d), equal ones k times at most: more copies tell nothing new.
 
     Where few are dropped, all stay: the copy would cost memory and save no time.
     """
-    kept = np.flatnonzero(first_copies(genomes, k))
-    if 2 * len(kept) > len(genomes):
-        return Crowd(genomes, np.arange(len(genomes)))
-    return Crowd(np.ascontiguousarray(genomes[kept]), kept)
+    which = np.flatnonzero(first_copies(genomes, k))
+    if 2 * len(which) > len(genomes):
+        which = np.arange(len(genomes))
+    else:
+        genomes = np.ascontiguousarray(genomes[which])
+    span = space.high - space.low
+    origin = np.where(space.is_level, 0.0, space.low)
+    unit = 1.0 / np.where(space.is_level | (span <= 0.0), 1.0, span)
+    places = np.arange(len(genomes))
+    blocks = empty_blocks(len(genomes), genomes.shape[1])
+    fill_blocks(genomes, padded(places), origin, unit, blocks)
+    return Crowd(genomes, which, origin, unit, blocks, places)
+
+
+def empty_blocks(n: int, d: int) -> Singles:
+    """Return room for n observed rows of d features."""
+    return np.empty((-(-n // LANES), d, LANES), dtype=np.float32)
+
+
+def padded(places: Ints) -> Ints:
+    """Return places (n,) with the last repeated up to a whole block."""
+    return np.pad(places, (0, -len(places) % LANES), mode="edge")
+
+
+def rough_distances(rows: Floats, crowd: Crowd, weight: Floats, cap: Floats) -> Singles:
+    """Return the distances (r, n) of a few rows (r, d) to the crowd, off by `slack_of` at most."""
+    distances = np.empty((len(rows), len(crowd.blocks), LANES), dtype=np.float32)
+    rough = ((rows - crowd.origin) * weight).astype(np.float32)
+    ratio = (weight / crowd.unit).astype(np.float32)
+    measure_roughly(crowd.blocks, rough, ratio, cap.astype(np.float32), distances)
+    return distances.reshape(len(rows), -1)[:, : len(crowd.genomes)]
+
+
+def slack_of(d: int) -> float:
+    """Return how far a distance of d features in single precision may be off."""
+    return ROUGH * (d + 4)
 
 
 def surround(
@@ -94,25 +167,28 @@ def surround(
 ) -> Surroundings:
     """Sort the nearest observed rows around each explained row (r, d), once per search."""
     weight, cap = gower_weights(rows, space)
-    r, n_near = len(rows), min(most, len(crowd.genomes))
-    around = empty_surroundings(weight, cap, shares, n_near)
-    for a in range(r):
-        distances = gower_to_all(rows[a], crowd.genomes, weight[a], cap)
-        fill_shell(around, a, rows[a], crowd, nearest_first(distances, n_near), distances)
-    if n_near == len(crowd.genomes):
-        around.horizon[:] = np.inf
+    n_near = min(most, len(crowd.genomes))
+    around = empty_surroundings(crowd, weight, cap, shares, n_near)
+    for first in range(0, len(rows), SHARED):
+        some = slice(first, first + SHARED)
+        for a, distances in enumerate(rough_distances(rows[some], crowd, weight[some], cap), first):
+            fill_shell(around, a, nearest_first(distances, n_near), distances)
     return around
 
 
-def empty_surroundings(weight: Floats, cap: Floats, shares: Floats, n_near: int) -> Surroundings:
+def empty_surroundings(
+    crowd: Crowd, weight: Floats, cap: Floats, shares: Floats, n_near: int
+) -> Surroundings:
     """Return surroundings of rows with these weights (r, d), with room for n observed rows."""
     (r, d), n_blocks = weight.shape, -(-n_near // LANES)
     return Surroundings(
         at=np.arange(r),
-        blocks=np.empty((r, n_blocks, d, LANES)),
+        crowd=crowd,
+        blocks=np.empty((r, n_blocks, d, LANES), dtype=np.float32),
         radius=np.empty((r, n_blocks * LANES)),
         order=np.empty((r, n_blocks * LANES), dtype=np.int64),
         weight=weight,
+        ratio=(weight / crowd.unit).astype(np.float32),
         cap=cap,
         shares=shares,
         n_near=n_near,
@@ -120,34 +196,33 @@ def empty_surroundings(weight: Floats, cap: Floats, shares: Floats, n_near: int)
     )
 
 
-def fill_shell(
-    around: Surroundings, a: int, row: Floats, crowd: Crowd, nearest: Ints, distances: Floats
-) -> None:
-    """Write the `nearest` of the crowd, in that order, to place a; `distances` (n,) are to row."""
-    n_blocks, d, _ = around.blocks[a].shape
-    padded = np.pad(nearest, (0, n_blocks * LANES - len(nearest)), mode="edge")
-    shifted = (crowd.genomes[padded] - row) * around.weight[a]  # small numbers keep their digits
-    around.blocks[a] = shifted.reshape(n_blocks, LANES, d).transpose(0, 2, 1)
-    around.radius[a] = distances[padded]
-    around.order[a] = crowd.which[padded]
-    around.horizon[a] = distances[nearest[-1]]
+def fill_shell(around: Surroundings, a: int, nearest: Ints, distances: Singles) -> None:
+    """Write the `nearest` of the crowd, in that order, to place a; rough `distances` (n,)."""
+    crowd, order = around.crowd, padded(nearest)
+    fill_blocks(crowd.genomes, order, crowd.origin, crowd.unit, around.blocks[a])
+    around.radius[a], around.order[a] = distances[order], order
+    is_all = len(nearest) == len(crowd.genomes)
+    farthest = float(distances[nearest[-1]])
+    around.horizon[a] = np.inf if is_all else farthest - slack_of(crowd.genomes.shape[1])
 
 
-def nearest_first(distances: Floats, n: int) -> Ints:
+def nearest_first(distances: Singles, n: int) -> Ints:
     """Return which are the n smallest of some distances, ascending, ties by index.
 
     Examples
     --------
-    >>> nearest_first(np.array([0.5, 0.1, 0.3, 0.1]), 3)
+    >>> nearest_first(np.array([0.5, 0.1, 0.3, 0.1], dtype=np.float32), 3)
     array([1, 3, 2])
     """
-    if 4 * n >= len(distances):
-        return np.argsort(distances, kind="stable")[:n]
-    few = np.flatnonzero(distances <= radius_of(distances, n))
-    return few[np.argsort(distances[few], kind="stable")][:n]
+    is_few = 4 * n < len(distances)
+    few = np.flatnonzero(distances <= radius_of(distances, n) if is_few else distances >= 0.0)
+    # Bits of floats above 0 are ordered as they are, and whole numbers are sorted far quicker.
+    keys = distances[few].view(np.uint32).astype(np.uint64) << np.uint64(32) | few.astype(np.uint64)
+    keys.sort()
+    return (keys[:n] & np.uint64(2**32 - 1)).astype(np.int64)
 
 
-def radius_of(distances: Floats, n: int) -> float:
+def radius_of(distances: Singles, n: int) -> float:
     """Return a radius within which at least n of the distances lie, and not many more."""
     highest = float(distances.max())
     counts = np.zeros(N_BINS + 1, dtype=np.int64)
@@ -157,7 +232,7 @@ def radius_of(distances: Floats, n: int) -> float:
 
 
 @kernel
-def _count(distances: Floats, scale: float, counts: Ints) -> None:
+def _count(distances: Singles, scale: float, counts: Ints) -> None:
     """Count the distances that fall into each bin of width 1 / scale."""
     for i in range(len(distances)):
         counts[int(distances[i] * scale)] += 1
@@ -178,74 +253,95 @@ class Beyond:
     ----------
     rows : ndarray of shape (r, d)
         The explained rows.
-    crowd : Crowd
-        The observed rows.
     around : Surroundings
         What is at hand.
     wide_bytes : int, default=WIDE_BYTES
         Memory of what may be fetched for one row.
     """
 
-    def __init__(
-        self, rows: Floats, crowd: Crowd, around: Surroundings, wide_bytes: int = WIDE_BYTES
-    ) -> None:
-        self.rows, self.crowd, self.around = rows, crowd, around
-        self.most = max(around.n_near, wide_bytes // (8 * (rows.shape[1] + 2)))
+    def __init__(self, rows: Floats, around: Surroundings, wide_bytes: int = WIDE_BYTES) -> None:
+        self.rows, self.around = rows, around
+        n_wide = wide_bytes // bytes_at_hand(rows.shape[1])
+        self.most = min(max(around.n_near, n_wide), len(around.crowd.genomes))
+        self.keeps = SINGLE * len(around.crowd.genomes) <= wide_bytes
+        self._distances: dict[int, Singles] = {}
         self._fetched: dict[int, Surroundings] = {}
 
-    def fetched(self, at: int, reach: float) -> Surroundings:
-        """Return more observed rows around the row at `at`: all within `reach`, if not too many.
+    def measure(self, at: Ints) -> None:
+        """Measure how far all observed rows are from the rows at `at`: several in one pass.
 
-        What was fetched once is kept. A row that asks again gets at least twice as many, so that
-        it does not ask often.
+        What is too large to be kept is measured when it is needed.
+        """
+        missing = np.array([i for i in at.tolist() if i not in self._distances], dtype=np.int64)
+        for first in range(0, len(missing) if self.keeps else 0, SHARED):
+            some = missing[first : first + SHARED]
+            self._distances |= zip(some.tolist(), self._measured(some), strict=True)
+
+    def _measured(self, at: Ints) -> Singles:
+        """Return the distances (r, n) of the crowd to a few rows."""
+        around = self.around
+        return rough_distances(self.rows[at], around.crowd, around.weight[at], around.cap)
+
+    def fetched(self, at: int, reach: float) -> Surroundings:
+        """Return more observed rows around the row at `at`, perhaps all within `reach`.
+
+        What was fetched once is kept; a row that asks again gets two to four times as many.
         """
         known = self._fetched.get(at)
         if known is not None and (known.horizon[0] >= reach or known.n_near == self.most):
             return known
-        weight, crowd, row = self.around.weight[at], self.crowd, self.rows[at]
-        distances = gower_to_all(row, crowd.genomes, weight, self.around.cap)
-        n_now = self.around.n_near if known is None else known.n_near
-        n_wanted = max(2 * int(np.count_nonzero(distances <= reach)), 2 * n_now)
-        n = min(n_wanted, self.most, len(crowd.genomes))
-        wide = empty_surroundings(weight[None], self.around.cap, self.around.shares, n)
-        fill_shell(wide, 0, row, crowd, nearest_first(distances, n), distances)
-        if n == len(crowd.genomes):
-            wide.horizon[:] = np.inf
+        around, is_kept = self.around, at in self._distances
+        distances = self._distances[at] if is_kept else self._measured(np.array([at]))[0]
+        n_now = around.n_near if known is None else known.n_near
+        slack = 2.0 * slack_of(self.rows.shape[1])
+        n_within = int(np.count_nonzero(distances <= reach + slack))
+        n = min(max(2 * n_now, min(4 * n_now, n_within + n_within // 4)), self.most)
+        weight = around.weight[[at]]
+        wide = empty_surroundings(around.crowd, weight, around.cap, around.shares, n)
+        fill_shell(wide, 0, nearest_first(distances, n), distances)
         self._fetched[at] = wide
         return wide
 
-    def scan(self, at: int, genomes: Floats) -> Floats:
-        """Return the `implausibility` (n,) of genomes (n, d) by looking at every observed row."""
-        weight, cap = self.around.weight[at], self.around.cap
-        nearest = np.full((len(genomes), len(self.around.shares)), np.inf)
-        places = np.empty(nearest.shape, dtype=np.int64)
-        scan_nearest(genomes, self.rows[at], self.crowd.genomes, weight, cap, nearest, places)
-        return np.asarray(sum(nearest[:, q] * share for q, share in enumerate(self.around.shares)))
+    def scan(self, at: int, genomes: Floats, bounds: Floats) -> Floats:
+        """Return the `implausibility` (n,) of genomes (n, d) by a look at every observed row.
+
+        No more than their `bounds` (n,) are their distances to the neighbours that count.
+        """
+        around, nearest = self.around, np.empty((len(genomes), len(self.around.shares)))
+        near = empty_neighbours(around.cap, len(around.shares))
+        _scan(genomes, bounds, self.rows[at], at, around, near, nearest)
+        return np.asarray(sum(nearest[:, q] * share for q, share in enumerate(around.shares)))
+
+
+def bytes_at_hand(d: int) -> int:
+    """Return the memory of one observed row at hand: its values, its distance and its place."""
+    return SINGLE * d + 16
 
 
 @kernel
-def scan_nearest(
+def _scan(
     genomes: Floats,
+    bounds: Floats,
     row: Floats,
-    observed: Floats,
-    weight: Floats,
-    cap: Floats,
+    at: int,
+    around: Surroundings,
+    near: Neighbours,
     nearest: Floats,
-    places: Ints,
 ) -> None:
-    """Write the k smallest distances (n, k) of genomes (n, d) to the observed rows, ascending.
-
-    `nearest` starts infinite; `places` are those of the rows. Differences are taken to the row
-    first, so that the digits are those of `nearest_distances`.
-    """
-    (n, d), k = genomes.shape, nearest.shape[1]
-    for i in range(n):
-        for t in range(len(observed)):
-            limit, total = nearest[i, k - 1] * d, 0.0
-            for j in range(d):
-                scaled = (genomes[i, j] - row[j]) * weight[j]
-                total += min(abs(scaled - (observed[t, j] - row[j]) * weight[j]), cap[j])
-                if total > limit + SLACK:
-                    break
-            if total / d < nearest[i, k - 1]:
-                insert(nearest[i], places[i], total / d, t)
+    """Write the k smallest distances (n, k) of genomes (n, d) to all observed rows, ascending."""
+    crowd = around.crowd
+    circle = Circle(
+        row,
+        around.weight[at],
+        around.cap,
+        crowd.origin,
+        around.ratio[at],
+        crowd.blocks,
+        around.radius[at],  # of others, but a scan needs none
+        crowd.places,
+        len(crowd.places),
+        crowd.genomes,
+    )
+    for i in range(len(genomes)):
+        scan_nearest(genomes[i], bounds[i], circle, near)
+        assign(nearest[i], near.distances)

@@ -6,14 +6,17 @@ a level, weight 1 and cap 1, so that codes count as equal or not; for a constant
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from counterpoint.arrays import Floats, Ints
-from counterpoint.kernels import inner, kernel
+from counterpoint.arrays import Floats, Ints, Singles
+from counterpoint.kernels import inner, kernel, part
 
 LANES = 16  # observed rows compared at once
-CUT = 8  # features after which a block that is too far is given up
 SLACK = 1e-9  # bounds carry round-off; no true neighbour may be lost to it
+ROUGH = 2.0**-23  # and so do distances in single precision: so much for each feature and four more
+NOTHING = np.float32(0.0)
 
 
 @inner
@@ -52,94 +55,90 @@ def insert(nearest: Floats, places: Ints, distance: float, place: int) -> None:
     nearest[i], places[i] = distance, place
 
 
-@inner
-def _sums_to_block(scaled: Floats, block: Floats, cap: Floats, limit: float, sums: Floats) -> bool:
-    """Write the summed differences of one genome (d,) to the rows of a block (d, LANES).
+class Neighbours(NamedTuple):
+    """Room for one genome's search of its nearest observed rows.
 
-    Returns False as soon as all of them exceed `limit`; the sums are partial then.
+    Attributes
+    ----------
+    distances : ndarray of shape (k,)
+        The smallest distances found, ascending; infinite where there are fewer observed rows.
+    places : ndarray of shape (k,)
+        Where those rows stand in the order of the blocks.
+    rough, rough_cap : ndarray of shape (d,)
+        The genome in units of its weights, and the caps, in single precision.
+    sums : ndarray of shape (LANES,)
+        The summed differences to the rows of a block, likewise.
     """
-    d = len(scaled)
-    for q in range(LANES):
-        sums[q] = 0.0
-    for j in range(0, d - d % 4, 4):
-        _add_four(scaled[j : j + 4], block[j : j + 4], cap[j : j + 4], sums)
-        if j % CUT == CUT - 4 and not _any_within(sums, limit):
-            return False
-    for j in range(d - d % 4, d):
-        for q in range(LANES):
-            sums[q] += min(abs(scaled[j] - block[j, q]), cap[j])
-    return _any_within(sums, limit)
+
+    distances: Floats
+    places: Ints
+    rough: Singles
+    rough_cap: Singles
+    sums: Singles
+
+
+def empty_neighbours(cap: Floats, k: int) -> Neighbours:
+    """Return room for k neighbours of genomes with the caps (d,) of their features."""
+    return Neighbours(
+        np.empty(k),
+        np.empty(k, dtype=np.int64),
+        np.empty(len(cap), dtype=np.float32),
+        cap.astype(np.float32),
+        np.empty(LANES, dtype=np.float32),
+    )
+
+
+class Circle(NamedTuple):
+    """Observed rows around an explained one, by ascending distance to it.
+
+    Attributes
+    ----------
+    row, weight, cap : ndarray of shape (d,)
+        The explained row and what `gower` needs.
+    origin, ratio : ndarray of shape (d,)
+        ``(value - origin) * weight / ratio`` stands in the blocks.
+    blocks : ndarray of shape (n_blocks, d, LANES)
+        The observed rows in single precision, LANES side by side.
+    radius : ndarray of shape (n_blocks * LANES,)
+        About their distances to the explained row; the padding repeats the last.
+    order : ndarray of shape (n_blocks * LANES,)
+        Which of `observed` stands in each place.
+    n : int
+        How many there are.
+    observed : ndarray of shape (at least n, d)
+        All observed rows, in any order.
+    """
+
+    row: Floats
+    weight: Floats
+    cap: Floats
+    origin: Floats
+    ratio: Singles
+    blocks: Singles
+    radius: Floats
+    order: Ints
+    n: int
+    observed: Floats
 
 
 @inner
-def _add_four(scaled: Floats, block: Floats, cap: Floats, sums: Floats) -> None:
-    """Add the differences in four features; written out, they become vector instructions."""
-    a, b, c, d = scaled[0], scaled[1], scaled[2], scaled[3]
-    most_a, most_b, most_c, most_d = cap[0], cap[1], cap[2], cap[3]
-    of_a, of_b, of_c, of_d = block[0], block[1], block[2], block[3]
-    for q in range(LANES):
-        total = sums[q] + min(abs(a - of_a[q]), most_a)
-        total += min(abs(b - of_b[q]), most_b)
-        total += min(abs(c - of_c[q]), most_c)
-        sums[q] = total + min(abs(d - of_d[q]), most_d)
-
-
-@inner
-def _any_within(sums: Floats, limit: float) -> bool:
-    """Whether one of the sums is at most `limit`."""
-    n_within = 0
-    for q in range(LANES):
-        n_within += sums[q] <= limit
-    return n_within > 0
-
-
-@inner
-def _first_at_least(ascending: Floats, value: float) -> int:
-    """Return the first place of an ascending list whose number is at least `value`."""
-    low, high = 0, len(ascending)
-    while low < high:
-        middle = (low + high) // 2
-        if ascending[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@inner
-def nearest_distances(
-    scaled: Floats,
-    own: float,
-    blocks: Floats,
-    radius: Floats,
-    cap: Floats,
-    n: int,
-    nearest: Floats,
-    places: Ints,
-    sums: Floats,
+def find_nearest(
+    genome: Floats, own: float, bound: float, circle: Circle, near: Neighbours
 ) -> None:
-    """Write the smallest distances of a genome to n observed rows, ascending and exact.
+    """Write the smallest distances of a genome to the rows of a circle, ascending and exact.
 
     Parameters
     ----------
-    scaled : ndarray of shape (d,)
-        The genome minus the explained row, times the weights of `gower`.
+    genome : ndarray of shape (d,)
+        The genome.
     own : float
         Its distance to the explained row.
-    blocks : ndarray of shape (n_blocks, d, LANES)
-        The observed rows, likewise, by ascending distance to the explained row.
-    radius : ndarray of shape (n_blocks * LANES,)
-        Those distances; the padding repeats the last.
-    cap : ndarray of shape (d,)
-        See `gower`.
-    n : int
-        Number of observed rows.
-    nearest : ndarray of shape (k,)
-        Written to: the k smallest distances, infinite where n is less than k.
-    places : ndarray of shape (k,)
-        Written to: where those rows stand in the order of the blocks.
-    sums : ndarray of shape (LANES,)
-        Scratch.
+    bound : float
+        No neighbour that counts is farther, as is known already; else infinite.
+    circle : Circle
+        The observed rows.
+    near : Neighbours
+        Written to.
 
     Notes
     -----
@@ -147,24 +146,126 @@ def nearest_distances(
     the blocks are visited outwards from the genome's own distance, and the visit ends when that
     bound passes the k-th best distance on both sides.
     """
-    d, n_blocks, k = len(scaled), len(blocks), len(nearest)
-    nearest[:] = np.inf
-    above = min(_first_at_least(radius, own) // LANES, n_blocks - 1)
+    n_blocks, best, slack = len(circle.blocks), near.distances, ROUGH * (len(genome) + 4)
+    prepare(genome, circle, near)
+    above = _block_of(own, circle.radius)
     below = above - 1
     while below >= 0 or above < n_blocks:
-        gap_below = own - radius[below * LANES + LANES - 1] if below >= 0 else np.inf
-        gap_above = radius[above * LANES] - own if above < n_blocks else np.inf
-        limit = nearest[k - 1] + SLACK * d
-        if min(gap_below, gap_above) * d > limit:
+        gap_below = own - circle.radius[below * LANES + LANES - 1] if below >= 0 else np.inf
+        gap_above = circle.radius[above * LANES] - own if above < n_blocks else np.inf
+        if min(gap_below, gap_above) > min(best[-1], bound) + slack:
             break
         if gap_below <= gap_above:
             block, below = below, below - 1
         else:
             block, above = above, above + 1
-        if not _sums_to_block(scaled, blocks[block], cap, limit, sums):
-            continue
-        for q in range(min(LANES, n - block * LANES)):
-            if sums[q] < nearest[k - 1]:
-                insert(nearest, places, sums[q], block * LANES + q)
-    for i in range(k):  # they were sums so far, which saves a division per observed row
-        nearest[i] /= d
+        visit(genome, block, bound, circle, near)
+
+
+@inner
+def scan_nearest(genome: Floats, bound: float, circle: Circle, near: Neighbours) -> None:
+    """Write the smallest distances of a genome by a look at every row, none if beyond `bound`."""
+    prepare(genome, circle, near)
+    for block in range(len(circle.blocks)):
+        visit(genome, block, bound, circle, near)
+
+
+@part
+def prepare(genome: Floats, circle: Circle, near: Neighbours) -> None:
+    """Begin the search of a genome's neighbours."""
+    near.distances[:] = np.inf
+    for j in range(len(genome)):
+        near.rough[j] = (genome[j] - circle.origin[j]) * circle.weight[j]
+
+
+@part
+def visit(genome: Floats, block: int, bound: float, circle: Circle, near: Neighbours) -> None:
+    """Keep what is nearest in a block: single precision tells what is too far, by some slack."""
+    d, best = len(genome), near.distances
+    slack = ROUGH * (d + 4)
+    limit = np.float32((min(best[-1], bound) + slack) * d)
+    sum_up(circle.blocks, block, near.rough, circle.ratio, near.rough_cap, near.sums)
+    first = block * LANES
+    for q in range(min(LANES, circle.n - first)):
+        if near.sums[q] <= limit:
+            theirs = circle.observed[circle.order[first + q]]
+            distance = gower_around(genome, theirs, circle.row, circle.weight, circle.cap)
+            if distance < best[-1]:
+                insert(best, near.places, distance, first + q)
+                limit = np.float32((min(best[-1], bound) + slack) * d)
+
+
+@part
+def sum_up(
+    blocks: Singles,
+    block: int,
+    rough: Singles,
+    ratio: Singles,
+    cap: Singles,
+    sums: Singles,
+) -> None:
+    """Write the summed differences of a genome to the rows of a block.
+
+    Four features at a time are written out: only so do they become vector instructions.
+    """
+    d = len(rough)
+    for q in range(LANES):
+        sums[q] = NOTHING
+    for j in range(0, d - d % 4, 4):
+        a, b, c, e = rough[j], rough[j + 1], rough[j + 2], rough[j + 3]
+        by_a, by_b, by_c, by_e = ratio[j], ratio[j + 1], ratio[j + 2], ratio[j + 3]
+        most_a, most_b, most_c, most_e = cap[j], cap[j + 1], cap[j + 2], cap[j + 3]
+        for q in range(LANES):
+            total = sums[q] + min(abs(a - blocks[block, j, q] * by_a), most_a)
+            total += min(abs(b - blocks[block, j + 1, q] * by_b), most_b)
+            total += min(abs(c - blocks[block, j + 2, q] * by_c), most_c)
+            sums[q] = total + min(abs(e - blocks[block, j + 3, q] * by_e), most_e)
+    for j in range(d - d % 4, d):
+        for q in range(LANES):
+            sums[q] += min(abs(rough[j] - blocks[block, j, q] * ratio[j]), cap[j])
+
+
+@part
+def gower_around(a: Floats, b: Floats, row: Floats, weight: Floats, cap: Floats) -> float:
+    """Return Gower's distance of two genomes seen from a row: small numbers keep their digits."""
+    total = 0.0
+    for j in range(len(a)):
+        total += min(abs((a[j] - row[j]) * weight[j] - (b[j] - row[j]) * weight[j]), cap[j])
+    return total / len(a)
+
+
+@part
+def _block_of(own: float, radius: Floats) -> int:
+    """Return the last block that starts below a distance, or the first."""
+    block, n_left = 0, len(radius) // LANES
+    while n_left > 1:
+        half = n_left // 2
+        block += half * (radius[(block + half) * LANES] < own)  # no branch to guess
+        n_left -= half
+    return block
+
+
+@kernel
+def measure_roughly(
+    blocks: Singles, rough: Singles, ratio: Singles, cap: Singles, distances: Singles
+) -> None:
+    """Write the distances (r, n_blocks, LANES) of r genomes (r, d) to all rows, in one pass."""
+    r, d = rough.shape
+    for block in range(len(blocks)):
+        for a in range(r):
+            sums = distances[a, block]
+            sum_up(blocks, block, rough[a], ratio[a], cap, sums)
+            for q in range(LANES):
+                sums[q] /= np.float32(d)
+
+
+@kernel
+def fill_blocks(
+    genomes: Floats, which: Ints, origin: Floats, unit: Floats, blocks: Singles
+) -> None:
+    """Write some genomes (n, d) into blocks (n_blocks, d, LANES)."""
+    for block in range(len(blocks)):
+        for j in range(genomes.shape[1]):
+            for q in range(LANES):
+                value = genomes[which[block * LANES + q], j]
+                blocks[block, j, q] = (value - origin[j]) * unit[j]
