@@ -28,6 +28,8 @@ from counterpoint.problem.surroundings import (
     gather_crowd,
     gower_weights,
     nearest_first,
+    rough_distances,
+    slack_of,
     surround,
 )
 from counterpoint.table import distance
@@ -317,3 +319,25 @@ def test_the_range_of_the_distance_is_that_of_the_data_and_the_row() -> None:
     weight, _ = gower_weights(np.array([[1.0], [4.0], [-2.0]]), space)
 
     np.testing.assert_allclose(weight, [[1 / 2], [1 / 4], [1 / 4]])
+
+
+@pytest.mark.parametrize("d", [1, 3, 8, 50, 300])
+@pytest.mark.parametrize("far", [0.0, 1e3, 1e12])
+def test_distances_in_single_precision_are_off_by_no_more_than_the_slack(
+    d: int, far: float
+) -> None:
+    """With rows far outside the data's range too, where a range is nearly all theirs."""
+    rng = generator(d)
+    data = pd.DataFrame(rng.normal(1e6, 1.0, (100, d)), columns=[f"x{j}" for j in range(d)])
+    data = data.assign(job=rng.choice(["clerk", "nurse", "smith"], 100))
+    encoding = Encoding(Schema.infer(data))
+    genomes = encoding.encode(data)
+    space = describe_space(encoding.schema, genomes)
+    rows = genomes[:3].copy()
+    rows[1:, : (d + 1) // 2] += far
+    weight, cap = gower_weights(rows, space)
+
+    rough = rough_distances(rows, gather_crowd(genomes, 1, space), weight, cap)
+
+    exact = [gower_to_all(rows[a], genomes, weight[a], cap) for a in range(3)]
+    np.testing.assert_allclose(rough, exact, rtol=0, atol=slack_of(d + 1))
