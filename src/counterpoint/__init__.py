@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from counterpoint.evolution.baselines import WhatIf
     from counterpoint.evolution.search import Search
     from counterpoint.explainer import Explainer
+    from counterpoint.models.adapters.multi_output import one_output
+    from counterpoint.models.adapters.remote import RemoteModel
+    from counterpoint.models.loading import load_model
     from counterpoint.problem.target import Target
     from counterpoint.result.counterfactuals import Counterfactuals
     from counterpoint.result.loading import load
@@ -36,12 +39,15 @@ _HOMES = {
     "InvalidInput": "errors",
     "MissingDependency": "errors",
     "PredictorError": "errors",
+    "RemoteModel": "models.adapters.remote",
     "Schema": "table.schema",
     "Search": "evolution.search",
     "Target": "problem.target",
     "UnknownFeatureError": "errors",
     "WhatIf": "evolution.baselines",
     "load": "result.loading",
+    "load_model": "models.loading",
+    "one_output": "models.adapters.multi_output",
 }
 
 __all__ = [
@@ -52,12 +58,15 @@ __all__ = [
     "InvalidInput",
     "MissingDependency",
     "PredictorError",
+    "RemoteModel",
     "Schema",
     "Search",
     "Target",
     "UnknownFeatureError",
     "WhatIf",
     "load",
+    "load_model",
+    "one_output",
 ]
 
 

@@ -45,9 +45,11 @@ class Explainer:
 
     Parameters
     ----------
-    model : callable, or object with `predict_proba` or `predict`
+    model : callable, object with `predict_proba` or `predict`, or one of the following
         Takes a DataFrame of rows and returns scores of shape (n,), (n, 1) or (n, classes);
-        scikit-learn estimators and pipelines as they are.
+        scikit-learn estimators and pipelines as they are. Also models of XGBoost, LightGBM and
+        CatBoost, PyTorch modules, Keras 3 models, ONNX files and sessions, MLflow's `pyfunc`,
+        a `RemoteModel`, and what `load_model` and `one_output` return.
     data : DataFrame
         The observed rows, features only. It is never modified.
     precision : {"observed", "full"}, default="observed"
@@ -190,8 +192,8 @@ class Explainer:
         target, search, seed, fixed, ranges, max_changed, progress
             As in `explain`, the same for all rows.
         workers : int, optional
-            Threads that share the rows. None uses all cores for an estimator, and one thread for a
-            plain function, which may not bear being called by several at once.
+            Threads that share the rows. None uses all cores, but one thread for what may not bear
+            being called by several at once: a plain function, a network, a `pyfunc` of MLflow.
         memory : float, default=4.0
             GiB that results and rows in flight may take together; more is refused beforehand.
 
@@ -209,7 +211,8 @@ class Explainer:
         """
         limits = Limits.of(self.schema, fixed, ranges, max_changed)
         task = self._task(as_frame(rows, "rows"), "rows", target, search, seed, limits)
-        memory, workers = check_memory(memory), check_workers(workers, is_shared=self._is_shared)
+        workers = check_workers(workers, is_shared=self.predictor.is_shared)
+        memory = check_memory(memory)
         if len(task.genomes):
             check_results_fit(self._plan(task, workers, memory), memory)
         found = list(self._results(task, workers, memory, progress))
@@ -263,7 +266,8 @@ class Explainer:
         """
         limits = Limits.of(self.schema, fixed, ranges, max_changed)
         task = self._task(as_frame(rows, "rows"), "rows", target, search, seed, limits)
-        memory, workers = check_memory(memory), check_workers(workers, is_shared=self._is_shared)
+        workers = check_workers(workers, is_shared=self.predictor.is_shared)
+        memory = check_memory(memory)
         return self._results(task, workers, memory, progress)
 
     def _task(
@@ -311,11 +315,6 @@ class Explainer:
             with self.predictor.one_thread() if plan.workers > 1 else nullcontext():
                 for results in search_groups(plan, search_group, watch):
                     yield from results
-
-    @property
-    def _is_shared(self) -> bool:
-        """Whether several threads may ask the model at once: an estimator's methods bear it."""
-        return self.predictor.method != "__call__"
 
     def _labels(self, target: object, genomes: Floats) -> Ints | None:
         """Return the classes `predict` gives the rows, if "opposite" is asked of a classifier."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ def as_scores(raw: Any, n: int) -> Floats:
         answers = np.asarray(raw)
         is_object = answers.dtype.kind == "O"  # else text and complex numbers would be converted
         scores = answers.astype(np.float64, casting="unsafe" if is_object else "same_kind")
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # a tensor on another device raises what it likes
         raise PredictorError(
             f"the model returned values that are not numbers ({error}). "
             "Did you pass predict instead of predict_proba?"
@@ -82,10 +83,9 @@ def check_classes(classes: Any) -> tuple[Any, ...] | None:
     """Return the classes as a tuple of plain Python labels."""
     if classes is None:
         return None
-    if isinstance(classes, list) and classes and isinstance(classes[0], np.ndarray):
-        raise InvalidInput("model has several outputs per row, which are not supported yet.")
     labels = np.asarray(classes, dtype=object)
-    if labels.ndim != 1 or len(labels) < 2 or len(set(labels.tolist())) != len(labels):
+    is_flat = labels.ndim == 1 and all(isinstance(label, Hashable) for label in labels)
+    if not is_flat or len(labels) < 2 or len(set(labels.tolist())) != len(labels):
         raise InvalidInput(
             f"classes must be a list of at least two different labels, got {classes!r}."
         )

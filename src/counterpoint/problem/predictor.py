@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import copy
 import inspect
+import threading
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cached_property
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from counterpoint.arrays import Floats, Ints
-from counterpoint.errors import InvalidInput, PredictorError
+from counterpoint.errors import CounterpointError, InvalidInput, PredictorError
+from counterpoint.models.adapters.choice import adapt
+from counterpoint.models.adapters.multi_output import several_outputs
+from counterpoint.models.adapters.scorer import Scorer
 from counterpoint.models.answers import as_probabilities, as_scores, check_classes, codes_of
 from counterpoint.models.threads import one_thread
 from counterpoint.models.trial import quickest
@@ -38,7 +43,7 @@ class Predictor:
 
     Parameters
     ----------
-    model : callable, or object with `predict_proba` or `predict`
+    model : callable, or object with `predict_proba` or `predict`, or what `adapt` knows
         The model.
     encoding : Encoding
         Turns genomes into the rows the model expects.
@@ -57,6 +62,8 @@ class Predictor:
         The class labels; None for a model with a single output that is not a class.
     gives_only_labels : bool
         Whether the model has classes but no probabilities, so that outputs are 0 or 1.
+    is_shared : bool
+        Whether several threads may ask the model at once.
     tolerance : float
         How far an accelerator's scores may be from the model's; 0 without one.
     """
@@ -68,7 +75,7 @@ class Predictor:
         observed: Floats,
         classes: Sequence[Any] | None = None,
     ) -> None:
-        model = unbound(model)
+        model = adapt(unbound(model), classes)
         self.encoding, self.observed = encoding, observed
         self.model, self.method = asked_method(model)
         own = getattr(model, "classes_", None)
@@ -77,7 +84,11 @@ class Predictor:
         self.tolerance = 0.0
         self._own: Predictor | None = None
         self._threads = ThreadpoolController()
-        has_labels = self.method == "predict_proba" and hasattr(model, "predict")
+        is_adapted = isinstance(model, Scorer)
+        # An estimator's methods bear several threads at once; of a plain function nobody knows.
+        self.is_shared = model.is_shared if is_adapted else self.method != "__call__"
+        self._turn = threading.Lock() if is_adapted and not self.is_shared else nullcontext()
+        has_labels = self.method in ("predict_proba", "score") and hasattr(model, "predict")
         self._score = self._asked_plainly(self.method)
         self._predict = self._asked_plainly("predict") if has_labels else None
         self._name_columns()
@@ -214,6 +225,8 @@ class Predictor:
         if self.classes is None:
             few = self.observed[:BLOCK]
             n_columns = as_scores(self._ask(self._score, few), len(few)).shape[1]
+            if n_columns > 1 and self.method == "predict" and hasattr(self.model, "n_features_in_"):
+                raise several_outputs(n_columns)  # a regressor's: classes would have been told
             self.classes = tuple(range(n_columns)) if n_columns > 1 else None
 
     def _asked_plainly(self, method: str) -> Question:
@@ -222,7 +235,9 @@ class Predictor:
         decode = np.copy if wants_array(self.model, self.encoding) else self._decode_copy
 
         def plain(genomes: Floats) -> Any:
-            return function(decode(genomes))
+            rows = decode(genomes)
+            with self._turn:  # held only for an adapter that bears one thread at a time
+                return function(rows)
 
         return Question(plain, plain)
 
@@ -256,6 +271,8 @@ class Predictor:
                 return question.quick(genomes)
         try:
             return question.plain(genomes)
+        except CounterpointError:  # an adapter's own, which says more
+            raise
         except Exception as error:
             raise PredictorError(
                 f"the model raised {type(error).__name__} on {len(genomes)} rows: {error}"
@@ -273,6 +290,8 @@ def pad(blocks: Floats) -> Floats:
 
 def asked_method(model: Any) -> tuple[Any, str]:
     """Return whom to ask for scores, and by which method."""
+    if isinstance(model, Scorer):
+        return model, "score"
     for method in ("predict_proba", "predict"):
         if hasattr(model, method):
             return model, method
@@ -281,7 +300,12 @@ def asked_method(model: Any) -> tuple[Any, str]:
     if callable(model):
         return model, "__call__"
     raise InvalidInput(
-        f"model must be a callable or have predict_proba or predict, got {type(model).__name__}."
+        f"model must be a callable or have predict_proba or predict, got {type(model).__name__}"
+        + (
+            f"; load a file with load_model({str(model)!r})."
+            if isinstance(model, str | PathLike)
+            else "."
+        )
     )
 
 

@@ -1,0 +1,68 @@
+"""CatBoost: on one thread, labels as a list, and no classes where there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.models.adapters.scorer import is_loaded
+
+
+class CatBoostRegression:
+    """A CatBoost model of numbers; its own `classes_` are an empty list, which means none.
+
+    Parameters
+    ----------
+    model : catboost.CatBoost
+        The fitted model.
+    """
+
+    is_shared = True
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.classes_: Sequence[Any] | None = None
+
+    def score(self, rows: pd.DataFrame) -> Any:
+        """Return the predicted numbers."""
+        return self.model.predict(rows, thread_count=1)
+
+
+class CatBoostClassification:
+    """A CatBoost model of classes, be it `CatBoostClassifier` or `CatBoost` itself.
+
+    Parameters
+    ----------
+    model : catboost.CatBoost
+        The fitted model.
+    """
+
+    is_shared = True
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.classes_: Sequence[Any] | None = np.asarray(model.classes_, dtype=object).tolist()
+
+    def score(self, rows: pd.DataFrame) -> Any:
+        """Return the probability of each class."""
+        # CatBoost has threads of its own, which no limit of ours reaches.
+        return self.model.predict(rows, prediction_type="Probability", thread_count=1)
+
+    def predict(self, rows: pd.DataFrame) -> Any:
+        """Return the label of each row; of several classes CatBoost gives a column of them."""
+        labels = self.model.predict(rows, prediction_type="Class", thread_count=1)
+        return np.asarray(labels, dtype=object).reshape(-1)
+
+
+def adapted(
+    model: Any,
+    classes: Sequence[Any] | None,  # noqa: ARG001 - the model brings its own
+) -> CatBoostClassification | CatBoostRegression | None:
+    """Return the adapter of a fitted CatBoost model; one that is not fitted says so itself."""
+    if not is_loaded(model, "catboost", "CatBoost") or not model.is_fitted():
+        return None
+    has_classes = len(model.classes_) > 0
+    return CatBoostClassification(model) if has_classes else CatBoostRegression(model)

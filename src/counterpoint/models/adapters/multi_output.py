@@ -1,0 +1,129 @@
+"""Models with several outputs per row, of which one is explained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from counterpoint.errors import InvalidInput, did_you_mean, listed
+
+
+class OneOutput:
+    """One output of an estimator with several: its label, or its number.
+
+    Parameters
+    ----------
+    model : object
+        The fitted estimator.
+    index : int
+        Which output.
+    """
+
+    def __init__(self, model: Any, index: int) -> None:
+        self.model, self.index = model, index
+
+    @property
+    def classes_(self) -> Any:
+        """The labels of this output; a regressor has none."""
+        return classes_of(self.model)[self.index]
+
+    @property
+    def n_features_in_(self) -> Any:
+        """What the estimator says of the rows it was fitted on, so that it is asked alike."""
+        return self.model.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> Any:
+        """The columns it was fitted on."""
+        return self.model.feature_names_in_
+
+    def predict(self, rows: Any) -> Any:
+        """Return this output's prediction, shape (n,)."""
+        return np.asarray(self.model.predict(rows))[:, self.index]
+
+
+class OneProbableOutput(OneOutput):
+    """One output of an estimator that gives the probabilities of all of them."""
+
+    def predict_proba(self, rows: Any) -> Any:
+        """Return the probability of each class of this output, shape (n, c)."""
+        answers = self.model.predict_proba(rows)
+        if isinstance(answers, list):
+            return np.asarray(answers[self.index])
+        second = np.asarray(answers)[:, self.index]  # a chain tells the second class of two only
+        return np.column_stack([1.0 - second, second])
+
+
+def one_output(model: Any, which: int | str, names: Sequence[str] | None = None) -> OneOutput:
+    """Return one output of an estimator with several, as a model of its own.
+
+    Parameters
+    ----------
+    model : object
+        A fitted estimator whose `predict` returns a column per output.
+    which : int or str
+        The output: its index, or its name among `names`.
+    names : sequence of str, optional
+        The outputs' names in order, for example the columns of the frame it was fitted on.
+
+    Returns
+    -------
+    OneOutput
+        With `predict`, and with `classes_` and `predict_proba` if the estimator has them.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such output.
+    """
+    n_outputs = count_outputs(model)
+    index = index_of(which, names)
+    if n_outputs is not None and not -n_outputs <= index < n_outputs:
+        raise InvalidInput(f"which must be one of the model's {n_outputs} outputs, got {which!r}.")
+    kind = OneProbableOutput if hasattr(model, "predict_proba") else OneOutput
+    return kind(model, index)
+
+
+def index_of(which: int | str, names: Sequence[str] | None) -> int:
+    """Return the index of an output that is given by index or name."""
+    if isinstance(which, int | np.integer) and not isinstance(which, bool):
+        return int(which)
+    known = list(names) if names is not None else []
+    if which in known:
+        return known.index(which)
+    hint = did_you_mean(which, known) or (
+        f"the names are {listed(known)}." if known else "pass names=[...] or an index."
+    )
+    raise InvalidInput(f"which names the output {which!r}, which is not known; {hint}")
+
+
+def classes_of(model: Any) -> list[Any]:
+    """Return the labels of each output; whoever has none has no such attribute."""
+    return list(model.classes_)
+
+
+def count_outputs(model: Any) -> int | None:
+    """Return how many outputs a fitted estimator has, or None if it does not tell."""
+    classes = getattr(model, "classes_", None)
+    if isinstance(classes, list) and classes and isinstance(classes[0], np.ndarray):
+        return len(classes)
+    # A network for three classes has three `n_outputs_` too: only a regressor's are outputs.
+    n_outputs = getattr(model, "n_outputs_", None) if classes is None else None
+    return int(n_outputs) if isinstance(n_outputs, int | np.integer) else None
+
+
+def check_single(model: Any) -> None:
+    """Refuse an estimator with several outputs, and say how to choose one."""
+    n_outputs = 1 if isinstance(model, OneOutput) else count_outputs(model)
+    if n_outputs is not None and n_outputs > 1:
+        raise several_outputs(n_outputs)
+
+
+def several_outputs(n_outputs: int) -> InvalidInput:
+    """Build the error for a model with several outputs."""
+    return InvalidInput(
+        f"model has several outputs per row ({n_outputs}); choose one: "
+        "Explainer(counterpoint.one_output(model, 0), data)."
+    )

@@ -1,0 +1,172 @@
+"""ONNX models: a file, its bytes, or a session of ONNX Runtime."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.errors import InvalidInput, listed
+from counterpoint.models.adapters.network import as_matrix
+from counterpoint.models.adapters.scorer import is_loaded
+from counterpoint.models.needed import needed
+
+DTYPES = {
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(float16)": np.float16,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+    "tensor(bool)": np.bool_,
+    "tensor(string)": np.object_,
+}
+OF_SCORES = ("tensor(float)", "tensor(double)", "tensor(float16)")
+LABELS = ("classlabels_strings", "classlabels_int64s", "classlabels_ints")
+
+
+class OnnxModel:
+    """A model in ONNX Runtime, with one matrix as input or one input per column.
+
+    Parameters
+    ----------
+    source : str, Path, bytes or onnxruntime.InferenceSession
+        The model. A file is opened on one thread; a session is used as it is.
+    classes : sequence, optional
+        The class labels; those of the file if it tells them and None is given.
+    """
+
+    is_shared = True
+    predict: Callable[[pd.DataFrame], Any]  # only there if the model returns labels we understand
+
+    def __init__(self, source: Any, classes: Sequence[Any] | None = None) -> None:
+        self._session = session_of(source)
+        self._inputs = self._session.get_inputs()
+        outputs = self._session.get_outputs()
+        self._scores = scores_among(outputs)
+        label = next((each for each in outputs if "label" in each.name.lower()), None)
+        own = None if label is None else labels_in(source, label.type)
+        self.classes_ = own if classes is None else classes
+        if label is not None and own is not None:
+            check_order(classes, own)
+            if list(self.classes_ or ()) == own:
+                self.predict = lambda rows: self._run(label.name, rows)
+
+    def score(self, rows: pd.DataFrame) -> Any:
+        """Return the scores, or the probability of each class."""
+        answer = self._run(self._scores, rows)
+        if isinstance(answer, list):  # a dict of label to probability per row
+            order = self.classes_ if answer and set(self.classes_ or ()) == set(answer[0]) else None
+            return np.array([[row[label] for label in order or row] for row in answer])
+        return answer
+
+    def _run(self, output: str, rows: pd.DataFrame) -> Any:
+        """Return one output for the rows."""
+        return self._session.run([output], self._feed(rows))[0]
+
+    def _feed(self, rows: pd.DataFrame) -> dict[str, Any]:
+        """Return the inputs: all columns as one matrix, or each by its name."""
+        if len(self._inputs) == 1:
+            return {self._inputs[0].name: cast(rows, self._inputs[0])}
+        missing = [each.name for each in self._inputs if each.name not in rows.columns]
+        if missing:
+            raise InvalidInput(
+                f"the ONNX model has the inputs {listed(missing)}, which are not columns of the "
+                "data; rename the columns, or pass a function that feeds the model."
+            )
+        return {each.name: cast(rows[[each.name]], each) for each in self._inputs}
+
+
+def session_of(source: Any) -> Any:
+    """Return a session for a file or its bytes, on one thread: rows share `workers`."""
+    if is_loaded(source, "onnxruntime", "InferenceSession"):
+        return source
+    runtime = needed("onnxruntime", "an ONNX model", '"counterpoint[onnx]"')
+    if not isinstance(source, bytes) and not Path(source).is_file():
+        raise InvalidInput(f"the ONNX model {str(source)!r} is not a file.")
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # what goes wrong is raised; it need not be printed too
+    graph = source if isinstance(source, bytes) else str(source)
+    try:
+        return runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # the runtime has a dozen kinds without a common one
+        name = "bytes given" if isinstance(source, bytes) else f"file {str(source)!r}"
+        raise InvalidInput(f"the {name} cannot be read as an ONNX model: {error}") from error
+
+
+def scores_among(outputs: Sequence[Any]) -> str:
+    """Return the name of the output with scores: the probabilities, or the only numbers."""
+    scores = [each.name for each in outputs if each.type in OF_SCORES or "map" in each.type]
+    probable = [name for name in scores if "prob" in name.lower()]
+    for names in (probable, scores):
+        if len(names) == 1:
+            return str(names[0])
+    raise InvalidInput(
+        f"the ONNX model has the outputs {listed(each.name for each in outputs)}, of which exactly "
+        "one must hold scores; pass a function that runs the model and returns them."
+    )
+
+
+def cast(rows: pd.DataFrame, wanted: Any) -> Any:
+    """Return columns as the tensor an input wants, shape (n, d), or (n,) if it has one axis."""
+    dtype = DTYPES.get(wanted.type)
+    if dtype is None:
+        raise InvalidInput(
+            f"the ONNX model's input {wanted.name!r} is a {wanted.type}, which no column can fill; "
+            "pass a function that feeds the model."
+        )
+    if dtype is np.object_:
+        table = rows.astype(str).to_numpy(dtype=object)
+    else:
+        numbers = as_matrix(rows, f"the ONNX model's input {wanted.name!r}")
+        table = numbers.astype(dtype)
+        if np.dtype(dtype).kind in "ib" and (table != numbers).any():  # cut, it is another row
+            raise InvalidInput(
+                f"the ONNX model's input {wanted.name!r} is a {wanted.type}, which cannot hold "
+                f"{numbers[table != numbers][0]:g}; pass data of whole numbers, or a function "
+                "that feeds the model."
+            )
+    return table[:, 0] if len(wanted.shape) == 1 else table
+
+
+def check_order(classes: Sequence[Any] | None, own: list[Any]) -> None:
+    """Refuse the file's own labels in another order than that of its scores."""
+    if classes is not None and list(classes) != own and set(classes) == set(own):
+        raise InvalidInput(
+            f"classes must be in the order of the ONNX model's scores, {own!r}, got "
+            f"{list(classes)!r}."
+        )
+
+
+def labels_in(source: Any, kind: str) -> list[Any] | None:
+    """Return the class labels an ONNX file tells, if the package `onnx` is there to read them.
+
+    They are of the kind its labels are: the parts of an ensemble may know numbers for them only.
+    """
+    if not isinstance(source, str | Path | bytes) or importlib.util.find_spec("onnx") is None:
+        return None
+    onnx = needed("onnx", "an ONNX model", "onnx")
+    is_bytes = isinstance(source, bytes)
+    read = onnx.load_model_from_string if is_bytes else onnx.load_model
+    model = read(source) if is_bytes else read(str(source), load_external_data=False)
+    told = [
+        [text.decode() for text in attribute.strings] or list(attribute.ints)
+        for node in model.graph.node
+        for attribute in node.attribute
+        if attribute.name in LABELS
+    ]
+    is_text = kind == "tensor(string)"
+    fitting = [labels for labels in told if labels and isinstance(labels[0], str) == is_text]
+    return fitting[-1] if fitting else None  # the last node is the nearest to the output
+
+
+def adapted(model: Any, classes: Sequence[Any] | None) -> OnnxModel | None:
+    """Return the adapter of an ONNX file, of its bytes, or of a session."""
+    is_file = isinstance(model, str | Path) and str(model).lower().endswith(".onnx")
+    is_session = is_loaded(model, "onnxruntime", "InferenceSession")
+    is_onnx = is_file or is_session or isinstance(model, bytes)
+    return OnnxModel(model, classes) if is_onnx else None
