@@ -2,14 +2,19 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PAPER ?= ../shared/paper
+TORCH ?= torch==2.13.0+cpu
 
-.PHONY: demo test lint types bench variants models ablation check clean
+.PHONY: demo test test-adapters lint types bench variants models ablation check clean
 
 demo: .venv/demo.done  ## train a model on the embedded credit data and explain one applicant
 	$(BIN)/python -m counterpoint.demo
 
 test: .venv/dev.done  ## run the tests and the examples in the docstrings
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q
+
+test-adapters: .venv-adapters/done  ## models of all frameworks, none of them skipped
+	COUNTERPOINT_FRAMEWORKS=all .venv-adapters/bin/python -m pytest -q \
+		tests/integration/test_adapters.py tests/unit/models/test_loading.py
 
 lint: .venv/dev.done
 	$(BIN)/ruff check .
@@ -44,6 +49,13 @@ ablation: .venv/dev.done  ## what each idea of the default search is worth; writ
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $@ .venv/demo.done
 
+# Of PyTorch the build without CUDA is taken where there is one: it is a tenth of the size.
+.venv-adapters/done: pyproject.toml
+	$(PYTHON) -m venv .venv-adapters
+	-.venv-adapters/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
+	.venv-adapters/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev,adapters-test]"
+	touch $@
+
 # The peers need packages nobody else does. NICEx declares versions it does not need.
 .venv-bench/done: pyproject.toml benchmarks/requirements-peers.txt
 	$(PYTHON) -m venv .venv-bench
@@ -53,5 +65,5 @@ ablation: .venv/dev.done  ## what each idea of the default search is worth; writ
 	touch $@
 
 clean:
-	rm -rf .venv .venv-bench .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-adapters .venv-bench .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -23,6 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 import counterpoint as cp
+from tests.frameworks import framework
 
 os.environ.setdefault("KERAS_BACKEND", "torch")
 
@@ -132,20 +133,20 @@ def test_several_numbers_per_row_are_refused_with_the_way_to_choose_one(model: A
 
 
 def catboost_model() -> Any:
-    catboost = pytest.importorskip("catboost")
+    catboost = framework("catboost")
     names = ["job", "city", "owns"]
     settings = {"iterations": 30, "verbose": 0, "allow_writing_files": False}
     return catboost.CatBoostClassifier(cat_features=names, **settings).fit(DATA, CODES)
 
 
 def xgboost_model() -> Any:
-    xgboost = pytest.importorskip("xgboost")
+    xgboost = framework("xgboost")
     model = xgboost.XGBClassifier(n_estimators=30, max_depth=3, enable_categorical=True)
     return model.fit(DATA, CODES)
 
 
 def lightgbm_model() -> Any:
-    lightgbm = pytest.importorskip("lightgbm")
+    lightgbm = framework("lightgbm")
     return lightgbm.LGBMClassifier(n_estimators=30, verbose=-1).fit(DATA, CODES)
 
 
@@ -179,7 +180,7 @@ def test_a_booster_bears_several_threads(fitted: Any) -> None:
 
 @pytest.mark.parametrize("labels", [LABELS, THREE, LABELS == "good", CODES])
 def test_catboost_classes_are_explained_with_native_categories(labels: Any) -> None:
-    catboost = pytest.importorskip("catboost")
+    catboost = framework("catboost")
     model = catboost.CatBoostClassifier(
         iterations=20, verbose=0, cat_features=["job", "city", "owns"], allow_writing_files=False
     ).fit(DATA, labels)
@@ -193,7 +194,7 @@ def test_catboost_classes_are_explained_with_native_categories(labels: Any) -> N
 
 
 def test_a_catboost_regression_is_explained_although_it_lists_no_classes() -> None:
-    catboost = pytest.importorskip("catboost")
+    catboost = framework("catboost")
     model = catboost.CatBoostRegressor(
         iterations=20, verbose=0, cat_features=["job", "city", "owns"], allow_writing_files=False
     ).fit(DATA, SCORE)
@@ -204,7 +205,7 @@ def test_a_catboost_regression_is_explained_although_it_lists_no_classes() -> No
 
 
 def test_plain_catboost_is_asked_for_probabilities() -> None:
-    catboost = pytest.importorskip("catboost")
+    catboost = framework("catboost")
     settings = {"iterations": 20, "verbose": 0, "loss_function": "Logloss"}
     settings |= {"cat_features": ["job", "city", "owns"], "allow_writing_files": False}
     model = catboost.CatBoost(settings).fit(DATA, LABELS)
@@ -215,7 +216,7 @@ def test_plain_catboost_is_asked_for_probabilities() -> None:
 
 
 def test_catboost_that_is_not_fitted_says_so_itself() -> None:
-    catboost = pytest.importorskip("catboost")
+    catboost = framework("catboost")
 
     with pytest.raises(cp.PredictorError, match="the model raised CatBoostError on 8 rows"):
         cp.Explainer(catboost.CatBoostClassifier(allow_writing_files=False), DATA)
@@ -223,7 +224,7 @@ def test_catboost_that_is_not_fitted_says_so_itself() -> None:
 
 @pytest.mark.parametrize("is_booster", [False, True])
 def test_xgboost_is_explained_with_native_categories(is_booster: bool) -> None:
-    xgboost = pytest.importorskip("xgboost")
+    xgboost = framework("xgboost")
     estimator = xgboost.XGBClassifier(n_estimators=20, max_depth=3, enable_categorical=True)
     estimator.fit(DATA, LABELS == "good")
     model = estimator.get_booster() if is_booster else estimator
@@ -237,7 +238,7 @@ def test_xgboost_is_explained_with_native_categories(is_booster: bool) -> None:
 
 
 def test_a_booster_trained_on_an_array_is_asked_with_arrays() -> None:
-    xgboost = pytest.importorskip("xgboost")
+    xgboost = framework("xgboost")
     matrix = xgboost.DMatrix(NUMBERS.to_numpy(), SCORE)
     booster = xgboost.train({"max_depth": 3}, matrix, 20)
 
@@ -250,7 +251,7 @@ def test_a_booster_trained_on_an_array_is_asked_with_arrays() -> None:
 
 @pytest.mark.parametrize("is_booster", [False, True])
 def test_lightgbm_is_explained_with_native_categories(is_booster: bool) -> None:
-    lightgbm = pytest.importorskip("lightgbm")
+    lightgbm = framework("lightgbm")
     estimator = lightgbm.LGBMClassifier(n_estimators=20, verbose=-1).fit(DATA, LABELS)
     model = estimator.booster_ if is_booster else estimator
 
@@ -261,7 +262,7 @@ def test_lightgbm_is_explained_with_native_categories(is_booster: bool) -> None:
 
 
 def test_a_lightgbm_booster_of_three_classes_is_explained() -> None:
-    lightgbm = pytest.importorskip("lightgbm")
+    lightgbm = framework("lightgbm")
     codes = pd.Categorical(THREE, ["low", "mid", "high"]).codes
     table = lightgbm.Dataset(DATA, codes)
     settings = {"objective": "multiclass", "num_class": 3, "verbose": -1}
@@ -282,7 +283,7 @@ def network(torch: Any, n_outputs: int, *last: Any) -> Any:
 
 
 def test_a_module_is_explained_in_evaluation_mode_and_left_as_it_was() -> None:
-    torch = pytest.importorskip("torch")
+    torch = framework("torch")
     module = network(torch, 2, torch.nn.Softmax(dim=1))
     module[2].eval()  # frozen by its owner, who trains the rest
 
@@ -299,7 +300,7 @@ def test_a_module_is_explained_in_evaluation_mode_and_left_as_it_was() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_module_is_asked_in_its_own_precision_by_several_threads(dtype: str) -> None:
-    torch = pytest.importorskip("torch")
+    torch = framework("torch")
     module = network(torch, 1).to(getattr(torch, dtype))
     explainer = cp.Explainer(module, NUMBERS)
     now = explainer.observed.outputs[:, 0]
@@ -314,7 +315,7 @@ def test_a_module_is_asked_in_its_own_precision_by_several_threads(dtype: str) -
 
 
 def test_a_module_is_asked_by_one_thread_unless_more_are_wanted() -> None:
-    torch = pytest.importorskip("torch")
+    torch = framework("torch")
     module = network(torch, 2, torch.nn.Softmax(dim=1))
 
     assert not cp.Explainer(module, NUMBERS).predictor.is_shared
@@ -322,7 +323,7 @@ def test_a_module_is_asked_by_one_thread_unless_more_are_wanted() -> None:
 
 
 def test_a_scripted_module_and_a_large_table_are_explained() -> None:
-    torch = pytest.importorskip("torch")
+    torch = framework("torch")
     module = network(torch, 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyTorch prefers torch.export by now
@@ -338,7 +339,7 @@ def test_a_scripted_module_and_a_large_table_are_explained() -> None:
 
 
 def test_a_function_that_returns_a_tensor_with_gradients_is_told() -> None:
-    torch = pytest.importorskip("torch")
+    torch = framework("torch")
     module = network(torch, 1)
 
     def answer(rows: pd.DataFrame) -> Any:
@@ -350,7 +351,7 @@ def test_a_function_that_returns_a_tensor_with_gradients_is_told() -> None:
 
 
 def test_a_module_without_weights_is_asked_in_the_default_precision() -> None:
-    torch = pytest.importorskip("torch")
+    torch = framework("torch")
 
     class Total(torch.nn.Module):  # type: ignore[misc, name-defined]
         """Adds up a row."""
@@ -364,7 +365,7 @@ def test_a_module_without_weights_is_asked_in_the_default_precision() -> None:
 
 
 def test_a_sigmoid_is_the_probability_of_the_second_class() -> None:
-    torch = pytest.importorskip("torch")
+    torch = framework("torch")
     explainer = cp.Explainer(network(torch, 1, torch.nn.Sigmoid()), NUMBERS, classes=CLASSES)
 
     assert explainer.classes == ("bad", "good")
@@ -372,7 +373,7 @@ def test_a_sigmoid_is_the_probability_of_the_second_class() -> None:
 
 
 def test_logits_of_a_module_are_refused_with_the_remedy() -> None:
-    torch = pytest.importorskip("torch")
+    torch = framework("torch")
     message = (
         r"the PyTorch module Sequential returned \[.*\] for one row, which are no probabilities "
         r"but look like logits; end the module with torch\.nn\.Softmax\(dim=1\), or "
@@ -384,7 +385,7 @@ def test_logits_of_a_module_are_refused_with_the_remedy() -> None:
 
 
 def test_a_module_for_a_table_with_texts_is_refused() -> None:
-    torch = pytest.importorskip("torch")
+    torch = framework("torch")
     message = "^the PyTorch module Sequential takes numbers, but 'job' and 'city' of the data"
 
     with pytest.raises(cp.InvalidInput, match=message):
@@ -392,7 +393,7 @@ def test_a_module_for_a_table_with_texts_is_refused() -> None:
 
 
 def test_a_module_that_returns_no_tensor_is_refused() -> None:
-    torch = pytest.importorskip("torch")
+    torch = framework("torch")
     message = "the PyTorch module LSTM returned tuple instead of a tensor; pass a function"
 
     with pytest.raises(cp.PredictorError, match=message):
@@ -403,10 +404,10 @@ def test_a_module_that_returns_no_tensor_is_refused() -> None:
 
 
 def keras_module() -> Any:
-    pytest.importorskip("torch")
+    framework("torch")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of its own imports
-        return pytest.importorskip("keras")
+        return framework("keras")
 
 
 def keras_model(n_outputs: int, activation: str | None) -> Any:
@@ -474,8 +475,8 @@ def test_a_keras_model_with_several_inputs_or_outputs_is_refused() -> None:
 
 
 def as_onnx(model: Any, data: pd.DataFrame, *, zipmap: bool = False) -> bytes:
-    skl2onnx = pytest.importorskip("skl2onnx")
-    types = pytest.importorskip("skl2onnx.common.data_types")
+    skl2onnx = framework("skl2onnx")
+    types = framework("skl2onnx.common.data_types")
     if data is NUMBERS:
         inputs = [("rows", types.FloatTensorType([None, 2]))]
     else:
@@ -495,7 +496,7 @@ def as_onnx(model: Any, data: pd.DataFrame, *, zipmap: bool = False) -> bytes:
 @pytest.mark.parametrize("form", ["path", "text", "bytes", "loaded"])
 @pytest.mark.parametrize("zipmap", [False, True])
 def test_an_onnx_file_brings_its_classes(tmp_path: Path, form: str, zipmap: bool) -> None:
-    pytest.importorskip("onnxruntime")
+    framework("onnxruntime")
     model = LogisticRegression().fit(NUMBERS, LABELS)
     graph, file = as_onnx(model, NUMBERS, zipmap=zipmap), tmp_path / "model.onnx"
     file.write_bytes(graph)
@@ -508,7 +509,7 @@ def test_an_onnx_file_brings_its_classes(tmp_path: Path, form: str, zipmap: bool
 
 
 def test_an_onnx_session_is_asked_by_the_names_of_the_columns() -> None:
-    runtime = pytest.importorskip("onnxruntime")
+    runtime = framework("onnxruntime")
     data = DATA.drop(columns="owns")
     encode = make_column_transformer(
         (StandardScaler(), ["age", "debt"]),
@@ -526,7 +527,7 @@ def test_an_onnx_session_is_asked_by_the_names_of_the_columns() -> None:
 
 
 def test_an_onnx_regression_is_explained() -> None:
-    pytest.importorskip("onnxruntime")
+    framework("onnxruntime")
     model = LinearRegression().fit(NUMBERS, SCORE)
 
     valid = explained(as_onnx(model, NUMBERS), NUMBERS, (9.0, None))
@@ -535,7 +536,7 @@ def test_an_onnx_regression_is_explained() -> None:
 
 
 def test_an_onnx_model_that_cannot_be_used_is_told(tmp_path: Path) -> None:
-    pytest.importorskip("onnxruntime")
+    framework("onnxruntime")
     graph = as_onnx(LinearRegression().fit(NUMBERS, SCORE), NUMBERS)
 
     with pytest.raises(cp.InvalidInput, match="the bytes given cannot be read as an ONNX model"):
@@ -547,7 +548,7 @@ def test_an_onnx_model_that_cannot_be_used_is_told(tmp_path: Path) -> None:
 
 
 def test_onnx_classes_in_another_order_than_the_scores_are_refused() -> None:
-    pytest.importorskip("onnxruntime")
+    framework("onnxruntime")
     graph = as_onnx(LogisticRegression().fit(NUMBERS, LABELS), NUMBERS)
     message = r"order of the ONNX model's scores, \['bad', 'good'\], got \['good', 'bad'\]"
 
@@ -557,7 +558,7 @@ def test_onnx_classes_in_another_order_than_the_scores_are_refused() -> None:
 
 def test_onnx_classes_are_not_taken_from_the_parts_of_an_ensemble() -> None:
     """The members of a vote know classes as numbers; the vote itself has texts."""
-    pytest.importorskip("onnxruntime")
+    framework("onnxruntime")
     members = [("a", LogisticRegression()), ("b", LogisticRegression(C=0.1))]
     model = VotingClassifier(members, voting="soft", flatten_transform=False).fit(NUMBERS, LABELS)
     graph = as_onnx(model, NUMBERS)
@@ -569,8 +570,8 @@ def test_onnx_classes_are_not_taken_from_the_parts_of_an_ensemble() -> None:
 
 
 def test_numbers_are_not_cut_for_an_onnx_model_of_whole_numbers() -> None:
-    pytest.importorskip("onnxruntime")
-    helper = pytest.importorskip("onnx.helper")
+    framework("onnxruntime")
+    helper = framework("onnx.helper")
     rows = helper.make_tensor_value_info("rows", 7, [None, 1])  # int64
     scores = helper.make_tensor_value_info("scores", 1, [None, 1])  # float
     node = helper.make_node("Cast", ["rows"], ["scores"], to=1)
@@ -587,8 +588,8 @@ def test_numbers_are_not_cut_for_an_onnx_model_of_whole_numbers() -> None:
 
 
 def test_an_onnx_model_with_several_numbers_is_refused() -> None:
-    pytest.importorskip("onnxruntime")
-    helper = pytest.importorskip("onnx.helper")
+    framework("onnxruntime")
+    helper = framework("onnx.helper")
     kind = 1  # float
     info = [helper.make_tensor_value_info(name, kind, [None, 2]) for name in ("rows", "a", "b")]
     nodes = [helper.make_node("Neg", ["rows"], ["a"]), helper.make_node("Abs", ["rows"], ["b"])]
@@ -608,8 +609,8 @@ def pyfunc(tmp_path: Path, answer: Any, *, is_signed: bool = False) -> Any:
     """Return a model that was saved by MLflow and loaded again."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of its own imports and on type hints
-        mlflow = pytest.importorskip("mlflow.pyfunc")
-        models = pytest.importorskip("mlflow.models")
+        mlflow = framework("mlflow.pyfunc")
+        models = framework("mlflow.models")
 
         class Model(mlflow.PythonModel):  # type: ignore[misc, name-defined]
             """Answers by a function."""

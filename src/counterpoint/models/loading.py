@@ -101,7 +101,7 @@ def load_model(path: str | Path, *, allow_pickle: bool = False, trusted: Iterabl
 
 def load_skops(file: Path, trusted: Iterable[str]) -> Any:
     """Load a skops file whose types are all trusted; name those that are not."""
-    skops = needed("skops.io", "a .skops file", "skops")
+    skops = needed("skops.io", "a .skops file", '"counterpoint[skops]"')
     try:
         used = set(skops.get_untrusted_types(file=file))
     except Exception as error:  # of a damaged archive, of whatever kind

@@ -17,6 +17,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import counterpoint as cp
 from counterpoint.models.loading import TRUSTED
+from tests.frameworks import framework
 
 DATA = pd.DataFrame({"a": np.arange(40.0), "b": np.arange(40.0)[::-1] % 7})
 LABELS = np.where(DATA["a"] + DATA["b"] > 22, "good", "bad")
@@ -83,7 +84,7 @@ def test_what_is_no_model_file_is_refused(tmp_path: Path, name: str, message: st
 @pytest.mark.parametrize("ending", ["onnx", "joblib", "skops"])
 def test_a_damaged_file_is_told(tmp_path: Path, ending: str) -> None:
     readers = {"onnx": "onnxruntime", "joblib": "joblib", "skops": "skops.io"}
-    pytest.importorskip(readers[ending])
+    framework(readers[ending])
     file = tmp_path / f"model.{ending}"
     file.write_bytes(b"nothing of the kind")
 
@@ -102,7 +103,7 @@ def test_a_damaged_file_is_told(tmp_path: Path, ending: str) -> None:
     ids=lambda model: type(model).__name__,
 )
 def test_a_skops_file_of_known_types_is_loaded(tmp_path: Path, model: Any) -> None:
-    skops = pytest.importorskip("skops.io")
+    skops = framework("skops.io")
     skops.dump(model.fit(DATA, LABELS), tmp_path / "model.skops")
 
     loaded = cp.load_model(tmp_path / "model.skops")
@@ -112,8 +113,8 @@ def test_a_skops_file_of_known_types_is_loaded(tmp_path: Path, model: Any) -> No
 
 @pytest.mark.parametrize("package", ["xgboost", "lightgbm"])
 def test_a_skops_file_of_a_booster_is_loaded(tmp_path: Path, package: str) -> None:
-    skops = pytest.importorskip("skops.io")
-    library = pytest.importorskip(package)
+    skops = framework("skops.io")
+    library = framework(package)
     kind = library.XGBClassifier if package == "xgboost" else library.LGBMClassifier
     model = kind(n_estimators=3, max_depth=2).fit(DATA, LABELS == "good")
     skops.dump(model, tmp_path / "model.skops")
@@ -128,7 +129,7 @@ def test_a_skops_file_of_strange_types_is_refused_by_their_names(
     tmp_path: Path, function: Any
 ) -> None:
     """A partial is trusted itself, but does not carry a function past the check."""
-    skops = pytest.importorskip("skops.io")
+    skops = framework("skops.io")
     file = tmp_path / "model.skops"
     skops.dump(FunctionTransformer(function), file)
     strange = [name for name in skops.get_untrusted_types(file=file) if name not in TRUSTED]

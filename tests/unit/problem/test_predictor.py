@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import threading
+import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -315,6 +319,55 @@ def test_several_outputs_per_row_are_refused() -> None:
 
     with pytest.raises(InvalidInput, match="model has several outputs per row"):
         predictor_of(several)
+
+
+class Adapter:
+    """A model that notes how many threads ask it at once."""
+
+    classes_ = None
+
+    def __init__(self, *, is_shared: bool) -> None:
+        self.is_shared, self.n_now, self.n_most = is_shared, 0, 0
+
+    def score(self, rows: pd.DataFrame) -> Any:
+        """Return scores after a while."""
+        self.n_now += 1
+        self.n_most = max(self.n_most, self.n_now)
+        time.sleep(0.01)
+        self.n_now -= 1
+        return score(rows)
+
+
+@pytest.mark.parametrize(("is_shared", "n_most"), [(False, 1), (True, 4)])
+def test_an_adapter_that_is_not_shared_is_asked_by_one_thread_at_a_time(
+    is_shared: bool, n_most: int
+) -> None:
+    adapter = Adapter(is_shared=is_shared)
+    predictor = predictor_of(adapter)
+    together = threading.Barrier(4)
+
+    def ask(_: int) -> Any:
+        together.wait()
+        return predictor.outputs(predictor.observed)
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(ask, range(4)))
+
+    assert predictor.is_shared == is_shared
+    assert adapter.n_most == n_most
+    for answer in answers:
+        np.testing.assert_array_equal(answer[:, 0], SCORES)
+
+
+def test_a_plain_function_is_not_shared_and_an_estimator_is() -> None:
+    assert not predictor_of(score).is_shared
+    assert predictor_of(DecisionTreeRegressor().fit(NUMBERS, SCORES)).is_shared
+
+
+@pytest.mark.parametrize("path", ["model.skops", Path("model.skops")])
+def test_a_path_is_no_model_but_can_be_loaded(path: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"; load a file with load_model\('model.skops'\)\.$"):
+        predictor_of(path)
 
 
 @pytest.mark.parametrize("model", [None, "model.pkl", 3, {"a": 1}, NUMBERS])
