@@ -14,7 +14,7 @@ test: .venv/dev.done  ## run the tests and the examples in the docstrings
 
 test-adapters: .venv-adapters/done  ## models of all frameworks, none of them skipped
 	COUNTERPOINT_FRAMEWORKS=all .venv-adapters/bin/python -m pytest -q \
-		tests/integration/test_adapters.py tests/unit/models/test_loading.py
+		tests/integration/test_adapters.py tests/unit/models/test_loading.py tests/integration/test_readme.py
 
 lint: .venv/dev.done
 	$(BIN)/ruff check .

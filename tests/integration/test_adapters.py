@@ -21,9 +21,9 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
+from tests.frameworks import framework
 
 import counterpoint as cp
-from tests.frameworks import framework
 
 os.environ.setdefault("KERAS_BACKEND", "torch")
 

@@ -1,4 +1,4 @@
-"""The README's example is run as it stands."""
+"""The README's examples are run as they stand."""
 
 from __future__ import annotations
 
@@ -6,15 +6,34 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import pytest
+from tests.frameworks import framework
+
 README = Path(__file__).parents[2] / "README.md"
 
 
+EXAMPLES = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
+
+
 def test_the_ten_lines_of_the_readme_work(capsys: Any) -> None:
-    examples = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
-
     scope: dict[str, Any] = {}
-    exec(examples[0], scope)  # noqa: S102 - our own text
+    exec(EXAMPLES[0], scope)  # noqa: S102 - our own text
 
-    assert len(examples) == 1
+    assert len(EXAMPLES) == 2
     assert scope["found"].status == "found"
     assert "reach class 'good'" in capsys.readouterr().out
+
+
+def test_a_model_file_of_the_readme_explains_like_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    framework("skops.io")
+    monkeypatch.chdir(tmp_path)
+    scope: dict[str, Any] = {}
+
+    exec(EXAMPLES[0] + EXAMPLES[1], scope)  # noqa: S102 - our own text
+
+    applicant, found = scope["applicant"], scope["found"]
+    again = scope["explainer"].explain(applicant, target="good", fixed=["sex", "age"], seed=0)
+    pd.testing.assert_frame_equal(again.to_frame(), found.to_frame())

@@ -14,10 +14,10 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer
+from tests.frameworks import framework
 
 import counterpoint as cp
 from counterpoint.models.loading import TRUSTED
-from tests.frameworks import framework
 
 DATA = pd.DataFrame({"a": np.arange(40.0), "b": np.arange(40.0)[::-1] % 7})
 LABELS = np.where(DATA["a"] + DATA["b"] > 22, "good", "bad")
