@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
+import ssl
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -98,7 +102,7 @@ def truncate(handler: BaseHTTPRequestHandler, rows: list[dict[str, Any]]) -> Non
 class Server:
     """A service that follows a script of replies, and then behaves."""
 
-    def __init__(self) -> None:
+    def __init__(self, encryption: ssl.SSLContext | None = None) -> None:
         self.script: list[Reply] = []
         self.asked: list[list[dict[str, Any]]] = []
         self.heads: list[dict[str, str]] = []
@@ -127,6 +131,9 @@ class Server:
 
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.http.server_address[1]}/score"
+        if encryption is not None:
+            self.http.socket = encryption.wrap_socket(self.http.socket, server_side=True)
+            self.url = self.url.replace("http:", "https:")
         self.thread = threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True)
         self.thread.start()
 
@@ -140,6 +147,30 @@ class Server:
 @pytest.fixture
 def server() -> Iterator[Server]:
     running = Server()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """Make a certificate of this machine, signed by itself, with its key in the same file."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl makes the certificate and is not installed")
+    file = tmp_path / "own.pem"
+    command = f"{openssl} req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
+    names = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    command += f" -keyout {file} -out {tmp_path / 'signed.pem'}"
+    subprocess.run([*command.split(), *names], check=True, capture_output=True)  # noqa: S603
+    file.write_text(file.read_text() + (tmp_path / "signed.pem").read_text())
+    return file
+
+
+@pytest.fixture
+def secure(certificate: Path) -> Iterator[Server]:
+    encryption = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    encryption.load_cert_chain(certificate)
+    running = Server(encryption)
     yield running
     running.close()
 
@@ -310,6 +341,30 @@ def test_a_service_without_encryption_is_not_asked_when_it_was_wanted(server: Se
     assert server.asked == []
 
 
+def test_an_encrypted_service_is_asked_if_its_certificate_is_trusted(
+    secure: Server, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(cp.PredictorError, match=r"connection failed \(SSLCertVerificationError: "):
+        remote(secure, attempts=1).score(DATA)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    secure.script = [drip, drip_head]
+
+    scores = remote(secure, timeout=1.0).score(DATA)
+
+    assert len(secure.asked) == 3
+    np.testing.assert_array_equal(scores, expected(DATA))
+
+
+def test_an_encrypted_service_that_drips_is_cut_off(
+    secure: Server, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    secure.otherwise = drip
+
+    with pytest.raises(cp.PredictorError, match=r"2 attempts: no answer within 1 s\.$"):
+        remote(secure, attempts=2, timeout=1.0).score(DATA)
+
+
 def test_a_redirect_sends_the_rows_nowhere(server: Server) -> None:
     other = Server()
     server.otherwise = status(308, Location=other.url)
@@ -433,6 +488,9 @@ def test_headers_are_sent_and_a_key_in_the_address_is_not_shown(server: Server) 
         ({"url": "ftp://host/score"}, r"url must be an address like 'https://.*got 'ftp://host"),
         ({"url": "host/score"}, "url must be an address like"),
         ({"url": "http://host:port/"}, "url must be an address like"),
+        ({"url": "http://host/a score"}, "url must be an address like .*got 'http://host/a score'"),
+        ({"url": "http://host/\u00e4"}, "url must be an address like"),
+        ({"url": "http://host/\r\nX: y"}, "url must be an address like"),
         ({"url": 3}, "url must be an address like .*got 3"),
         ({"url": "http://me:key@host/"}, "url must not hold a user or password; pass headers="),
         ({"batch_size": 0}, "batch_size must be a whole number of at least 1, got 0"),

@@ -76,6 +76,13 @@ def load_model(path: str | Path, *, allow_pickle: bool = False, trusted: Iterabl
         If the file is not there, is of another kind, cannot be read, or may not be loaded.
     MissingDependency
         If the package that reads it is not installed.
+
+    Examples
+    --------
+    >>> load_model("model.h5")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    counterpoint.errors.InvalidInput: path must end in .skops or .onnx, got 'model.h5'; save ...
     """
     file = Path(path)
     ending = file.suffix.lower()

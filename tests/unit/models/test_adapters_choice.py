@@ -36,8 +36,9 @@ def test_a_model_is_adapted_without_importing_any_framework() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
 
-    heavy = {"torch", "keras", "catboost", "xgboost", "lightgbm", "mlflow", "onnxruntime", "skops"}
-    assert not heavy & set(loaded)
+    boosters = {"catboost", "xgboost", "lightgbm"}
+    others = {"torch", "keras", "mlflow", "onnx", "onnxruntime", "skops"}
+    assert not (boosters | others) & set(loaded)
 
 
 @pytest.mark.parametrize("model", [len, LogisticRegression(), None, "model.pkl", 3])
@@ -61,6 +62,14 @@ def test_texts_are_no_input_of_a_network() -> None:
 
     with pytest.raises(InvalidInput, match=message):
         as_matrix(rows, "the module Net")
+
+
+def test_a_network_may_write_to_its_input() -> None:
+    matrix = as_matrix(NUMBERS, "the module Net")
+
+    matrix[:] = -1.0
+
+    assert NUMBERS.to_numpy().min() == 0.0
 
 
 @pytest.mark.parametrize(

@@ -59,8 +59,10 @@ def check_address(url: object) -> SplitResult:
     >>> check_address("http://localhost:8080/score").port
     8080
     """
+    # http.client refuses other signs too, but late, and shows the query when it does.
+    is_plain = isinstance(url, str) and url.isascii() and url.isprintable() and " " not in url
     try:
-        parts = urlsplit(url) if isinstance(url, str) else urlsplit("")
+        parts = urlsplit(str(url) if is_plain else "")
         is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # a port that is no number
         is_usable = False

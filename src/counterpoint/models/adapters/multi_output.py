@@ -77,6 +77,13 @@ def one_output(model: Any, which: int | str, names: Sequence[str] | None = None)
     ------
     InvalidInput
         If there is no such output.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> model = LinearRegression().fit([[0.0], [1.0]], [[0.0, 5.0], [1.0, 7.0]])
+    >>> one_output(model, "price", names=["size", "price"]).predict([[2.0]]).round(6)
+    array([9.])
     """
     n_outputs = count_outputs(model)
     index = index_of(which, names)

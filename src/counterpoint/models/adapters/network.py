@@ -34,7 +34,7 @@ def as_matrix(rows: pd.DataFrame, who: str) -> Floats:
             f"{who} takes numbers, but {listed(texts)} of the data are no numbers; pass a function "
             "that turns a frame into the model's input and returns its scores."
         )
-    return rows.to_numpy(dtype=np.float64)
+    return rows.to_numpy(dtype=np.float64, copy=True)  # a view is read-only, which PyTorch minds
 
 
 def in_parts(ask: Callable[[Floats], Any], numbers: Floats) -> Any:

@@ -47,7 +47,9 @@ class TorchModule:
     def _ask(self, numbers: Floats) -> Any:
         """Return the raw outputs of a part of the rows."""
         torch = sys.modules["torch"]
-        answer = self.module(torch.as_tensor(numbers, **self._kind()))
+        dtype, device = self._kind()
+        # Converted first: not every device knows float64.
+        answer = self.module(torch.as_tensor(numbers, dtype=dtype).to(device))
         if not isinstance(answer, torch.Tensor):
             raise PredictorError(
                 f"{self._who} returned {type(answer).__name__} instead of a tensor; pass a "
@@ -55,13 +57,13 @@ class TorchModule:
             )
         return answer.cpu().double().numpy()
 
-    def _kind(self) -> dict[str, Any]:
+    def _kind(self) -> tuple[Any, Any]:
         """Return dtype and device of the weights; without weights, PyTorch's defaults."""
         weights = (weight for weight in self.module.parameters() if weight.is_floating_point())
         first = next(weights, None)
         if first is None:
-            return {"dtype": sys.modules["torch"].get_default_dtype()}
-        return {"dtype": first.dtype, "device": first.device}
+            return sys.modules["torch"].get_default_dtype(), "cpu"
+        return first.dtype, first.device
 
 
 @contextmanager
