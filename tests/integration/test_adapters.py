@@ -193,6 +193,24 @@ def test_catboost_classes_are_explained_with_native_categories(labels: Any) -> N
     np.testing.assert_array_equal(model.predict_proba(rows)[:, column], valid["prediction"])
 
 
+@pytest.mark.parametrize("loss", ["MultiRMSE", "MultiLogloss"])
+def test_one_of_several_catboost_outputs_is_explained(loss: str) -> None:
+    catboost = framework("catboost")
+    settings = {"iterations": 20, "verbose": 0, "allow_writing_files": False}
+    is_regression = loss == "MultiRMSE"
+    kind = catboost.CatBoostRegressor if is_regression else catboost.CatBoostClassifier
+    model = kind(loss_function=loss, **settings).fit(NUMBERS, np.column_stack([1 - CODES, CODES]))
+
+    valid = explained(cp.one_output(model, 1), NUMBERS, (0.7, None) if is_regression else 1)
+
+    answers = model.predict(valid[NUMBERS.columns])[:, 1]
+    assert (answers >= 0.7).all() if is_regression else (answers == 1).all()
+    with pytest.raises(
+        cp.InvalidInput, match=r"model has several outputs per row \(2\); choose one"
+    ):
+        cp.Explainer(model, NUMBERS)
+
+
 def test_a_catboost_regression_is_explained_although_it_lists_no_classes() -> None:
     catboost = framework("catboost")
     model = catboost.CatBoostRegressor(

@@ -130,6 +130,26 @@ def test_an_output_of_a_regressor_has_no_classes() -> None:
     np.testing.assert_array_equal(one.predict(NUMBERS), forest.predict(NUMBERS)[:, 1])
 
 
+def test_an_output_of_a_network_of_several_is_yes_or_no() -> None:
+    several = np.column_stack([FIRST == "good", SECOND == "yes", FIRST == "bad"]) * 1
+    network = MLPClassifier((4,), solver="lbfgs", max_iter=5000, random_state=0)
+    network.fit(NUMBERS, several)
+
+    one: Any = one_output(network, 1)
+
+    assert one.classes_.tolist() == [0, 1]
+    np.testing.assert_array_equal(one.predict(NUMBERS), network.predict(NUMBERS)[:, 1])
+    probabilities = one.predict_proba(NUMBERS)
+    np.testing.assert_array_equal(probabilities[:, 1], network.predict_proba(NUMBERS)[:, 1])
+
+
+def test_a_model_with_a_single_output_has_none_to_choose() -> None:
+    single = LogisticRegression().fit(NUMBERS, FIRST)
+
+    with pytest.raises(InvalidInput, match="a single output per row; pass it without one_output"):
+        one_output(single, 0).predict(NUMBERS)
+
+
 @pytest.mark.parametrize(
     ("which", "names", "message"),
     [

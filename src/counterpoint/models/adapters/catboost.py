@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from counterpoint.models.adapters.multi_output import several_outputs
 from counterpoint.models.adapters.scorer import is_loaded
+
+SEVERAL = ("MultiLogloss", "MultiCrossEntropy")  # losses of several yes or no per row
 
 
 class CatBoostRegression:
@@ -28,7 +31,10 @@ class CatBoostRegression:
 
     def score(self, rows: pd.DataFrame) -> Any:
         """Return the predicted numbers."""
-        return self.model.predict(rows, thread_count=1)
+        numbers = np.asarray(self.model.predict(rows, thread_count=1))
+        if numbers.ndim > 1:
+            raise several_outputs(numbers.shape[1])
+        return numbers
 
 
 class CatBoostClassification:
@@ -64,5 +70,7 @@ def adapted(
     """Return the adapter of a fitted CatBoost model; one that is not fitted says so itself."""
     if not is_loaded(model, "catboost", "CatBoost") or not model.is_fitted():
         return None
+    if model.get_all_params().get("loss_function") in SEVERAL:
+        raise several_outputs(len(model.classes_))
     has_classes = len(model.classes_) > 0
     return CatBoostClassification(model) if has_classes else CatBoostRegression(model)

@@ -27,7 +27,11 @@ class OneOutput:
     @property
     def classes_(self) -> Any:
         """The labels of this output; a regressor has none."""
-        return classes_of(self.model)[self.index]
+        classes = self.model.classes_
+        if len(classes) == 0:  # CatBoost's regressors list none
+            raise AttributeError("classes_")
+        # Where the outputs are yes or no, networks and CatBoost list the outputs instead.
+        return classes[self.index] if is_nested(classes) else np.array([0, 1])
 
     @property
     def n_features_in_(self) -> Any:
@@ -41,7 +45,10 @@ class OneOutput:
 
     def predict(self, rows: Any) -> Any:
         """Return this output's prediction, shape (n,)."""
-        return np.asarray(self.model.predict(rows))[:, self.index]
+        answers = np.asarray(self.model.predict(rows))
+        if answers.ndim != 2:
+            raise InvalidInput("model has a single output per row; pass it without one_output.")
+        return answers[:, self.index]
 
 
 class OneProbableOutput(OneOutput):
@@ -52,7 +59,7 @@ class OneProbableOutput(OneOutput):
         answers = self.model.predict_proba(rows)
         if isinstance(answers, list):
             return np.asarray(answers[self.index])
-        second = np.asarray(answers)[:, self.index]  # a chain tells the second class of two only
+        second = np.asarray(answers)[:, self.index]  # of two classes some tell the second only
         return np.column_stack([1.0 - second, second])
 
 
@@ -106,15 +113,15 @@ def index_of(which: int | str, names: Sequence[str] | None) -> int:
     raise InvalidInput(f"which names the output {which!r}, which is not known; {hint}")
 
 
-def classes_of(model: Any) -> list[Any]:
-    """Return the labels of each output; whoever has none has no such attribute."""
-    return list(model.classes_)
+def is_nested(classes: Any) -> bool:
+    """Whether classes are told for each of several outputs."""
+    return isinstance(classes, list) and len(classes) > 0 and isinstance(classes[0], np.ndarray)
 
 
 def count_outputs(model: Any) -> int | None:
     """Return how many outputs a fitted estimator has, or None if it does not tell."""
     classes = getattr(model, "classes_", None)
-    if isinstance(classes, list) and classes and isinstance(classes[0], np.ndarray):
+    if is_nested(classes):
         return len(classes)
     # A network for three classes has three `n_outputs_` too: only a regressor's are outputs.
     n_outputs = getattr(model, "n_outputs_", None) if classes is None else None
