@@ -368,6 +368,19 @@ def test_a_function_that_returns_a_tensor_with_gradients_is_told() -> None:
         cp.Explainer(answer, NUMBERS)
 
 
+def test_probabilities_of_half_precision_are_made_to_sum_to_one() -> None:
+    torch = framework("torch")
+    module = network(torch, 3, torch.nn.Softmax(dim=1)).to(torch.bfloat16).eval()
+    rows = torch.tensor(NUMBERS.to_numpy(dtype=np.float32), dtype=torch.bfloat16)
+
+    outputs = cp.Explainer(module, NUMBERS).observed.outputs
+
+    rough = module(rows).detach().double().numpy()
+    assert np.abs(rough.sum(axis=1) - 1.0).max() > 1e-3
+    np.testing.assert_allclose(outputs.sum(axis=1), 1.0, atol=1e-4)
+    np.testing.assert_allclose(outputs, rough, atol=0.01)
+
+
 def test_a_module_without_weights_is_asked_in_the_default_precision() -> None:
     torch = framework("torch")
 
@@ -449,6 +462,24 @@ def test_a_keras_model_is_explained_without_a_word(
     again = model(valid[NUMBERS.columns].to_numpy(dtype=np.float32)).detach().numpy()[:, -1]
     np.testing.assert_allclose(again, valid["prediction"], atol=1e-6)
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+def test_a_keras_model_of_mixed_precision_is_explained(policy: str) -> None:
+    keras = keras_module()
+    keras.config.set_dtype_policy(policy)
+    try:
+        model = keras_model(3, "softmax")
+    finally:
+        keras.config.set_dtype_policy("float32")
+
+    now = cp.Explainer(model, NUMBERS).observed.outputs[:, 2]
+    target = (2, (float(np.quantile(now, 0.9)), 1.0))
+
+    valid = explained(model, NUMBERS, target)
+
+    again = model(valid[NUMBERS.columns].to_numpy(dtype=np.float32)).detach().double().numpy()
+    np.testing.assert_allclose(again[:, 2], valid["prediction"], atol=0.01)
 
 
 def test_a_keras_regression_is_explained() -> None:

@@ -54,7 +54,7 @@ class KerasModel:
                 "returns the scores of one."
             )
         if is_loaded(answer, "torch", "Tensor"):  # Keras' own conversion warns since NumPy 2
-            return answer.detach().cpu().numpy()
+            return answer.detach().cpu().double().numpy()  # NumPy knows no bfloat16
         return sys.modules["keras"].ops.convert_to_numpy(answer)
 
 

@@ -12,6 +12,7 @@ from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput, PredictorError, listed
 from counterpoint.models.answers import TOLERANCE
 
+HALF_PRECISION = 0.02  # how far rounding to 16 bits may take the sum of probabilities from 1
 MOST_ROWS = 8192  # in one call: a network's inner layers may be far wider than the table
 
 
@@ -54,20 +55,25 @@ def as_outputs(raw: Any, classes: Any, who: str, remedy: str) -> Any:
 
     They must be if the caller named classes or if there are several per row; shapes and NaN are
     checked by the predictor.
+
+    Examples
+    --------
+    >>> as_outputs([[0.8125, 0.1865]], None, "the module Net", "add softmax").sum()  # bfloat16
+    np.float64(1.0)
     """
     outputs = np.asarray(raw, dtype=np.float64)
     is_single = outputs.ndim < 2 or outputs.shape[1] == 1
     if outputs.ndim > 2 or not np.isfinite(outputs).all() or (is_single and classes is None):
         return outputs
-    is_outside = (outputs < -TOLERANCE) | (outputs > 1.0 + TOLERANCE)
-    sums = np.ones(len(outputs)) if is_single else outputs.sum(axis=1)
-    is_bad = is_outside.reshape(len(outputs), -1).any(axis=1) | (
-        np.abs(sums - 1.0) > 100 * TOLERANCE
-    )
+    table = outputs.reshape(len(outputs), -1)
+    sums = np.ones((len(table), 1)) if is_single else table.sum(axis=1, keepdims=True)
+    is_outside = ((table < -TOLERANCE) | (table > 1.0 + TOLERANCE)).any(axis=1, keepdims=True)
+    is_bad = is_outside | (np.abs(sums - 1.0) > HALF_PRECISION)
     if is_bad.any():
         first = outputs[int(np.flatnonzero(is_bad)[0])].tolist()
         raise PredictorError(
             f"{who} returned {first} for one row, which are no probabilities but look like "
             f"logits; {remedy}."
         )
-    return outputs
+    is_rough = np.abs(sums - 1.0) > 100 * TOLERANCE
+    return np.where(is_rough, table / sums, table).reshape(outputs.shape)
