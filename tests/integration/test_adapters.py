@@ -615,7 +615,20 @@ def test_onnx_classes_are_not_taken_from_the_parts_of_an_ensemble() -> None:
     valid = explained(graph, NUMBERS, "good", classes=CLASSES)
 
     assert cp.Explainer(graph, NUMBERS).classes == (0, 1)
+    assert cp.Explainer(graph, NUMBERS, classes=CLASSES).predictor.has_decision
     assert (model.predict(valid[NUMBERS.columns]) == "good").all()
+
+
+def test_the_labels_of_an_onnx_model_decide_and_cannot_be_renamed() -> None:
+    runtime = framework("onnxruntime")
+    graph = as_onnx(LogisticRegression().fit(NUMBERS, LABELS), NUMBERS)
+    session = runtime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    message = (
+        "predict returned the label '(bad|good)', which is not one of the classes 'no' and 'yes'"
+    )
+
+    with pytest.raises(cp.PredictorError, match=message):
+        cp.Explainer(session, NUMBERS, classes=["no", "yes"]).explain(NUMBERS.iloc[[0]], "opposite")
 
 
 def test_numbers_are_not_cut_for_an_onnx_model_of_whole_numbers() -> None:

@@ -120,7 +120,7 @@ def is_nested(classes: Any) -> bool:
 
 def count_outputs(model: Any) -> int | None:
     """Return how many outputs a fitted estimator has, or None if it does not tell."""
-    classes = getattr(model, "classes_", None)
+    classes: Any = getattr(model, "classes_", None)
     if is_nested(classes):
         return len(classes)
     # A network for three classes has three `n_outputs_` too: only a regressor's are outputs.

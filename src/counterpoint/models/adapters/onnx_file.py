@@ -40,20 +40,19 @@ class OnnxModel:
     """
 
     is_shared = True
-    predict: Callable[[pd.DataFrame], Any]  # only there if the model returns labels we understand
+    predict: Callable[[pd.DataFrame], Any]  # only there if the model returns labels
 
     def __init__(self, source: Any, classes: Sequence[Any] | None = None) -> None:
         self._session = session_of(source)
         self._inputs = self._session.get_inputs()
         outputs = self._session.get_outputs()
         self._scores = scores_among(outputs)
-        label = next((each for each in outputs if "label" in each.name.lower()), None)
+        label = next((each for each in outputs if is_label(each)), None)
         own = None if label is None else labels_in(source, label.type)
+        check_order(classes, own)
         self.classes_ = own if classes is None else classes
-        if label is not None and own is not None:
-            check_order(classes, own)
-            if list(self.classes_ or ()) == own:
-                self.predict = lambda rows: self._run(label.name, rows)
+        if label is not None and are_labels(self.classes_, label.type):
+            self.predict = lambda rows: self._run(label.name, rows)
 
     def score(self, rows: pd.DataFrame) -> Any:
         """Return the scores, or the probability of each class."""
@@ -133,9 +132,22 @@ def cast(rows: pd.DataFrame, wanted: Any) -> Any:
     return table[:, 0] if len(wanted.shape) == 1 else table
 
 
-def check_order(classes: Sequence[Any] | None, own: list[Any]) -> None:
+def is_label(output: Any) -> bool:
+    """Whether an output holds the label of each row."""
+    return "label" in output.name.lower() and output.type in ("tensor(string)", "tensor(int64)")
+
+
+def are_labels(classes: Sequence[Any] | None, kind: str) -> bool:
+    """Whether classes may be what a model returns as labels: texts, or else numbers."""
+    is_text = kind == "tensor(string)"
+    return classes is not None and all(isinstance(label, str) == is_text for label in classes)
+
+
+def check_order(classes: Sequence[Any] | None, own: list[Any] | None) -> None:
     """Refuse the file's own labels in another order than that of its scores."""
-    if classes is not None and list(classes) != own and set(classes) == set(own):
+    if classes is None or own is None or list(classes) == own:
+        return
+    if sorted(map(repr, classes)) == sorted(map(repr, own)):
         raise InvalidInput(
             f"classes must be in the order of the ONNX model's scores, {own!r}, got "
             f"{list(classes)!r}."
@@ -159,8 +171,7 @@ def labels_in(source: Any, kind: str) -> list[Any] | None:
         for attribute in node.attribute
         if attribute.name in LABELS
     ]
-    is_text = kind == "tensor(string)"
-    fitting = [labels for labels in told if labels and isinstance(labels[0], str) == is_text]
+    fitting = [labels for labels in told if labels and are_labels(labels, kind)]
     return fitting[-1] if fitting else None  # the last node is the nearest to the output
 
 
