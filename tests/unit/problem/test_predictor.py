@@ -333,15 +333,13 @@ class Adapter:
         """Return scores after a while."""
         self.n_now += 1
         self.n_most = max(self.n_most, self.n_now)
-        time.sleep(0.01)
+        time.sleep(0.05)
         self.n_now -= 1
         return score(rows)
 
 
-@pytest.mark.parametrize(("is_shared", "n_most"), [(False, 1), (True, 4)])
-def test_an_adapter_that_is_not_shared_is_asked_by_one_thread_at_a_time(
-    is_shared: bool, n_most: int
-) -> None:
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_an_adapter_that_is_not_shared_is_asked_by_one_thread_at_a_time(is_shared: bool) -> None:
     adapter = Adapter(is_shared=is_shared)
     predictor = predictor_of(adapter)
     together = threading.Barrier(4)
@@ -354,7 +352,7 @@ def test_an_adapter_that_is_not_shared_is_asked_by_one_thread_at_a_time(
         answers = list(pool.map(ask, range(4)))
 
     assert predictor.is_shared == is_shared
-    assert adapter.n_most == n_most
+    assert (adapter.n_most > 1) == is_shared
     for answer in answers:
         np.testing.assert_array_equal(answer[:, 0], SCORES)
 
