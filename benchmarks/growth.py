@@ -2,7 +2,7 @@
 
     python -m benchmarks.growth [--quick]
 
-Every point is measured in a process of its own, so that its peak memory is its own. Writes
+Every point is measured in a process of its own, so that its memory is its own. Writes
 docs/performance/growth.json and, with the extra `figures`, growth.svg.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ import numpy as np
 
 import counterpoint as cp
 from benchmarks import simulated
+from benchmarks.stopwatch import held_mib, memory
 
 FOLDER = Path(__file__).parent.parent / "docs" / "performance"
 ROWS = (1_000, 10_000, 100_000, 1_000_000)
@@ -30,17 +30,12 @@ SEARCH = cp.Search(evaluations=3520, patience=None)
 WANTED = (0.5, 1.0)
 
 
-def peak_mib() -> float:
-    """Return the most memory this process has held."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
-
-
 def measure(n: int, d: int, is_correlated: bool) -> dict[str, Any]:
     """Time the explanation of rows alone and together over n observed rows of d features."""
     data, model = simulated.table(n, d, is_correlated=is_correlated), simulated.Linear()
     refused = np.flatnonzero(model(data) < 0.3)[: 1 + N_ALONE + N_TOGETHER]
     rows = data.iloc[refused]
-    before = peak_mib()
+    before = held_mib()
     start = time.perf_counter()
     explainer = cp.Explainer(model, data)
     fitted = time.perf_counter() - start
@@ -50,11 +45,11 @@ def measure(n: int, d: int, is_correlated: bool) -> dict[str, Any]:
         start = time.perf_counter()
         explainer.explain(rows.iloc[[i]], WANTED, SEARCH)
         alone.append(time.perf_counter() - start)
-    after_alone = peak_mib()
     together = rows.iloc[1 + N_ALONE :]
-    start = time.perf_counter()
-    explainer.explain_many(together, WANTED, SEARCH, workers=1)
-    many = (time.perf_counter() - start) / len(together)
+    with memory() as taken:
+        start = time.perf_counter()
+        explainer.explain_many(together, WANTED, SEARCH, workers=1)
+        many = (time.perf_counter() - start) / len(together)
     return {
         "rows": n,
         "features": d,
@@ -64,9 +59,8 @@ def measure(n: int, d: int, is_correlated: bool) -> dict[str, Any]:
         "together_ms": 1000.0 * many,
         "genomes_mib": 8.0 * n * d / 2**20,
         "data_mib": float(data.memory_usage(deep=True).sum()) / 2**20,
-        "peak_before_mib": before,
-        "peak_alone_mib": after_alone,
-        "peak_together_mib": peak_mib(),
+        "explainer_mib": taken.before - before,
+        "together_mib": taken.most - taken.before,
     }
 
 
@@ -96,11 +90,11 @@ def run(quick: bool) -> list[dict[str, Any]]:
 def line(record: dict[str, Any]) -> str:
     """Return one record as a line of text."""
     kind = "correlated" if record["correlated"] else "independent"
-    grown = record["peak_together_mib"] - record["peak_before_mib"]
     return (
         f"{record['rows']:>9,} rows  {record['features']:>3} features  {kind:11}  "
         f"alone {record['alone_ms']:7.1f} ms  together {record['together_ms']:7.1f} ms/row  "
-        f"memory +{grown:6.0f} MiB over {record['data_mib']:5.0f} MiB of data"
+        f"memory: data {record['data_mib']:4.0f} MiB, explainer {record['explainer_mib']:4.0f}, "
+        f"{N_TOGETHER} rows in flight {record['together_mib']:4.0f}"
     )
 
 

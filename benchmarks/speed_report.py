@@ -88,13 +88,17 @@ def start_text(results: dict[str, Any]) -> str:
     start, memory = results["start"], results["memory"]
     rows = [
         ["`import counterpoint`", f"{start['import_s']:.2f} s"],
+        ["fresh process to a first result, kernels cached", f"{start['default_result_s']:.1f} s"],
         [
-            "fresh process to results of every search, kernels cached",
-            f"{start['first_result_s']:.1f} s",
+            "compiling the kernels of the default search, once per machine",
+            f"{start['default_compile_s']:.1f} s",
         ],
-        ["compiling all kernels, once per machine", f"{start['compile_s']:.1f} s"],
         [
-            f"peak memory of explaining {memory['rows']} rows, results kept",
+            "compiling all kernels, those of the paper's searches too",
+            f"{start['every_compile_s']:.1f} s",
+        ],
+        [
+            f"memory of explaining {memory['rows']} rows on all cores, results kept",
             f"{memory['peak_mib'] - memory['before_mib']:.0f} MiB above {memory['before_mib']:.0f}",
         ],
     ]

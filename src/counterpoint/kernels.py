@@ -13,6 +13,7 @@ arrays, and most of the time spent compiling.
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -26,10 +27,17 @@ _OPTIONS = {"nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
 _njit: Any = numba.njit  # some of the options are not in its stubs
 
 
-class _Teller(event.Listener):
-    """Tells the user once that kernels are compiled, when the first of ours is."""
+class _Compiling(event.Listener):
+    """Tells the user once that kernels are compiled, and keeps the garbage collector out of it.
 
-    has_told = False
+    Compiling makes millions of objects that live until it is done: looking through them again and
+    again for garbage takes a tenth of the time.
+    """
+
+    def __init__(self) -> None:
+        self.has_told = False
+        self.depth = 0  # a kernel is compiled with what it calls
+        self.collects = False
 
     def on_start(self, event: Any) -> None:
         """Tell, if the function is ours; one that comes from the cache is not compiled."""
@@ -39,13 +47,20 @@ class _Teller(event.Listener):
             logging.getLogger("counterpoint").warning(
                 "compiling the kernels of counterpoint, once on this machine: about ten seconds."
             )
+        if self.depth == 0:
+            self.collects = gc.isenabled()
+            gc.disable()
+        self.depth += 1
 
-    def on_end(self, event: Any) -> None:
-        """Do nothing."""
+    def on_end(self, event: Any) -> None:  # noqa: ARG002 - as listeners are called
+        """Let the collector go on, if it was."""
+        self.depth -= 1
+        if self.depth == 0 and self.collects:
+            gc.enable()
 
 
 _register: Any = event.register
-_register("numba:compile", _Teller())
+_register("numba:compile", _Compiling())
 
 
 def kernel(function: F) -> F:
