@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -28,9 +28,11 @@ from counterpoint.lockstep import (
     tell_interrupted,
 )
 from counterpoint.problem.accelerator import accelerated
-from counterpoint.problem.limits import Limits
+from counterpoint.problem.limits import Limits, search_box
 from counterpoint.problem.predictor import Predictor
 from counterpoint.problem.problem import Observed, Problem
+from counterpoint.problem.rules.rules import Rules
+from counterpoint.problem.ruling import Ruling
 from counterpoint.problem.target import Target, parse_target
 from counterpoint.progress import Progress
 from counterpoint.result.counterfactuals import Counterfactuals
@@ -38,6 +40,8 @@ from counterpoint.streams import check_seed
 from counterpoint.table.encoding import Encoding, Rows, as_frame
 from counterpoint.table.schema import Precision, Schema
 from counterpoint.table.space import describe_space
+
+Constraint = str | Callable[[pd.DataFrame], Any]
 
 
 class Explainer:
@@ -116,6 +120,7 @@ class Explainer:
         fixed: Iterable[Hashable] = (),
         ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
         max_changed: int | None = None,
+        constraints: Iterable[Constraint] = (),
         progress: bool | None = None,
     ) -> Counterfactuals:
         """Return what would have had to be different for one row.
@@ -139,6 +144,10 @@ class Explainer:
             the data and the row.
         max_changed : int, optional
             The most features a counterfactual may change.
+        constraints : iterable of str or callable, default=()
+            Rules every counterfactual must satisfy, besides the limits: texts such as
+            "age increases" or "amount <= 5 * income" (docs/rules.md has the language), or
+            functions that take a DataFrame of candidates and return a truth value for each.
         progress : bool, optional
             Whether to show a bar if it takes long; None shows it in a terminal or a notebook.
 
@@ -150,7 +159,7 @@ class Explainer:
         Raises
         ------
         InvalidInput, UnknownFeatureError
-            If an argument cannot be used.
+            If an argument cannot be used, or rules contradict each other, the limits or the row.
         PredictorError
             If the model fails.
         """
@@ -160,7 +169,8 @@ class Explainer:
                 f"row must be one row, got {len(frame)}; use explain_many for several."
             )
         limits = Limits.of(self.schema, fixed, ranges, max_changed)
-        task = self._task(frame, "row", target, search, seed, limits)
+        rules = Rules.parse(constraints, self.schema)
+        task = self._task(frame, "row", target, search, seed, limits, rules)
         return next(self._results(task, 1, np.inf, progress))
 
     def explain_many(
@@ -173,6 +183,7 @@ class Explainer:
         fixed: Iterable[Hashable] = (),
         ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
         max_changed: int | None = None,
+        constraints: Iterable[Constraint] = (),
         workers: int | None = None,
         memory: float = MEMORY,
         progress: bool | None = None,
@@ -187,7 +198,7 @@ class Explainer:
         ----------
         rows : DataFrame or list of dicts
             The rows to explain.
-        target, search, seed, fixed, ranges, max_changed, progress
+        target, search, seed, fixed, ranges, max_changed, constraints, progress
             As in `explain`, the same for all rows.
         workers : int, optional
             Threads that share the rows. None uses all cores for an estimator, and one thread for a
@@ -208,8 +219,10 @@ class Explainer:
             If the model fails.
         """
         limits = Limits.of(self.schema, fixed, ranges, max_changed)
-        task = self._task(as_frame(rows, "rows"), "rows", target, search, seed, limits)
-        memory, workers = check_memory(memory), check_workers(workers, is_shared=self._is_shared)
+        rules = Rules.parse(constraints, self.schema)
+        task = self._task(as_frame(rows, "rows"), "rows", target, search, seed, limits, rules)
+        is_shared = self._is_shared and not rules.functions
+        memory, workers = check_memory(memory), check_workers(workers, is_shared=is_shared)
         if len(task.genomes):
             check_results_fit(self._plan(task, workers, memory), memory)
         found = list(self._results(task, workers, memory, progress))
@@ -227,6 +240,7 @@ class Explainer:
         fixed: Iterable[Hashable] = (),
         ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
         max_changed: int | None = None,
+        constraints: Iterable[Constraint] = (),
         workers: int | None = None,
         memory: float = MEMORY,
         progress: bool | None = None,
@@ -239,7 +253,7 @@ class Explainer:
 
         Parameters
         ----------
-        rows, target, search, seed, fixed, ranges, max_changed, workers, progress
+        rows, target, search, seed, fixed, ranges, max_changed, constraints, workers, progress
             As in `explain_many`.
         memory : float, default=4.0
             GiB that rows in flight and results not yet taken may use.
@@ -262,8 +276,10 @@ class Explainer:
         already_met
         """
         limits = Limits.of(self.schema, fixed, ranges, max_changed)
-        task = self._task(as_frame(rows, "rows"), "rows", target, search, seed, limits)
-        memory, workers = check_memory(memory), check_workers(workers, is_shared=self._is_shared)
+        rules = Rules.parse(constraints, self.schema)
+        task = self._task(as_frame(rows, "rows"), "rows", target, search, seed, limits, rules)
+        is_shared = self._is_shared and not rules.functions
+        memory, workers = check_memory(memory), check_workers(workers, is_shared=is_shared)
         return self._results(task, workers, memory, progress)
 
     def _task(
@@ -274,17 +290,34 @@ class Explainer:
         search: Search | WhatIf | None,
         seed: int,
         limits: Limits,
+        rules: Rules,
     ) -> Task:
         """Check the arguments, encode the rows and ask the model about them."""
         search, seed = check_search(search), check_seed(seed)
         if len(frame) == 0:
             none = np.empty((0, len(self.schema)))
-            return Task(frame, none, none, [], search, seed, limits)
+            return Task(frame, none, none, [], search, seed, limits, rules)
         genomes = self.encoding.encode(frame, argument)
+        self._check_rules(rules, limits, genomes, frame)
         with self.predictor.one_thread():
             outputs = self.predictor.own.blocks(genomes[:, None, :])[:, 0]
             targets = parse_target(target, self.classes, outputs, self._labels(target, genomes))
-        return Task(frame, genomes, outputs, targets, search, seed, limits)
+        return Task(frame, genomes, outputs, targets, search, seed, limits, rules)
+
+    def _check_rules(
+        self, rules: Rules, limits: Limits, genomes: Floats, frame: pd.DataFrame
+    ) -> None:
+        """Refuse rules that a row cannot satisfy, before any row is searched."""
+        space, names = self.observed.space, self.schema.names
+        for i in range(len(genomes) if len(rules) else 0):
+            row = genomes[i : i + 1]
+            box = search_box(row, space, limits, names)
+            try:
+                Ruling.of(rules, row, box, space, limits.max_changed)
+            except InvalidInput as error:
+                if len(genomes) == 1:
+                    raise
+                raise InvalidInput(f"of row {frame.index[i]!r}: {error}") from error
 
     def _plan(self, task: Task, workers: int, memory: float) -> Plan:
         """Return how the rows are grouped."""
@@ -337,6 +370,7 @@ class Explainer:
             task.limits,
             task.seed,
             asks_labels=wants_decision and not self.predictor.is_consistent,
+            rules=task.rules,
         )
 
 
@@ -360,6 +394,8 @@ class Task:
         The seed.
     limits : Limits
         What may change.
+    rules : Rules
+        What counterfactuals must satisfy.
     """
 
     frame: pd.DataFrame
@@ -369,6 +405,7 @@ class Task:
     search: Search | WhatIf
     seed: int
     limits: Limits
+    rules: Rules
 
 
 def check_search(search: object) -> Search | WhatIf:

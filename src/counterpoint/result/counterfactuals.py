@@ -115,6 +115,7 @@ class Counterfactuals:
         """Take the non-dominated candidates of row a from the archive, the row itself left out."""
         members = archive.members[a, : archive.n_members[a]]
         index = _changed_in_order(archive.objectives[a], np.sort(members))
+        index = index[problem.obeys(archive.genomes[None, a, index])[0]]  # the rules' last word
         entered = archive.entered[a]
         size = int(archive.size[a])
         n_generations = 1 + int(archive.generation[a, :size].max(initial=-1))
@@ -142,6 +143,11 @@ class Counterfactuals:
     def target(self) -> Target:
         """The wanted outcome."""
         return self.problem.targets[0]
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """The rules every counterfactual satisfies, in canonical form; a function by its name."""
+        return () if self.problem.ruling is None else self.problem.ruling.rules.texts
 
     @property
     def row_prediction(self) -> float:

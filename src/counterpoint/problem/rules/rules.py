@@ -226,6 +226,16 @@ class Rules:
                 answers[:, i] = holds(rule.statement, genomes, row, self.blur)
         return answers
 
+    def all_verdicts(self, genomes: Floats, row: Floats, frame: pd.DataFrame | None) -> Bools:
+        """Return which of all k rules hold, shape (n, k), functions asked about the same rows."""
+        answers = np.ones((len(genomes), len(self.rules)), dtype=np.bool_)
+        for i, rule in enumerate(self.rules):
+            if rule.statement is not None:
+                answers[:, i] = holds(rule.statement, genomes, row, self.blur)
+            elif frame is not None:
+                answers[:, i] = rule.ask(frame)
+        return answers
+
     def holds(self, genomes: Floats, row: Floats) -> Bools:
         """Return for which of the genomes (n, d) of a row (d,) all written rules hold."""
         return np.asarray(self.verdicts(genomes, row).all(axis=1))
