@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -28,18 +27,18 @@ from counterpoint.lockstep import (
     tell_interrupted,
 )
 from counterpoint.problem.accelerator import accelerated
-from counterpoint.problem.limits import Limits, search_box
+from counterpoint.problem.limits import Limits
 from counterpoint.problem.predictor import Predictor
 from counterpoint.problem.problem import Observed, Problem
 from counterpoint.problem.rules.rules import Rules
-from counterpoint.problem.ruling import Ruling
-from counterpoint.problem.target import Target, parse_target
+from counterpoint.problem.target import parse_target
 from counterpoint.progress import Progress
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.streams import check_seed
 from counterpoint.table.encoding import Encoding, Rows, as_frame
 from counterpoint.table.schema import Precision, Schema
 from counterpoint.table.space import describe_space
+from counterpoint.task import Task, check_rules
 
 Constraint = str | Callable[[pd.DataFrame], Any]
 
@@ -298,26 +297,11 @@ class Explainer:
             none = np.empty((0, len(self.schema)))
             return Task(frame, none, none, [], search, seed, limits, rules)
         genomes = self.encoding.encode(frame, argument)
-        self._check_rules(rules, limits, genomes, frame)
+        check_rules(rules, limits, genomes, frame, self.observed.space)
         with self.predictor.one_thread():
             outputs = self.predictor.own.blocks(genomes[:, None, :])[:, 0]
             targets = parse_target(target, self.classes, outputs, self._labels(target, genomes))
         return Task(frame, genomes, outputs, targets, search, seed, limits, rules)
-
-    def _check_rules(
-        self, rules: Rules, limits: Limits, genomes: Floats, frame: pd.DataFrame
-    ) -> None:
-        """Refuse rules that a row cannot satisfy, before any row is searched."""
-        space, names = self.observed.space, self.schema.names
-        for i in range(len(genomes) if len(rules) else 0):
-            row = genomes[i : i + 1]
-            box = search_box(row, space, limits, names)
-            try:
-                Ruling.of(rules, row, box, space, limits.max_changed)
-            except InvalidInput as error:
-                if len(genomes) == 1:
-                    raise
-                raise InvalidInput(f"of row {frame.index[i]!r}: {error}") from error
 
     def _plan(self, task: Task, workers: int, memory: float) -> Plan:
         """Return how the rows are grouped."""
@@ -372,40 +356,6 @@ class Explainer:
             asks_labels=wants_decision and not self.predictor.is_consistent,
             rules=task.rules,
         )
-
-
-@dataclass(frozen=True)
-class Task:
-    """Rows to explain, checked and encoded, with what the model says of them now.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The rows as they were given.
-    genomes : ndarray of shape (n, d)
-        The same, encoded.
-    outputs : ndarray of shape (n, c)
-        What the model says of them.
-    targets : list of Target
-        The wanted outcome of each.
-    search : Search or WhatIf
-        The settings.
-    seed : int
-        The seed.
-    limits : Limits
-        What may change.
-    rules : Rules
-        What counterfactuals must satisfy.
-    """
-
-    frame: pd.DataFrame
-    genomes: Floats
-    outputs: Floats
-    targets: list[Target]
-    search: Search | WhatIf
-    seed: int
-    limits: Limits
-    rules: Rules
 
 
 def check_search(search: object) -> Search | WhatIf:

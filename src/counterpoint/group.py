@@ -115,7 +115,7 @@ def notes_on(problem: Problem) -> tuple[str, ...]:
         f"[{space.low[j]:g}, {space.high[j]:g}]; the search box was widened to it."
         for j in np.flatnonzero(is_outside)
     ]
-    notes += [_note_on_forced(problem, j) for j in np.flatnonzero(problem.box.is_forced[0])]
+    notes += [_note_on_forced(problem, int(j)) for j in np.flatnonzero(problem.box.is_forced[0])]
     if problem.asks_labels:
         notes.append(
             "the model's predict does not always name the likeliest class; it was asked about "

@@ -322,8 +322,9 @@ def breed(
 ) -> tuple[Floats, Bools]:
     """Return a wave of candidates (r, size, d) and which of them are new.
 
-    What breaks the rules is repaired by the `mender`, and is not new if that fails. The prepared first `steps` come first. Where no new candidate can be made, the row itself fills
-    the place: it was asked already.
+    What breaks the rules is repaired by the `mender`; if that fails, it is not new. The prepared
+    first `steps` come first. Where no new candidate can be made, the row itself fills the place: it
+    was asked already.
     """
     r, d = scene.rows.shape
     children, is_new = np.empty((r, size, d)), np.zeros((r, size), dtype=np.bool_)

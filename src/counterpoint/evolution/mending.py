@@ -1,4 +1,4 @@
-"""Mending: candidates that break the caller's rules are repaired; those that still do are made anew.
+"""Mending: candidates that break the caller's rules are repaired; if that fails, made anew.
 
 Written rules are repaired in the kernels. Functions can only be asked, which is done for all rows
 at once; what they refuse is made again with other draws, a few times. Where nothing feasible was

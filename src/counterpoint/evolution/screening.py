@@ -48,8 +48,20 @@ class Nursery(NamedTuple):
 
     def wave(self, draws: int, size: int) -> tuple[Floats, Bools]:
         """Return candidates (r, size, d) with the draws of a wave, and which of them are new."""
-        *parts, room, mender = self
-        return breed(*parts, draws, size, room, mender)
+        return breed(
+            self.pool,
+            self.rows,
+            self.outlook,
+            self.scene,
+            self.chances,
+            self.steps,
+            self.memory,
+            self.keys,
+            draws,
+            size,
+            self.room,
+            self.mender,
+        )
 
     def after(self, size: int) -> Nursery:
         """Return the nursery after a wave of so many first steps."""
@@ -86,7 +98,7 @@ def breed_wave(nursery: Nursery, problem: Problem, wave: int, size: int) -> Wave
     places it lacks only, so that it never notices its company.
     """
     children, is_new = nursery.wave(wave, size)
-    has_new = is_new.any(axis=1)
+    has_new: Bools = np.any(is_new, axis=1)
     if problem.ruling is None or not problem.ruling.rules.functions:
         return Wave(children, is_new, has_new)
     counts = problem.accepts(children, is_new)

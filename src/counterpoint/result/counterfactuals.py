@@ -301,8 +301,9 @@ class Counterfactuals:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result to a file of JSON, which `counterpoint.load` reads back.
 
-        It holds the row, the counterfactuals, target, limits, settings and seed; of the data and
-        the model only fingerprints. A file of that name is replaced, in one step.
+        It holds the row, the counterfactuals, target, limits, rules, settings and seed; of the data
+        and the model only fingerprints, of a rule's function only the name. A file of that name is
+        replaced, in one step.
 
         Parameters
         ----------

@@ -199,8 +199,8 @@ class Rules:
 
     @cached_property
     def functions(self) -> tuple[Rule, ...]:
-        """The rules that are functions."""
-        return tuple(rule for rule in self.rules if rule.statement is None)
+        """The rules that are functions; one read from a file is a name, and cannot be asked."""
+        return tuple(rule for rule in self.rules if rule.function is not None)
 
     @cached_property
     def reduced(self) -> tuple[Core, ...]:
@@ -232,7 +232,7 @@ class Rules:
         for i, rule in enumerate(self.rules):
             if rule.statement is not None:
                 answers[:, i] = holds(rule.statement, genomes, row, self.blur)
-            elif frame is not None:
+            elif frame is not None and rule.function is not None:
                 answers[:, i] = rule.ask(frame)
         return answers
 
