@@ -11,7 +11,7 @@ from counterpoint.arrays import Bools, Floats, Ints, Keys
 from counterpoint.evolution import moves
 from counterpoint.evolution.ground import Grounds
 from counterpoint.evolution.memory import remember
-from counterpoint.evolution.mending import Mender, mend
+from counterpoint.evolution.mending import Mender, mend, n_attempts
 from counterpoint.evolution.moves import Dice, Ground, pick, roll, shake
 from counterpoint.evolution.parents import Classes, Pool, choose_parent, classify
 from counterpoint.kernels import assign, inner, kernel, part
@@ -404,7 +404,7 @@ def breed_row(
             child[steps.feature[steps.first + i]] = steps.value[w, steps.first + i]
             obey(child, features, max_free, dice)
             is_new[i] = mend(child, w, mender, dice.state) and remember(memory, child)
-        for attempt in range(ATTEMPTS):
+        for attempt in range(n_attempts(mender, ATTEMPTS)):
             if is_new[i] or n_free == 0:
                 break
             if n_parents > 0:

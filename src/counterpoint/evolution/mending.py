@@ -23,6 +23,7 @@ from counterpoint.problem.rules.repair import repair
 from counterpoint.streams import MAX_GENERATIONS, WHOLE, Stage, word_at
 
 RETRIES = 7  # how often what is not feasible is made anew
+PATIENT = 4  # within rules, how many times as often a new candidate is tried for
 MEND = np.int64(Stage.MEND)
 
 
@@ -88,6 +89,17 @@ def mend(genome: Floats, w: int, mender: Mender | None, state: Keys) -> bool:
         state,
     )
     return repair(genome, bench)
+
+
+@inner
+def n_attempts(mender: Mender | None, plain: int) -> int:
+    """Return how often a new candidate is tried for, `plain` times without rules.
+
+    Repair leads many children to the same genome, so that new ones take longer to be found.
+    """
+    if mender is None:
+        return plain
+    return PATIENT * plain
 
 
 @kernel

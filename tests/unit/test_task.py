@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from counterpoint.errors import InvalidInput
+from counterpoint.problem.limits import Limits
+from counterpoint.problem.rules.rules import Rules
+from counterpoint.table.encoding import Encoding
+from counterpoint.table.schema import Schema
+from counterpoint.table.space import describe_space
+from counterpoint.task import check_rules
+
+DATA = pd.DataFrame({"age": [20, 40, 60], "pay": [1.5, 2.5, 9.0]}, index=["a", "b", "c"])
+SCHEMA = Schema.infer(DATA)
+GENOMES = Encoding(SCHEMA).encode(DATA)
+SPACE = describe_space(SCHEMA, GENOMES)
+
+
+def check(frame: pd.DataFrame, *texts: str, max_changed: int | None = None) -> None:
+    limits = Limits.of(SCHEMA, max_changed=max_changed)
+    genomes = Encoding(SCHEMA).encode(frame)
+    check_rules(Rules.parse(texts, SCHEMA), limits, genomes, frame, SPACE)
+
+
+def test_rules_that_every_row_can_satisfy_pass() -> None:
+    check(DATA, "age increases", "pay > 2")
+
+
+def test_the_row_that_cannot_satisfy_them_is_named() -> None:
+    with pytest.raises(InvalidInput, match="of row 'c': constraints contradict") as raised:
+        check(DATA, "age > was(age)")
+
+    assert "\"age > was(age)\" can never hold: no value of 'age' from 20 to 60" in str(raised.value)
+
+
+def test_a_single_row_is_not_named() -> None:
+    with pytest.raises(InvalidInput, match=r"^constraints contradict"):
+        check(DATA[2:], "age > was(age)")
+
+
+def test_max_changed_counts() -> None:
+    with pytest.raises(InvalidInput, match="which must all change, but max_changed allows 1"):
+        check(DATA[:1], "age > 20", "pay > 2", max_changed=1)
