@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Literal
 
@@ -27,10 +27,8 @@ from counterpoint.lockstep import (
     tell_interrupted,
 )
 from counterpoint.problem.accelerator import accelerated
-from counterpoint.problem.limits import Limits
 from counterpoint.problem.predictor import Predictor
 from counterpoint.problem.problem import Observed, Problem
-from counterpoint.problem.rules.rules import Rules
 from counterpoint.problem.target import parse_target
 from counterpoint.progress import Progress
 from counterpoint.result.counterfactuals import Counterfactuals
@@ -38,9 +36,7 @@ from counterpoint.streams import check_seed
 from counterpoint.table.encoding import Encoding, Rows, as_frame
 from counterpoint.table.schema import Precision, Schema
 from counterpoint.table.space import describe_space
-from counterpoint.task import Task, check_rules
-
-Constraint = str | Callable[[pd.DataFrame], Any]
+from counterpoint.task import Constraint, Demands, Task, check_rules
 
 
 class Explainer:
@@ -120,6 +116,7 @@ class Explainer:
         ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
         max_changed: int | None = None,
         constraints: Iterable[Constraint] = (),
+        costs: Mapping[Any, float] | None = None,
         progress: bool | None = None,
     ) -> Counterfactuals:
         """Return what would have had to be different for one row.
@@ -147,6 +144,10 @@ class Explainer:
             Rules every counterfactual must satisfy, besides the limits: texts such as
             "age increases" or "amount <= 5 * income" (docs/rules.md has the language), or
             functions that take a DataFrame of candidates and return a truth value for each.
+        costs : dict of column name to number, optional
+            How hard features are to change; 1 for those not named. `distance` is then the mean of
+            all features' shares of their ranges weighted by these: at cost 3 a change counts three
+            times as much. `changes` and `implausibility` stay as they are.
         progress : bool, optional
             Whether to show a bar if it takes long; None shows it in a terminal or a notebook.
 
@@ -167,9 +168,8 @@ class Explainer:
             raise InvalidInput(
                 f"row must be one row, got {len(frame)}; use explain_many for several."
             )
-        limits = Limits.of(self.schema, fixed, ranges, max_changed)
-        rules = Rules.parse(constraints, self.schema)
-        task = self._task(frame, "row", target, search, seed, limits, rules)
+        demands = Demands.of(self.schema, fixed, ranges, max_changed, constraints, costs)
+        task = self._task(frame, "row", target, search, seed, demands)
         return next(self._results(task, 1, np.inf, progress))
 
     def explain_many(
@@ -183,6 +183,7 @@ class Explainer:
         ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
         max_changed: int | None = None,
         constraints: Iterable[Constraint] = (),
+        costs: Mapping[Any, float] | None = None,
         workers: int | None = None,
         memory: float = MEMORY,
         progress: bool | None = None,
@@ -197,7 +198,7 @@ class Explainer:
         ----------
         rows : DataFrame or list of dicts
             The rows to explain.
-        target, search, seed, fixed, ranges, max_changed, constraints, progress
+        target, search, seed, fixed, ranges, max_changed, constraints, costs, progress
             As in `explain`, the same for all rows.
         workers : int, optional
             Threads that share the rows. None uses all cores for an estimator, and one thread for a
@@ -217,10 +218,9 @@ class Explainer:
         PredictorError
             If the model fails.
         """
-        limits = Limits.of(self.schema, fixed, ranges, max_changed)
-        rules = Rules.parse(constraints, self.schema)
-        task = self._task(as_frame(rows, "rows"), "rows", target, search, seed, limits, rules)
-        is_shared = self._is_shared and not rules.functions
+        demands = Demands.of(self.schema, fixed, ranges, max_changed, constraints, costs)
+        task = self._task(as_frame(rows, "rows"), "rows", target, search, seed, demands)
+        is_shared = self._is_shared and not demands.rules.functions
         memory, workers = check_memory(memory), check_workers(workers, is_shared=is_shared)
         if len(task.genomes):
             check_results_fit(self._plan(task, workers, memory), memory)
@@ -240,6 +240,7 @@ class Explainer:
         ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
         max_changed: int | None = None,
         constraints: Iterable[Constraint] = (),
+        costs: Mapping[Any, float] | None = None,
         workers: int | None = None,
         memory: float = MEMORY,
         progress: bool | None = None,
@@ -252,7 +253,8 @@ class Explainer:
 
         Parameters
         ----------
-        rows, target, search, seed, fixed, ranges, max_changed, constraints, workers, progress
+        rows, target, search, seed, workers, progress
+        fixed, ranges, max_changed, constraints, costs
             As in `explain_many`.
         memory : float, default=4.0
             GiB that rows in flight and results not yet taken may use.
@@ -274,10 +276,9 @@ class Explainer:
         already_met
         already_met
         """
-        limits = Limits.of(self.schema, fixed, ranges, max_changed)
-        rules = Rules.parse(constraints, self.schema)
-        task = self._task(as_frame(rows, "rows"), "rows", target, search, seed, limits, rules)
-        is_shared = self._is_shared and not rules.functions
+        demands = Demands.of(self.schema, fixed, ranges, max_changed, constraints, costs)
+        task = self._task(as_frame(rows, "rows"), "rows", target, search, seed, demands)
+        is_shared = self._is_shared and not demands.rules.functions
         memory, workers = check_memory(memory), check_workers(workers, is_shared=is_shared)
         return self._results(task, workers, memory, progress)
 
@@ -288,20 +289,19 @@ class Explainer:
         target: object,
         search: Search | WhatIf | None,
         seed: int,
-        limits: Limits,
-        rules: Rules,
+        demands: Demands,
     ) -> Task:
         """Check the arguments, encode the rows and ask the model about them."""
         search, seed = check_search(search), check_seed(seed)
         if len(frame) == 0:
             none = np.empty((0, len(self.schema)))
-            return Task(frame, none, none, [], search, seed, limits, rules)
+            return Task(frame, none, none, [], search, seed, demands)
         genomes = self.encoding.encode(frame, argument)
-        check_rules(rules, limits, genomes, frame, self.observed.space)
+        check_rules(demands, genomes, frame, self.observed.space)
         with self.predictor.one_thread():
             outputs = self.predictor.own.blocks(genomes[:, None, :])[:, 0]
             targets = parse_target(target, self.classes, outputs, self._labels(target, genomes))
-        return Task(frame, genomes, outputs, targets, search, seed, limits, rules)
+        return Task(frame, genomes, outputs, targets, search, seed, demands)
 
     def _plan(self, task: Task, workers: int, memory: float) -> Plan:
         """Return how the rows are grouped."""
@@ -351,10 +351,11 @@ class Explainer:
             targets,
             self.observed,
             self.predictor,
-            task.limits,
+            task.demands.limits,
             task.seed,
             asks_labels=wants_decision and not self.predictor.is_consistent,
-            rules=task.rules,
+            rules=task.demands.rules,
+            costs=task.demands.costs,
         )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -10,11 +12,50 @@ from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput
 from counterpoint.evolution.baselines import WhatIf
 from counterpoint.evolution.search import Search
+from counterpoint.problem.costs import check_costs
 from counterpoint.problem.limits import Limits, search_box
 from counterpoint.problem.rules.rules import Rules
 from counterpoint.problem.ruling import Ruling
 from counterpoint.problem.target import Target
+from counterpoint.table.schema import Schema
 from counterpoint.table.space import Space
+
+Constraint = str | Callable[[pd.DataFrame], Any]
+
+
+class Demands(NamedTuple):
+    """What the caller asks of counterfactuals besides the target, checked against the schema.
+
+    Attributes
+    ----------
+    limits : Limits
+        What may change.
+    rules : Rules
+        What they must satisfy.
+    costs : ndarray of shape (d,) or None
+        How hard each feature is to change.
+    """
+
+    limits: Limits
+    rules: Rules
+    costs: Floats | None
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema,
+        fixed: Iterable[Hashable] = (),
+        ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
+        max_changed: int | None = None,
+        constraints: Iterable[Constraint] = (),
+        costs: Mapping[Any, float] | None = None,
+    ) -> Demands:
+        """Check the caller's arguments of these names."""
+        return cls(
+            Limits.of(schema, fixed, ranges, max_changed),
+            Rules.parse(constraints, schema),
+            check_costs(costs, schema),
+        )
 
 
 @dataclass(frozen=True)
@@ -35,10 +76,8 @@ class Task:
         The settings.
     seed : int
         The seed.
-    limits : Limits
-        What may change.
-    rules : Rules
-        What counterfactuals must satisfy.
+    demands : Demands
+        What the caller asks of counterfactuals besides the target.
     """
 
     frame: pd.DataFrame
@@ -47,14 +86,12 @@ class Task:
     targets: list[Target]
     search: Search | WhatIf
     seed: int
-    limits: Limits
-    rules: Rules
+    demands: Demands
 
 
-def check_rules(
-    rules: Rules, limits: Limits, genomes: Floats, frame: pd.DataFrame, space: Space
-) -> None:
+def check_rules(demands: Demands, genomes: Floats, frame: pd.DataFrame, space: Space) -> None:
     """Refuse rules that one of the rows (n, d) cannot satisfy, before any row is searched."""
+    rules, limits = demands.rules, demands.limits
     if not len(rules):
         return
     for i in range(len(genomes)):

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.property.test_rules_laws import DATA, ROWS, SCHEMAS, genomes_of, rule_sets
 
 import counterpoint as cp
 from counterpoint.evolution.search import Method
 from counterpoint.problem.rules.rules import Rules
 from counterpoint.table.encoding import Encoding
-from tests.property.test_rules_laws import DATA, ROWS, SCHEMAS, genomes_of, rule_sets
 
 SEARCHING = settings(deadline=None, max_examples=60)
 DTYPES = {"float64": np.float64, "float32": np.float32, "reals": np.float64}
@@ -38,8 +38,7 @@ def search(
     settings = cp.Search(method=method, evaluations=evaluations, population=10)
     try:
         return explainer(kind).explain(row, (5.0, 6.0), settings, constraints=texts)
-    except cp.InvalidInput as error:
-        assert str(error).startswith("constraints")
+    except cp.InvalidInput:
         return None
 
 

@@ -4,12 +4,10 @@ import pandas as pd
 import pytest
 
 from counterpoint.errors import InvalidInput
-from counterpoint.problem.limits import Limits
-from counterpoint.problem.rules.rules import Rules
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import describe_space
-from counterpoint.task import check_rules
+from counterpoint.task import Demands, check_rules
 
 DATA = pd.DataFrame({"age": [20, 40, 60], "pay": [1.5, 2.5, 9.0]}, index=["a", "b", "c"])
 SCHEMA = Schema.infer(DATA)
@@ -18,9 +16,8 @@ SPACE = describe_space(SCHEMA, GENOMES)
 
 
 def check(frame: pd.DataFrame, *texts: str, max_changed: int | None = None) -> None:
-    limits = Limits.of(SCHEMA, max_changed=max_changed)
-    genomes = Encoding(SCHEMA).encode(frame)
-    check_rules(Rules.parse(texts, SCHEMA), limits, genomes, frame, SPACE)
+    demands = Demands.of(SCHEMA, max_changed=max_changed, constraints=texts)
+    check_rules(demands, Encoding(SCHEMA).encode(frame), frame, SPACE)
 
 
 def test_rules_that_every_row_can_satisfy_pass() -> None:

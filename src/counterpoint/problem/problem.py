@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints, Keys
+from counterpoint.problem.costs import weighted_distances
 from counterpoint.problem.limits import Box, Limits, search_box
-from counterpoint.problem.objectives import GAP, closeness, gap
+from counterpoint.problem.objectives import DISTANCE, GAP, closeness, gap
 from counterpoint.problem.predictor import Predictor
 from counterpoint.problem.rules.rules import Rules
 from counterpoint.problem.ruling import Ruling
@@ -136,6 +137,8 @@ class Problem:
         What the model said in an earlier, shorter search of the same row, in order.
     ruling : Ruling, optional
         The caller's rules, if there are any.
+    costs : ndarray of shape (d,), optional
+        How hard each feature is to change: the weights of `distance`.
     """
 
     rows: Floats
@@ -149,6 +152,7 @@ class Problem:
     asks_labels: bool
     past: Past | None = None
     ruling: Ruling | None = None
+    costs: Floats | None = None
 
     @classmethod
     def of(
@@ -163,6 +167,7 @@ class Problem:
         *,
         asks_labels: bool,
         rules: Rules | None = None,
+        costs: Floats | None = None,
     ) -> Problem:
         """Set up the problems of `rows`: boxes, neighbours and streams."""
         space, ruling = observed.space, None
@@ -181,6 +186,7 @@ class Problem:
             limits=limits,
             asks_labels=asks_labels,
             ruling=ruling,
+            costs=costs,
         )
 
     @cached_property
@@ -243,6 +249,11 @@ class Problem:
             gaps = np.where(self.confirmed(genomes), gaps, denied_gaps(gaps, predictions))
         objectives = closeness(genomes, self.rows, self.around, self.beyond)
         objectives[..., GAP] = gaps
+        if self.costs is not None:
+            near = self.around
+            objectives[..., DISTANCE] = weighted_distances(
+                genomes, self.rows, near.weight, near.cap, self.costs, near.at
+            )
         return Evaluation(predictions, objectives)
 
     def confirmed(self, genomes: Floats) -> Bools:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -148,6 +148,12 @@ class Counterfactuals:
     def constraints(self) -> tuple[str, ...]:
         """The rules every counterfactual satisfies, in canonical form; a function by its name."""
         return () if self.problem.ruling is None else self.problem.ruling.rules.texts
+
+    @property
+    def costs(self) -> dict[Hashable, float]:
+        """How hard each feature is to change, as `distance` weighs it; empty if not given."""
+        costs, names = self.problem.costs, self.problem.predictor.encoding.schema.names
+        return {} if costs is None else dict(zip(names, costs.tolist(), strict=True))
 
     @property
     def row_prediction(self) -> float:

@@ -30,7 +30,7 @@ from counterpoint.result.document import (
     read_label,
 )
 from counterpoint.result.fingerprint import Fingerprints
-from counterpoint.result.rulebook import check_rules, read_rules
+from counterpoint.result.rulebook import check_rules, read_prices, read_rules
 from counterpoint.result.saving import Kept, NoSuchFile, Pathlike, check_path, signed
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import OBJECTIVE_COLUMNS, Kind, Schema
@@ -40,11 +40,10 @@ MOST_BYTES = 2**26
 KEYS = (
     *("format", "version", "counterpoint", "fingerprints", "features", "row", "target", "limits"),
     *("shares", "search", "seed", "genomes", "predictions", "objectives", "trace", "notes"),
-    *("limits_bind", "hint", "constraints", "checksum"),
+    *("limits_bind", "hint", "constraints", "costs", "checksum"),
 )
-LATER: dict[str, tuple[int, Any]] = {
-    "constraints": (2, [])
-}  # the version a key came with, and what stood for it before
+# Keys of later versions: which one they came with, and what stood for them before.
+LATER: dict[str, tuple[int, Any]] = {"constraints": (2, []), "costs": (2, None)}
 GONE = (
     "this result was loaded from a file, without its model and data; make an Explainer and call "
     "explain again with the same seed."
@@ -228,6 +227,7 @@ def read_problem(part: dict[str, Node], seed: int) -> tuple[Problem, pd.DataFram
         seed,
         asks_labels=False,
         rules=read_rules(part["constraints"], schema),
+        costs=read_prices(part["costs"], schema),
     )
     return problem, row
 

@@ -1,4 +1,4 @@
-"""Rules in a saved result: written in canonical form, and read back as strictly as the rest."""
+"""Rules and costs in a saved result: written in canonical form, read as strictly as the rest."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput
+from counterpoint.problem.costs import check_costs
 from counterpoint.problem.rules.rules import Rule, Rules
 from counterpoint.problem.ruling import Ruling
 from counterpoint.result.document import Node
@@ -48,3 +49,10 @@ def check_rules(node: Node, genomes: Floats, rules: Rules, row: Floats) -> None:
     if not verdicts.all():
         i, k = np.argwhere(~verdicts)[0].tolist()
         raise InvalidInput(f'{node.path}[{i}] breaks the rule "{rules.written[k]}".')
+
+
+def read_prices(node: Node, schema: Schema) -> Floats | None:
+    """Return the costs of all features, or None if none was given."""
+    if node.value is None:
+        return None
+    return check_costs(dict(zip(schema.names, node.numbers(len(schema)), strict=True)), schema)

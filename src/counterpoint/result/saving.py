@@ -101,6 +101,7 @@ def write_document(found: Counterfactuals) -> dict[str, Any]:
         "target": _write_target(found.target),
         "limits": _write_limits(problem.limits),
         "constraints": write_rules(problem.ruling),
+        "costs": None if problem.costs is None else problem.costs.tolist(),
         "shares": problem.observed.shares.tolist(),
         "search": _write_search(found.search),
         "seed": int(found.seed),

@@ -71,12 +71,12 @@ def test_a_loaded_result_has_the_rules(found: cp.Counterfactuals, path: Path) ->
     assert cp.load(path).constraints == found.constraints
 
 
-def test_a_file_from_before_there_were_rules_is_read(path: Path) -> None:
+def test_a_file_from_before_there_were_rules_and_costs_is_read(path: Path) -> None:
     cp.Explainer(score, DATA).explain(ROW, (0.4, 0.9), cp.Search(evaluations=50)).save(path)
 
     def age(document: Any) -> None:
         document["version"] = 1
-        del document["constraints"]
+        del document["constraints"], document["costs"]
 
     rewritten(path, age)
 
