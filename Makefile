@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PAPER ?= ../shared/paper
 
-.PHONY: demo test lint types bench variants models ablation check clean
+.PHONY: demo test lint types bench variants models constrained ablation check clean
 
 demo: .venv/demo.done  ## train a model on the embedded credit data and explain one applicant
 	$(BIN)/python -m counterpoint.demo
@@ -29,6 +29,9 @@ variants: .venv/dev.done  ## the paper's five variants against its published run
 
 models: .venv/dev.done  ## the default search against the paper's on five kinds of model
 	COUNTERPOINT_PAPER=$(PAPER) $(BIN)/python -m benchmarks.models
+
+constrained: .venv/dev.done  ## what rules cost the search, on the embedded credit data
+	$(BIN)/python -m benchmarks.constrained
 
 ablation: .venv/dev.done  ## what each idea of the default search is worth; writes docs/ablation.*
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[figures]"

@@ -146,7 +146,10 @@ def is_wanted(problem: Problem, a: int, which: Ints | slice) -> Bools:
     genomes = problem.observed.genomes[which][reaching]
     box, row, limits = problem.box, problem.rows[a], problem.limits
     obeys = (genomes[:, limits.is_fixed] == row[limits.is_fixed]).all(axis=1)
-    obeys &= ((genomes >= box.lower[a]) & (genomes <= box.upper[a])).all(axis=1)
+    is_inside = (genomes >= box.lower[a]) & (genomes <= box.upper[a])
+    if problem.ruling is not None:  # rules can leave the row's own value beside the box
+        is_inside |= (genomes == row) & ~box.is_forced[a]
+    obeys &= is_inside.all(axis=1)
     obeys &= (genomes != row).sum(axis=1) <= limits.max_changed
     if problem.ruling is not None:
         within, alone = np.flatnonzero(obeys), problem.alone(np.array([a]))
