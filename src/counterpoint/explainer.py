@@ -12,6 +12,7 @@ import pandas as pd
 from counterpoint.arrays import Floats, Ints
 from counterpoint.errors import InvalidInput
 from counterpoint.evolution.baselines import WhatIf
+from counterpoint.evolution.mending import RETRIES
 from counterpoint.evolution.search import Search
 from counterpoint.evolution.watch import Watch
 from counterpoint.group import explain_group
@@ -305,8 +306,9 @@ class Explainer:
 
     def _plan(self, task: Task, workers: int, memory: float) -> Plan:
         """Return how the rows are grouped."""
-        n, d = task.genomes.shape
-        return plan_groups(n, d, len(self.observed.genomes), task.search, workers, memory)
+        (n, d), n_observed = task.genomes.shape, len(self.observed.genomes)
+        n_tries = 1 + RETRIES * bool(task.demands.rules.functions)
+        return plan_groups(n, d, n_observed, task.search, workers, memory, n_tries)
 
     def _results(
         self, task: Task, workers: int, memory: float, progress: bool | None

@@ -20,6 +20,7 @@ from counterpoint.lockstep import (
     GIB,
     MOST_TOGETHER,
     Plan,
+    bytes_in_flight,
     check_memory,
     check_results_fit,
     check_workers,
@@ -175,3 +176,11 @@ def test_somebody_elses_interrupt_handler_is_left_alone() -> None:
 
     assert caught == [signal.SIGINT]
     assert not watch.is_stopped
+
+
+def test_candidates_that_are_only_remembered_take_room_too() -> None:
+    search = cp.Search(evaluations=1000)
+
+    once, often = (bytes_in_flight(5, 100, search, n_tries) for n_tries in (1, 8))
+
+    assert often - once == 7 * 32 * search.most_candidates
