@@ -12,7 +12,6 @@ import pandas as pd
 from counterpoint.arrays import Floats, Ints
 from counterpoint.errors import InvalidInput
 from counterpoint.evolution.baselines import WhatIf
-from counterpoint.evolution.mending import RETRIES
 from counterpoint.evolution.search import Search
 from counterpoint.evolution.watch import Watch
 from counterpoint.group import explain_group
@@ -37,7 +36,7 @@ from counterpoint.streams import check_seed
 from counterpoint.table.encoding import Encoding, Rows, as_frame
 from counterpoint.table.schema import Precision, Schema
 from counterpoint.table.space import describe_space
-from counterpoint.task import Constraint, Demands, Task, check_rules
+from counterpoint.task import Constraint, Demands, Task, bytes_of_rules, check_rules
 
 
 class Explainer:
@@ -307,8 +306,8 @@ class Explainer:
     def _plan(self, task: Task, workers: int, memory: float) -> Plan:
         """Return how the rows are grouped."""
         (n, d), n_observed = task.genomes.shape, len(self.observed.genomes)
-        n_tries = 1 + RETRIES * bool(task.demands.rules.functions)
-        return plan_groups(n, d, n_observed, task.search, workers, memory, n_tries)
+        extra = bytes_of_rules(task.demands.rules, most_candidates(task.search))
+        return plan_groups(n, d, n_observed, task.search, workers, memory, extra)
 
     def _results(
         self, task: Task, workers: int, memory: float, progress: bool | None

@@ -74,14 +74,14 @@ def plan_groups(
     search: Search | WhatIf,
     workers: int,
     memory: float,
-    n_tries: int = 1,
+    row_extra: int = 0,
 ) -> Plan:
     """Choose the size of the groups so that all in flight fit into half of `memory` GiB.
 
-    The other half is for the model and for results that wait to be taken. `n_tries` candidates may
-    be made, and remembered, for each that is evaluated.
+    The other half is for the model and for results that wait to be taken. `row_extra` is what a
+    row needs for its rules.
     """
-    row_bytes = bytes_in_flight(d, n_observed, search, n_tries)
+    row_bytes = bytes_in_flight(d, n_observed, search) + row_extra
     room = int(min(memory, MOST_MEMORY) * GIB / 2)
     if row_bytes > room:
         raise InvalidInput(
@@ -93,11 +93,10 @@ def plan_groups(
     return Plan(n_rows, max(1, most), workers, row_bytes, bytes_of_result(d, search))
 
 
-def bytes_in_flight(d: int, n_observed: int, search: Search | WhatIf, n_tries: int = 1) -> int:
+def bytes_in_flight(d: int, n_observed: int, search: Search | WhatIf) -> int:
     """Return the most memory the search of one row takes: its candidates and its surroundings."""
     n = most_candidates(search)
-    hashes = 32 * n_tries  # of what was seen
-    candidates = n * (8 * (d + 12) + hashes)  # genomes, objectives, front, indices
+    candidates = n * (8 * (d + 12) + 32)  # genomes, objectives, front, indices, memory of hashes
     near = 8 * (d + 2) * min(n_observed, NEAR)
     return candidates + near + (WIDE_BYTES if n_observed > NEAR else 0)
 

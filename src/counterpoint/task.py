@@ -11,9 +11,11 @@ import pandas as pd
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput
 from counterpoint.evolution.baselines import WhatIf
+from counterpoint.evolution.mending import RETRIES
 from counterpoint.evolution.search import Search
 from counterpoint.problem.costs import check_costs
 from counterpoint.problem.limits import Limits, search_box
+from counterpoint.problem.rules.fence import FENCED
 from counterpoint.problem.rules.rules import Rules
 from counterpoint.problem.ruling import Ruling
 from counterpoint.problem.target import Target
@@ -103,3 +105,12 @@ def check_rules(demands: Demands, genomes: Floats, frame: pd.DataFrame, space: S
             if len(genomes) == 1:
                 raise
             raise InvalidInput(f"of row {frame.index[i]!r}: {error}") from error
+
+
+def bytes_of_rules(rules: Rules, n_candidates: int) -> int:
+    """Return what the rules of one row take: its fences, and the memory of refused candidates."""
+    if not len(rules):
+        return 0
+    most_levels = max(len(feature.levels) for feature in rules.schema.features)
+    fences = len(rules.schema) * (FENCED.itemsize + most_levels)
+    return fences + (32 * RETRIES * n_candidates if rules.functions else 0)

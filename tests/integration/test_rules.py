@@ -17,6 +17,7 @@ from sklearn.preprocessing import OneHotEncoder
 import counterpoint as cp
 from counterpoint.arrays import Floats
 from counterpoint.datasets import load_credit
+from counterpoint.evolution.archive import Archive
 from counterpoint.evolution.indicators import hypervolume
 from counterpoint.problem.rules.rules import Rules
 from counterpoint.table.encoding import Encoding
@@ -297,3 +298,26 @@ def test_rules_are_streamed_too() -> None:
 
 def test_a_result_without_rules_has_none() -> None:
     assert explainer().explain(refused(1), TARGET, cp.WhatIf()).constraints == ()
+
+
+def test_a_summary_says_the_rules() -> None:
+    found = explainer().explain(
+        refused(1), TARGET, cp.WhatIf(), constraints=["age  increases", "fixed sex"]
+    )
+
+    assert str(found).splitlines()[1] == "Rules: age increases; fixed sex."
+
+
+def test_the_rules_themselves_have_the_last_word() -> None:
+    """Even if a search evaluated what breaks them, it is not returned."""
+    found = explainer().explain(refused(1), TARGET, cp.Search(evaluations=200))
+    bound = explainer().explain(refused(1), TARGET, cp.WhatIf(), constraints=RULES)
+    archive = Archive(bound.problem, len(found))
+    judged_all = bound.problem.evaluate(found.genomes[None])
+    archive.add(found.genomes[None], judged_all, np.array([0]), generation=0)
+
+    drawn = cp.Counterfactuals.of(archive, 0, bound.problem, bound.row, cp.WhatIf(), 0, ())
+
+    obeys = judged(found, RULES).all(axis=1)
+    assert 0 < obeys.sum() < len(found)
+    assert {*map(tuple, drawn.genomes)} == {*map(tuple, found.genomes[obeys])}

@@ -20,7 +20,6 @@ from counterpoint.lockstep import (
     GIB,
     MOST_TOGETHER,
     Plan,
-    bytes_in_flight,
     check_memory,
     check_results_fit,
     check_workers,
@@ -178,9 +177,8 @@ def test_somebody_elses_interrupt_handler_is_left_alone() -> None:
     assert not watch.is_stopped
 
 
-def test_candidates_that_are_only_remembered_take_room_too() -> None:
-    search = cp.Search(evaluations=1000)
+def test_what_rules_take_leaves_room_for_fewer_rows() -> None:
+    lone, wide = (plan_groups(10_000, 5, 100, SEARCH, 1, 0.1, extra) for extra in (0, 10**7))
 
-    once, often = (bytes_in_flight(5, 100, search, n_tries) for n_tries in (1, 8))
-
-    assert often - once == 7 * 32 * search.most_candidates
+    assert wide.row_bytes == lone.row_bytes + 10**7
+    assert wide.together < lone.together

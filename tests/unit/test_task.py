@@ -7,7 +7,7 @@ from counterpoint.errors import InvalidInput
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import describe_space
-from counterpoint.task import Demands, check_rules
+from counterpoint.task import Demands, bytes_of_rules, check_rules
 
 DATA = pd.DataFrame({"age": [20, 40, 60], "pay": [1.5, 2.5, 9.0]}, index=["a", "b", "c"])
 SCHEMA = Schema.infer(DATA)
@@ -39,3 +39,14 @@ def test_a_single_row_is_not_named() -> None:
 def test_max_changed_counts() -> None:
     with pytest.raises(InvalidInput, match="which must all change, but max_changed allows 1"):
         check(DATA[:1], "age > 20", "pay > 2", max_changed=1)
+
+
+def test_rules_take_memory_and_functions_more() -> None:
+    none, written, asked = (
+        bytes_of_rules(Demands.of(SCHEMA, constraints=each).rules, n_candidates=1000)
+        for each in ([], ["age > 1"], [lambda rows: rows["age"] > 1])
+    )
+
+    assert none == 0
+    assert 0 < written < 1000
+    assert asked == written + 7 * 32 * 1000

@@ -68,8 +68,10 @@ def observed_hint(found: Counterfactuals) -> str:
 
 
 def summary(found: Counterfactuals, n: int = SHOWN) -> str:
-    """Return the message, the notes, and a table of a few counterfactuals' changes."""
+    """Return the message, the rules, the notes, and a table of a few counterfactuals' changes."""
     lines = [found.message[0].upper() + found.message[1:]]
+    if found.constraints:
+        lines.append(f"Rules: {'; '.join(found.constraints)}.")
     lines += [f"Note: {note}" for note in found.notes]
     if len(found):
         few = found.select(n)
