@@ -82,6 +82,27 @@ def test_every_returned_row_satisfies_every_rule(name: str) -> None:
         )
 
 
+@pytest.mark.parametrize("name", [name for name in SEARCHES if name != "what-if"])
+def test_the_model_is_asked_about_nothing_else(name: str) -> None:
+    """The search is within the rules, not of everything with the rest thrown away."""
+    asked: list[pd.DataFrame] = []
+
+    def watched(rows: pd.DataFrame) -> Any:
+        asked.append(rows)
+        return explainer().predictor.model.predict_proba(rows)[:, 1]
+
+    watcher, row = cp.Explainer(watched, OTHERS), refused(1)
+    asked.clear()
+
+    found = watcher.explain(row, (0.6, 1.0), SEARCHES[name], constraints=RULES)
+
+    encode = Encoding(watcher.schema).encode
+    genomes, own = encode(pd.concat(asked)), encode(row)[0]
+    others = genomes[(genomes != own).any(axis=1)]
+    assert Rules.parse(RULES, watcher.schema).holds(others, own).all()
+    assert len(np.unique(others, axis=0)) > 0.5 * found.evaluations > 100
+
+
 @pytest.mark.parametrize("name", SEARCHES)
 def test_each_of_these_rules_matters(name: str) -> None:
     found = [explainer().explain(refused(5)[i : i + 1], TARGET, SEARCHES[name]) for i in range(5)]
