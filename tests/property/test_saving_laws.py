@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import counterpoint as cp
 from counterpoint.result.saving import signed
+from counterpoint.table.schema import OBJECTIVE_COLUMNS
 
 SEARCH = cp.Search(generations=2, population=6)
 RULES: list[list[Any]] = [
@@ -114,7 +115,8 @@ def columns() -> st.SearchStrategy[Any]:
 def results(draw: st.DrawFn) -> cp.Counterfactuals:
     """Draw a table, a question and its answer."""
     more = st.lists(levels | st.tuples(texts, texts), max_size=3)
-    names = list(dict.fromkeys(["age", *draw(more)]))  # True is 1
+    drawn = [name for name in draw(more) if name not in OBJECTIVE_COLUMNS]
+    names = list(dict.fromkeys(["age", *drawn]))  # True is 1
     frame = pd.DataFrame({j: draw(columns()) for j in range(len(names))})
     frame.columns = pd.Index(names, tupleize_cols=False)
     indices: list[Any] = [pd.RangeIndex(N), pd.Index(list("abcdef"), name="id")]
