@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -28,16 +27,16 @@ from counterpoint.lockstep import (
     tell_interrupted,
 )
 from counterpoint.problem.accelerator import accelerated
-from counterpoint.problem.limits import Limits
 from counterpoint.problem.predictor import Predictor
 from counterpoint.problem.problem import Observed, Problem
-from counterpoint.problem.target import Target, parse_target
+from counterpoint.problem.target import parse_target
 from counterpoint.progress import Progress
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.streams import check_seed
 from counterpoint.table.encoding import Encoding, Rows, as_frame
 from counterpoint.table.schema import Precision, Schema
 from counterpoint.table.space import describe_space
+from counterpoint.task import Constraint, Demands, Task, bytes_of_rules, check_rules
 
 
 class Explainer:
@@ -118,6 +117,8 @@ class Explainer:
         fixed: Iterable[Hashable] = (),
         ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
         max_changed: int | None = None,
+        constraints: Iterable[Constraint] = (),
+        costs: Mapping[Any, float] | None = None,
         progress: bool | None = None,
     ) -> Counterfactuals:
         """Return what would have had to be different for one row.
@@ -141,6 +142,14 @@ class Explainer:
             the data and the row.
         max_changed : int, optional
             The most features a counterfactual may change.
+        constraints : iterable of str or callable, default=()
+            Rules every counterfactual must satisfy, besides the limits: texts such as
+            "age increases" or "amount <= 5 * income" (docs/rules.md has the language), or
+            functions that take a DataFrame of candidates and return a truth value for each.
+        costs : dict of column name to number, optional
+            How hard features are to change; 1 for those not named. `distance` is then the mean of
+            all features' shares of their ranges weighted by these: at cost 3 a change counts three
+            times as much. `changes` and `implausibility` stay as they are.
         progress : bool, optional
             Whether to show a bar if it takes long; None shows it in a terminal or a notebook.
 
@@ -152,7 +161,7 @@ class Explainer:
         Raises
         ------
         InvalidInput, UnknownFeatureError
-            If an argument cannot be used.
+            If an argument cannot be used, or rules contradict each other, the limits or the row.
         PredictorError
             If the model fails.
         """
@@ -161,8 +170,8 @@ class Explainer:
             raise InvalidInput(
                 f"row must be one row, got {len(frame)}; use explain_many for several."
             )
-        limits = Limits.of(self.schema, fixed, ranges, max_changed)
-        task = self._task(frame, "row", target, search, seed, limits)
+        demands = Demands.of(self.schema, fixed, ranges, max_changed, constraints, costs)
+        task = self._task(frame, "row", target, search, seed, demands)
         return next(self._results(task, 1, np.inf, progress))
 
     def explain_many(
@@ -175,6 +184,8 @@ class Explainer:
         fixed: Iterable[Hashable] = (),
         ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
         max_changed: int | None = None,
+        constraints: Iterable[Constraint] = (),
+        costs: Mapping[Any, float] | None = None,
         workers: int | None = None,
         memory: float = MEMORY,
         progress: bool | None = None,
@@ -189,7 +200,7 @@ class Explainer:
         ----------
         rows : DataFrame or list of dicts
             The rows to explain.
-        target, search, seed, fixed, ranges, max_changed, progress
+        target, search, seed, fixed, ranges, max_changed, constraints, costs, progress
             As in `explain`, the same for all rows.
         workers : int, optional
             Threads that share the rows. None uses all cores, but one thread for what may not bear
@@ -209,10 +220,10 @@ class Explainer:
         PredictorError
             If the model fails.
         """
-        limits = Limits.of(self.schema, fixed, ranges, max_changed)
-        task = self._task(as_frame(rows, "rows"), "rows", target, search, seed, limits)
-        workers = check_workers(workers, is_shared=self.predictor.is_shared)
-        memory = check_memory(memory)
+        demands = Demands.of(self.schema, fixed, ranges, max_changed, constraints, costs)
+        task = self._task(as_frame(rows, "rows"), "rows", target, search, seed, demands)
+        is_shared = self.predictor.is_shared and not demands.rules.functions
+        memory, workers = check_memory(memory), check_workers(workers, is_shared=is_shared)
         if len(task.genomes):
             check_results_fit(self._plan(task, workers, memory), memory)
         found = list(self._results(task, workers, memory, progress))
@@ -230,6 +241,8 @@ class Explainer:
         fixed: Iterable[Hashable] = (),
         ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
         max_changed: int | None = None,
+        constraints: Iterable[Constraint] = (),
+        costs: Mapping[Any, float] | None = None,
         workers: int | None = None,
         memory: float = MEMORY,
         progress: bool | None = None,
@@ -242,7 +255,8 @@ class Explainer:
 
         Parameters
         ----------
-        rows, target, search, seed, fixed, ranges, max_changed, workers, progress
+        rows, target, search, seed, workers, progress
+        fixed, ranges, max_changed, constraints, costs
             As in `explain_many`.
         memory : float, default=4.0
             GiB that rows in flight and results not yet taken may use.
@@ -264,10 +278,10 @@ class Explainer:
         already_met
         already_met
         """
-        limits = Limits.of(self.schema, fixed, ranges, max_changed)
-        task = self._task(as_frame(rows, "rows"), "rows", target, search, seed, limits)
-        workers = check_workers(workers, is_shared=self.predictor.is_shared)
-        memory = check_memory(memory)
+        demands = Demands.of(self.schema, fixed, ranges, max_changed, constraints, costs)
+        task = self._task(as_frame(rows, "rows"), "rows", target, search, seed, demands)
+        is_shared = self.predictor.is_shared and not demands.rules.functions
+        memory, workers = check_memory(memory), check_workers(workers, is_shared=is_shared)
         return self._results(task, workers, memory, progress)
 
     def _task(
@@ -277,23 +291,25 @@ class Explainer:
         target: object,
         search: Search | WhatIf | None,
         seed: int,
-        limits: Limits,
+        demands: Demands,
     ) -> Task:
         """Check the arguments, encode the rows and ask the model about them."""
         search, seed = check_search(search), check_seed(seed)
         if len(frame) == 0:
             none = np.empty((0, len(self.schema)))
-            return Task(frame, none, none, [], search, seed, limits)
+            return Task(frame, none, none, [], search, seed, demands)
         genomes = self.encoding.encode(frame, argument)
+        check_rules(demands, genomes, frame, self.observed.space)
         with self.predictor.one_thread():
             outputs = self.predictor.own.blocks(genomes[:, None, :])[:, 0]
             targets = parse_target(target, self.classes, outputs, self._labels(target, genomes))
-        return Task(frame, genomes, outputs, targets, search, seed, limits)
+        return Task(frame, genomes, outputs, targets, search, seed, demands)
 
     def _plan(self, task: Task, workers: int, memory: float) -> Plan:
         """Return how the rows are grouped."""
-        n, d = task.genomes.shape
-        return plan_groups(n, d, len(self.observed.genomes), task.search, workers, memory)
+        (n, d), n_observed = task.genomes.shape, len(self.observed.genomes)
+        extra = bytes_of_rules(task.demands.rules, most_candidates(task.search))
+        return plan_groups(n, d, n_observed, task.search, workers, memory, extra)
 
     def _results(
         self, task: Task, workers: int, memory: float, progress: bool | None
@@ -333,41 +349,12 @@ class Explainer:
             targets,
             self.observed,
             self.predictor,
-            task.limits,
+            task.demands.limits,
             task.seed,
             asks_labels=wants_decision and not self.predictor.is_consistent,
+            rules=task.demands.rules,
+            costs=task.demands.costs,
         )
-
-
-@dataclass(frozen=True)
-class Task:
-    """Rows to explain, checked and encoded, with what the model says of them now.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The rows as they were given.
-    genomes : ndarray of shape (n, d)
-        The same, encoded.
-    outputs : ndarray of shape (n, c)
-        What the model says of them.
-    targets : list of Target
-        The wanted outcome of each.
-    search : Search or WhatIf
-        The settings.
-    seed : int
-        The seed.
-    limits : Limits
-        What may change.
-    """
-
-    frame: pd.DataFrame
-    genomes: Floats
-    outputs: Floats
-    targets: list[Target]
-    search: Search | WhatIf
-    seed: int
-    limits: Limits
 
 
 def check_search(search: object) -> Search | WhatIf:

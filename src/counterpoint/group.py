@@ -125,11 +125,7 @@ def notes_on(problem: Problem) -> tuple[str, ...]:
         f"[{space.low[j]:g}, {space.high[j]:g}]; the search box was widened to it."
         for j in np.flatnonzero(is_outside)
     ]
-    notes += [
-        f"the range given for {names[j]!r} excludes the row's own value {row[j]:g}, "
-        "so every counterfactual changes it."
-        for j in np.flatnonzero(problem.box.is_forced[0])
-    ]
+    notes += [_note_on_forced(problem, int(j)) for j in np.flatnonzero(problem.box.is_forced[0])]
     if problem.asks_labels:
         notes.append(
             "the model's predict does not always name the likeliest class; it was asked about "
@@ -143,3 +139,19 @@ def notes_on(problem: Problem) -> tuple[str, ...]:
             "were scored on their own to keep the result independent of its company."
         )
     return tuple(notes)
+
+
+def _note_on_forced(problem: Problem, j: int) -> str:
+    """Say that every counterfactual changes feature j, and whether a range or a rule is why."""
+    encoding, row, limits = problem.predictor.encoding, problem.rows[0], problem.limits
+    name = encoding.schema.names[j]
+    if problem.ruling is None or row[j] < limits.low[j] or row[j] > limits.high[j]:
+        return (
+            f"the range given for {name!r} excludes the row's own value {row[j]:g}, "
+            "so every counterfactual changes it."
+        )
+    value = encoding.decode(problem.rows.copy())[name].iloc[0]
+    return (
+        f"the constraints exclude the row's own {name!r} = {value}, so every counterfactual "
+        "changes it."
+    )

@@ -70,13 +70,20 @@ class Plan:
 
 
 def plan_groups(
-    n_rows: int, d: int, n_observed: int, search: Search | WhatIf, workers: int, memory: float
+    n_rows: int,
+    d: int,
+    n_observed: int,
+    search: Search | WhatIf,
+    workers: int,
+    memory: float,
+    row_extra: int = 0,
 ) -> Plan:
     """Choose the size of the groups so that all in flight fit into half of `memory` GiB.
 
-    The other half is for the model and for results that wait to be taken.
+    The other half is for the model and for results that wait to be taken. `row_extra` is what a
+    row needs for its rules.
     """
-    row_bytes = bytes_in_flight(d, n_observed, search)
+    row_bytes = bytes_in_flight(d, n_observed, search) + row_extra
     room = int(min(memory, MOST_MEMORY) * GIB / 2)
     if row_bytes > room:
         raise InvalidInput(

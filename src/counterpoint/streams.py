@@ -50,6 +50,7 @@ class Stage(IntEnum):
     CONDITIONAL_VALUE = 23
     FIRST_SURPLUS = 24
     BREED = 25
+    MEND = 26
 
 
 # Bits of the 64-bit address: stage 6, generation 22, individual 18, gene 18.

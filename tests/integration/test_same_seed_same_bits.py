@@ -168,6 +168,35 @@ def test_limits_do_not_make_a_row_see_its_company() -> None:
         assert bits(found) == bits(one)
 
 
+def is_owner_or_old(rows: pd.DataFrame) -> Any:
+    return (rows["owns"] | (rows["age"] >= 30)).to_numpy()
+
+
+RULES = [
+    "amount <= 150 * age",
+    "job = nurse implies debt in 1..5",
+    "at most 4 changes",
+    "city, rate change together",
+]
+
+
+@pytest.mark.parametrize("constraints", [RULES, [*RULES, is_owner_or_old]])
+@pytest.mark.parametrize("method", get_args(Method))
+@pytest.mark.parametrize("workers", [1, 2])
+def test_rules_do_not_make_a_row_see_its_company(
+    constraints: list[Any], method: Method, workers: int
+) -> None:
+    explainer, rows = explainer_of("logistic"), DATA.iloc[:9]
+    search = SEARCH.with_(method=method, generations=8)
+    options: dict[str, Any] = {"search": search, "constraints": constraints, "seed": 5}
+
+    together = explainer.explain_many(rows, "opposite", **options, workers=workers)
+
+    assert sum(len(found) for found in together) > 0
+    for i, found in enumerate(together):
+        assert bits(found) == bits(explainer.explain(rows.iloc[[i]], "opposite", **options))
+
+
 class Dependent:
     """A model whose scores depend a little on which rows are asked together."""
 

@@ -45,6 +45,8 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "bound": {"target": ("good", (0.99, 1.0)), "fixed": [*DATA.columns[1:]]},
     "what-if": {"target": "good", "search": cp.WhatIf(n=3)},
     "the paper's": {"target": "good", "search": cp.Search(generations=3, epsilon=np.inf)},
+    "rules": {"target": "good", "constraints": ["age increases", "fixed sex", "job in 1.."]},
+    "rules bind": {"target": "good", "search": cp.WhatIf(), "constraints": ["age in {75}"]},
     "forced": {"target": "good", "ranges": {"duration": (70, None)}},
 }
 

@@ -10,13 +10,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 import counterpoint as cp
 from counterpoint.result.saving import signed
+from counterpoint.table.schema import OBJECTIVE_COLUMNS
 
 SEARCH = cp.Search(generations=2, population=6)
+RULES: list[list[Any]] = [
+    ["at most 2 changes", "not changed(age)"],
+    ["changed(age) or not changed(age)"],
+    ["at most 3 changes", lambda rows: np.ones(len(rows), dtype=bool)],
+]
 N = 6  # observed rows
 
 
@@ -42,7 +48,7 @@ def assert_same(loaded: cp.Counterfactuals, found: cp.Counterfactuals) -> None:
     """Compare everything public of two results that does not ask the model."""
     for name in ("target", "search", "seed", "notes", "status", "stopped", "message"):
         assert getattr(loaded, name) == getattr(found, name)
-    for name in ("row_prediction", "evaluations", "fingerprints"):
+    for name in ("row_prediction", "evaluations", "fingerprints", "constraints", "costs"):
         assert getattr(loaded, name) == getattr(found, name)
     for name in ("genomes", "predictions", "objectives", "reaches", "changed"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(found, name), strict=True)
@@ -109,7 +115,8 @@ def columns() -> st.SearchStrategy[Any]:
 def results(draw: st.DrawFn) -> cp.Counterfactuals:
     """Draw a table, a question and its answer."""
     more = st.lists(levels | st.tuples(texts, texts), max_size=3)
-    names = list(dict.fromkeys(["age", *draw(more)]))  # True is 1
+    drawn = [name for name in draw(more) if name not in OBJECTIVE_COLUMNS]
+    names = list(dict.fromkeys(["age", *drawn]))  # True is 1
     frame = pd.DataFrame({j: draw(columns()) for j in range(len(names))})
     frame.columns = pd.Index(names, tupleize_cols=False)
     indices: list[Any] = [pd.RangeIndex(N), pd.Index(list("abcdef"), name="id")]
@@ -129,7 +136,14 @@ def results(draw: st.DrawFn) -> cp.Counterfactuals:
     row = frame.iloc[[draw(st.integers(0, N - 1))]]
     max_changed = draw(st.none() | st.integers(1, 3))
     seed = draw(st.integers(0, 2**64 - 1))
-    return explainer.explain(row, target, search, seed, fixed=fixed, max_changed=max_changed)
+    rules = draw(st.sampled_from([[], *RULES]))
+    limits: Any = {"fixed": fixed, "max_changed": max_changed, "constraints": rules}
+    costs = draw(st.none() | st.dictionaries(st.sampled_from(names), st.floats(0.1, 9.0)))
+    try:
+        return explainer.explain(row, target, search, seed, **limits, costs=costs)
+    except cp.InvalidInput as error:  # rules and limits can pin every feature
+        assume("leave every feature at the row's value" not in str(error))
+        raise
 
 
 def hash_of(value: Any) -> int:
@@ -152,7 +166,8 @@ def small_result() -> cp.Counterfactuals:
     )
     explainer = cp.Explainer(lambda rows: rows["age"] / 50, data)
     row = {"age": 20, "job": "a", "size": "S"}
-    return explainer.explain(row, (0.7, None), cp.Search(generations=1, population=4))
+    search, rules = cp.Search(generations=1, population=4), ["age increases", "job in {a, b}"]
+    return explainer.explain(row, (0.7, None), search, constraints=rules, costs={"age": 2.0})
 
 
 FOUND = small_result()

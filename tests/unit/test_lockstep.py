@@ -175,3 +175,10 @@ def test_somebody_elses_interrupt_handler_is_left_alone() -> None:
 
     assert caught == [signal.SIGINT]
     assert not watch.is_stopped
+
+
+def test_what_rules_take_leaves_room_for_fewer_rows() -> None:
+    lone, wide = (plan_groups(10_000, 5, 100, SEARCH, 1, 0.1, extra) for extra in (0, 10**7))
+
+    assert wide.row_bytes == lone.row_bytes + 10**7
+    assert wide.together < lone.together

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.errors import InvalidInput
 from counterpoint.evolution.archive import Archive
 from counterpoint.evolution.initialization import random_candidates
+from counterpoint.evolution.mending import feasible
 from counterpoint.evolution.search import Search
 from counterpoint.evolution.watch import Watch
 from counterpoint.problem.problem import Problem
@@ -26,13 +28,14 @@ def search_randomly(problem: Problem, search: Search, watch: Watch | None = None
     last = search.last_generation(np.full(len(rows), 1 + size))
     archive = Archive(problem, (1 + int(last.max())) * size)
     for generation in range(int(last.max()) + 1):
-        candidates = random_candidates(problem, problem.box, size, generation)
+        draw = partial(random_candidates, problem, problem.box, size)
         try:
+            candidates, counts = feasible(problem, draw, generation)
             judged = problem.evaluate(candidates.genomes)
         except KeyboardInterrupt:
             archive.stop(rows, "interrupt")
             break
-        archive.add(candidates.genomes, judged, rows, generation)
+        archive.add(candidates.genomes, judged, rows, generation, counts)
         is_late = time.monotonic() >= deadline
         going = archive.still_going(
             rows, generation, last, search.patience, is_late, is_stopped=watch.is_stopped
@@ -158,13 +161,19 @@ def is_reaching(problem: Problem, a: int, which: Ints | slice) -> Bools:
 
 
 def is_wanted(problem: Problem, a: int, which: Ints | slice) -> Bools:
-    """Return which of these observed rows reach row a's target and obey its limits."""
+    """Return which of these observed rows reach row a's target and obey its limits and rules."""
     wanted = is_reaching(problem, a, which)
     reaching = np.flatnonzero(wanted)  # often few: only these are compared with the limits
     genomes = problem.observed.genomes[which][reaching]
     box, row, limits = problem.box, problem.rows[a], problem.limits
     obeys = (genomes[:, limits.is_fixed] == row[limits.is_fixed]).all(axis=1)
-    obeys &= ((genomes >= box.lower[a]) & (genomes <= box.upper[a])).all(axis=1)
+    is_inside = (genomes >= box.lower[a]) & (genomes <= box.upper[a])
+    if problem.ruling is not None:  # rules can leave the row's own value beside the box
+        is_inside |= (genomes == row) & ~box.is_forced[a]
+    obeys &= is_inside.all(axis=1)
     obeys &= (genomes != row).sum(axis=1) <= limits.max_changed
+    if problem.ruling is not None:
+        within, alone = np.flatnonzero(obeys), problem.alone(np.array([a]))
+        obeys[within] = alone.obeys(genomes[None, within])[0]
     wanted[reaching] = obeys
     return wanted

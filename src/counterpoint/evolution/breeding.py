@@ -11,6 +11,7 @@ from counterpoint.arrays import Bools, Floats, Ints, Keys
 from counterpoint.evolution import moves
 from counterpoint.evolution.ground import Grounds
 from counterpoint.evolution.memory import remember
+from counterpoint.evolution.mending import Mender, mend, n_attempts
 from counterpoint.evolution.moves import Dice, Ground, pick, roll, shake
 from counterpoint.evolution.parents import Classes, Pool, choose_parent, classify
 from counterpoint.kernels import assign, inner, kernel, part
@@ -299,15 +300,20 @@ def breed(
     wave: int,
     size: int,
     room: Room,
+    mender: Mender | None = None,
 ) -> tuple[Floats, Bools]:
     """Return a wave of candidates (r, size, d) and which of them are new.
 
-    The prepared first `steps` come first. Where no new candidate can be made, the row itself fills
-    the place: it was asked already.
+    What breaks the rules is repaired by the `mender`; if that fails, it is not new. The prepared
+    first `steps` come first. Where no new candidate can be made, the row itself fills the place: it
+    was asked already.
     """
     r, d = scene.rows.shape
     children, is_new = np.empty((r, size, d)), np.zeros((r, size), dtype=np.bool_)
-    _breed(pool, rows, outlook, scene, chances, steps, memory, keys, wave, room, children, is_new)
+    _breed(
+        *(pool, rows, outlook, scene, chances, steps, memory, keys, wave, room, mender),
+        *(children, is_new),
+    )
     return children, is_new
 
 
@@ -323,6 +329,7 @@ def _breed(
     keys: Keys,
     wave: int,
     room: Room,
+    mender: Mender | None,
     children: Floats,
     is_new: Bools,
 ) -> None:
@@ -342,6 +349,7 @@ def _breed(
             memory[w],
             keys[w],
             room,
+            mender,
         )
 
 
@@ -360,6 +368,7 @@ def breed_row(
     memory: Keys,
     key: Keys,
     room: Room,
+    mender: Mender | None,
 ) -> None:
     """Make the children (size, d) of one row: row a of the archive, row w of those searched."""
     features, max_free, n_free = scene.grounds.features[w], scene.grounds.max_free[w], 0
@@ -376,8 +385,8 @@ def breed_row(
             assign(child, ground.anchor)
             child[steps.feature[steps.first + i]] = steps.value[w, steps.first + i]
             obey(child, features, max_free, dice)
-            is_new[i] = remember(memory, child)
-        for attempt in range(ATTEMPTS):
+            is_new[i] = mend(child, w, mender, dice.state) and remember(memory, child)
+        for attempt in range(n_attempts(mender, ATTEMPTS)):
             if is_new[i] or n_free == 0:
                 break
             if n_parents > 0:
@@ -390,6 +399,6 @@ def breed_row(
             for _ in range(attempt // 2):  # where all around is known, stray farther
                 moves.redraw(child, ground, dice)
             obey(child, features, max_free, dice)
-            is_new[i] = remember(memory, child)
+            is_new[i] = mend(child, w, mender, dice.state) and remember(memory, child)
         if not is_new[i]:
             assign(child, scene.rows[w])

@@ -18,16 +18,15 @@ from counterpoint.evolution.baselines import nearest_wanted, observed_prediction
 from counterpoint.evolution.breeding import (
     Habits,
     Outlook,
-    Scene,
     Steps,
-    breed,
     chances_of,
     empty_room,
     learn_slopes,
 )
-from counterpoint.evolution.ground import survey
 from counterpoint.evolution.memory import empty_memory, remember_all
+from counterpoint.evolution.mending import RETRIES, mender_of
 from counterpoint.evolution.parents import Pool
+from counterpoint.evolution.screening import Nursery, breed_wave, scene_of
 from counterpoint.evolution.search import Search
 from counterpoint.evolution.watch import Watch
 from counterpoint.problem.problem import Problem
@@ -49,9 +48,8 @@ def explore(
     outlook = look_around(problem)
     archive = Archive(problem, outlook.wanted.shape[1] + int(sizes.sum()))
     learn_observed(archive, problem, outlook)
-    memory = empty_memory(len(rows), archive.genomes.shape[1] + 2)
+    memory = empty_memory(len(rows), most_seen(problem, archive.genomes.shape[1]))
     remember_known(memory, problem, outlook)
-    steps = first_steps(problem, outlook)
     pool = Pool(
         archive.genomes, archive.predictions, archive.front, archive.members, archive.n_members
     )
@@ -59,21 +57,22 @@ def explore(
     chances = chances_of(habits, problem.rows.shape[1])
     room = empty_room(problem.around.cap, problem.around.n_near, archive.members.shape[1])
 
-    scene = scene_of(problem)
+    nursery = Nursery(
+        *(pool, rows, outlook, scene_of(problem), chances, first_steps(problem, outlook)),
+        *(memory, problem.keys, room, mender_of(problem)),
+    )
     for wave, size in enumerate(sizes.tolist()):
-        children, is_new = breed(
-            pool, rows, outlook, scene, chances, steps, memory, problem.keys, wave, size, room
-        )
         try:
+            children, is_new, has_new = breed_wave(nursery, problem, wave, size)
             judged = problem.evaluate(children)
         except KeyboardInterrupt:
             archive.stop(rows, "interrupt")
             break
         archive.add(children, judged, rows, wave, counts=is_new)
-        learn_slopes(children, is_new, judged.predictions, outlook, scene)
-        steps = steps._replace(first=steps.first + size)
+        learn_slopes(children, is_new, judged.predictions, nursery.outlook, nursery.scene)
+        nursery = nursery.after(size)
 
-        is_late, has_new = time.monotonic() >= deadline, np.any(is_new, axis=1)
+        is_late = time.monotonic() >= deadline
         going = archive.still_going(
             rows, wave, last, search.patience, is_late, has_new, is_stopped=watch.is_stopped
         )
@@ -82,15 +81,14 @@ def explore(
             break
         if len(going) < len(rows):
             rows, problem = rows[going], problem.take(going)
-            scene = scene_of(problem)
-            steps = steps._replace(value=steps.value[going])
-            outlook, memory = outlook.of_rows(going), memory[going]
+            nursery = nursery.of_rows(going, problem)
     return archive
 
 
-def scene_of(problem: Problem) -> Scene:
-    """Return where the rows of a problem are searched."""
-    return Scene(problem.rows, survey(problem.space, problem.box), problem.around)
+def most_seen(problem: Problem, capacity: int) -> int:
+    """Return how many genomes a search can see: functions refuse some that are not evaluated."""
+    has_functions = problem.ruling is not None and bool(problem.ruling.rules.functions)
+    return 2 + capacity * (1 + RETRIES * has_functions)
 
 
 def look_around(problem: Problem) -> Outlook:

@@ -126,10 +126,12 @@ def ice_curves(problem: Problem, most: int | None = None) -> Curves | None:
     values, is_new = _ice_grid(problem, feature, sizes)
     if most is not None:
         is_new &= is_new.sum(axis=1, keepdims=True) <= most
-    if not is_new.any():
-        return None
     genomes = np.repeat(anchor[:, None, :], len(feature), axis=1)
     genomes[:, np.arange(len(feature)), feature] = values
+    if problem.ruling is not None:  # the curves end where the rules do
+        is_new &= problem.obeys(genomes)
+    if not is_new.any():
+        return None
     genomes = np.where(is_new[..., None], genomes, problem.rows[:, None])
     return Curves(genomes, problem.predict(genomes), feature, is_new)
 

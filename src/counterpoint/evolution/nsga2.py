@@ -6,20 +6,29 @@ All rows of a problem are searched side by side: one model call judges the candi
 from __future__ import annotations
 
 import time
+from functools import partial
 from itertools import count
 
 import numpy as np
 
-from counterpoint.arrays import Ints
+from counterpoint.arrays import Ints, Keys
 from counterpoint.evolution.archive import Archive
-from counterpoint.evolution.ground import survey
-from counterpoint.evolution.initialization import Curves, ice_curves, initialize
+from counterpoint.evolution.ground import Grounds, survey
+from counterpoint.evolution.initialization import (
+    Curves,
+    ice_curves,
+    initialize,
+    random_candidates,
+)
+from counterpoint.evolution.mending import feasible
 from counterpoint.evolution.population import Brood, Population
 from counterpoint.evolution.search import Search
 from counterpoint.evolution.selection import select_mates, select_survivors
 from counterpoint.evolution.variation import mutate, recombine
 from counterpoint.evolution.watch import Watch
 from counterpoint.problem.problem import Problem
+from counterpoint.table.conditional import Trees
+from counterpoint.table.space import Space
 
 
 def evolve(problem: Problem, search: Search, watch: Watch | None = None) -> Archive:
@@ -33,10 +42,11 @@ def evolve(problem: Problem, search: Search, watch: Watch | None = None) -> Arch
     grounds = survey(space, problem.box)
     rows = np.arange(len(problem.rows))  # those still searched
     curves = ice_curves(problem, search.most_ice_points) if search.initialization == "ice" else None
-    first = initialize(problem, search, curves)
+    draw = partial(draw_first, problem, initialize(problem, search, curves))
+    first, counts = feasible(problem, draw, generation=0)
     judged = problem.evaluate(first.genomes)
     archive, last = start_archive(problem, search, first, curves)
-    archive.add(first.genomes, judged, rows, generation=0)
+    archive.add(first.genomes, judged, rows, generation=0, counts=counts)
     parents = select_survivors(
         Population(*first, judged.objectives), size, search.epsilon, problem.around
     )
@@ -54,9 +64,9 @@ def evolve(problem: Problem, search: Search, watch: Watch | None = None) -> Arch
             grounds = survey(space, problem.box)
 
         mates = select_mates(problem.keys, generation, size, n_mates)
-        children = recombine(parents, mates, search, grounds, problem.keys, generation)
-        children = mutate(children, search, space, grounds, trees, problem.keys, generation)
+        vary_mates = partial(vary, parents, mates, search, space, grounds, trees, problem.keys)
         try:
+            children, counts = feasible(problem, vary_mates, generation)
             judged = problem.evaluate(children.genomes)
         except KeyboardInterrupt:
             archive.stop(rows, "interrupt")
@@ -64,8 +74,30 @@ def evolve(problem: Problem, search: Search, watch: Watch | None = None) -> Arch
         offspring = Population(*children, judged.objectives)
 
         parents = select_survivors(parents.joined(offspring), size, search.epsilon, problem.around)
-        archive.add(children.genomes, judged, rows, generation)
+        archive.add(children.genomes, judged, rows, generation, counts)
     return archive
+
+
+def vary(
+    parents: Population,
+    mates: Ints,
+    search: Search,
+    space: Space,
+    grounds: Grounds,
+    trees: Trees | None,
+    keys: Keys,
+    generation: int,
+) -> Brood:
+    """Return the children of the mates: recombined, then mutated."""
+    children = recombine(parents, mates, search, grounds, keys, generation)
+    return mutate(children, search, space, grounds, trees, keys, generation)
+
+
+def draw_first(problem: Problem, first: Brood, generation: int) -> Brood:
+    """Return the first candidates; in place of those that are not feasible, random ones."""
+    if generation == 0:
+        return first
+    return random_candidates(problem, problem.box, first.genomes.shape[1], generation)
 
 
 def start_archive(

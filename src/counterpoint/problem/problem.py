@@ -9,9 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints, Keys
+from counterpoint.problem.costs import weighted_distances
 from counterpoint.problem.limits import Box, Limits, search_box
-from counterpoint.problem.objectives import GAP, closeness, gap
+from counterpoint.problem.objectives import DISTANCE, GAP, closeness, gap
 from counterpoint.problem.predictor import Predictor
+from counterpoint.problem.rules.rules import Rules
+from counterpoint.problem.ruling import Ruling
 from counterpoint.problem.surroundings import Beyond, Crowd, Surroundings, gather_crowd, surround
 from counterpoint.problem.target import Target
 from counterpoint.streams import row_keys
@@ -132,6 +135,10 @@ class Problem:
         probabilities.
     past : Past, optional
         What the model said in an earlier, shorter search of the same row, in order.
+    ruling : Ruling, optional
+        The caller's rules, if there are any.
+    costs : ndarray of shape (d,), optional
+        How hard each feature is to change: the weights of `distance`.
     """
 
     rows: Floats
@@ -144,6 +151,8 @@ class Problem:
     limits: Limits
     asks_labels: bool
     past: Past | None = None
+    ruling: Ruling | None = None
+    costs: Floats | None = None
 
     @classmethod
     def of(
@@ -157,20 +166,27 @@ class Problem:
         seed: int,
         *,
         asks_labels: bool,
+        rules: Rules | None = None,
+        costs: Floats | None = None,
     ) -> Problem:
         """Set up the problems of `rows`: boxes, neighbours and streams."""
-        space = observed.space
+        space, ruling = observed.space, None
         names = predictor.encoding.schema.names
+        box = search_box(rows, space, limits, names)
+        if rules is not None and len(rules):
+            box, ruling = Ruling.of(rules, rows, box, space, limits.max_changed)
         return cls(
             rows=rows,
             row_outputs=row_outputs,
             targets=targets,
             keys=row_keys(seed, rows),
-            box=search_box(rows, space, limits, names),
+            box=box,
             observed=observed,
             predictor=predictor,
             limits=limits,
             asks_labels=asks_labels,
+            ruling=ruling,
+            costs=costs,
         )
 
     @cached_property
@@ -233,6 +249,11 @@ class Problem:
             gaps = np.where(self.confirmed(genomes), gaps, denied_gaps(gaps, predictions))
         objectives = closeness(genomes, self.rows, self.around, self.beyond)
         objectives[..., GAP] = gaps
+        if self.costs is not None:
+            near = self.around
+            objectives[..., DISTANCE] = weighted_distances(
+                genomes, self.rows, near.weight, near.cap, self.costs, near.at
+            )
         return Evaluation(predictions, objectives)
 
     def confirmed(self, genomes: Floats) -> Bools:
@@ -244,6 +265,23 @@ class Problem:
                 for t, row in zip(self.targets, codes, strict=True)
             ]
         )
+
+    def obeys(self, genomes: Floats) -> Bools:
+        """Return which genomes (r, n, d) satisfy the caller's rules, all of them."""
+        if self.ruling is None:
+            return np.ones(genomes.shape[:2], dtype=np.bool_)
+        return self.accepts(genomes, self.ruling.holds(genomes, self.rows))
+
+    def accepts(self, genomes: Floats, which: Bools) -> Bools:
+        """Return which of the genomes (r, n, d) in question (r, n) no function refuses.
+
+        A function is asked about the rows as they would be returned, about all in one call.
+        """
+        accepted = which.copy()
+        if self.ruling is not None and self.ruling.rules.functions and which.any():
+            frame = self.predictor.encoding.decode(np.ascontiguousarray(genomes[which]))
+            accepted[which] = self.ruling.rules.ask(frame)
+        return accepted
 
     def take(self, which: Ints) -> Problem:
         """Return the problems of some of the rows only, with their surroundings if known."""
@@ -263,6 +301,7 @@ class Problem:
             keys=self.keys[which],
             box=self.box.of_rows(which),
             past=None,
+            ruling=None if self.ruling is None else self.ruling.of_rows(which),
         )
 
     def after(self, predictions: Floats) -> Problem:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -115,6 +115,7 @@ class Counterfactuals:
         """Take the non-dominated candidates of row a from the archive, the row itself left out."""
         members = archive.members[a, : archive.n_members[a]]
         index = _changed_in_order(archive.objectives[a], np.sort(members))
+        index = index[problem.obeys(archive.genomes[None, a, index])[0]]  # the rules' last word
         entered = archive.entered[a]
         size = int(archive.size[a])
         n_generations = 1 + int(archive.generation[a, :size].max(initial=-1))
@@ -142,6 +143,17 @@ class Counterfactuals:
     def target(self) -> Target:
         """The wanted outcome."""
         return self.problem.targets[0]
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """The rules every counterfactual satisfies, in canonical form; a function by its name."""
+        return () if self.problem.ruling is None else self.problem.ruling.rules.texts
+
+    @property
+    def costs(self) -> dict[Hashable, float]:
+        """How hard each feature is to change, as `distance` weighs it; empty if not given."""
+        costs, names = self.problem.costs, self.problem.predictor.encoding.schema.names
+        return {} if costs is None else dict(zip(names, costs.tolist(), strict=True))
 
     @property
     def row_prediction(self) -> float:
@@ -295,8 +307,9 @@ class Counterfactuals:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result to a file of JSON, which `counterpoint.load` reads back.
 
-        It holds the row, the counterfactuals, target, limits, settings and seed; of the data and
-        the model only fingerprints. A file of that name is replaced, in one step.
+        It holds the row, the counterfactuals, target, limits, rules, settings and seed; of the data
+        and the model only fingerprints, of a rule's function only the name. A file of that name is
+        replaced, in one step.
 
         Parameters
         ----------

@@ -30,6 +30,7 @@ from counterpoint.result.document import (
     read_label,
 )
 from counterpoint.result.fingerprint import Fingerprints
+from counterpoint.result.rulebook import check_rules, read_prices, read_rules
 from counterpoint.result.saving import Kept, NoSuchFile, Pathlike, check_path, signed
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import OBJECTIVE_COLUMNS, Kind, Schema
@@ -39,8 +40,10 @@ MOST_BYTES = 2**26
 KEYS = (
     *("format", "version", "counterpoint", "fingerprints", "features", "row", "target", "limits"),
     *("shares", "search", "seed", "genomes", "predictions", "objectives", "trace", "notes"),
-    *("limits_bind", "hint", "checksum"),
+    *("limits_bind", "hint", "constraints", "costs", "checksum"),
 )
+# Keys of later versions: which one they came with, and what stood for them before.
+LATER: dict[str, tuple[int, Any]] = {"constraints": (2, []), "costs": (2, None)}
 GONE = (
     "this result was loaded from a file, without its model and data; make an Explainer and call "
     "explain again with the same seed."
@@ -162,11 +165,13 @@ def _no_constant(name: str) -> Any:
 def read_document(document: Any) -> Counterfactuals:
     """Return the result a document stands for, every field checked."""
     root = Node(document)
-    check_version(root)
-    part = dict(zip(KEYS, root.fields(*KEYS), strict=True))
+    version = check_version(root)
+    part = {key: Node(empty, f"$.{key}") for key, (_, empty) in LATER.items()}
+    keys = [key for key in KEYS if LATER.get(key, (1, None))[0] <= version]
+    part |= dict(zip(keys, root.fields(*keys), strict=True))
     seed = part["seed"].whole(0, 2**64 - 1)
     problem, row = read_problem(part, seed)
-    genomes = read_genomes(part["genomes"], problem.predictor.encoding.schema)
+    genomes = read_genomes(part["genomes"], problem)
     predictions = part["predictions"].numbers(len(genomes))
     objectives = read_objectives(part["objectives"], genomes, problem.rows[0])
     found = Counterfactuals(
@@ -186,8 +191,8 @@ def read_document(document: Any) -> Counterfactuals:
     return found
 
 
-def check_version(root: Node) -> None:
-    """Refuse other documents, and those of versions to come, before anything else is looked at."""
+def check_version(root: Node) -> int:
+    """Return the version; refuse other documents and versions to come before anything else."""
     if not isinstance(root.value, dict):
         root.refuse("an object")
     if root.value.get("format") != FORMAT:
@@ -198,6 +203,7 @@ def check_version(root: Node) -> None:
             f"it was written by a newer counterpoint (format version {version}); "
             "update counterpoint."
         )
+    return version
 
 
 def read_problem(part: dict[str, Node], seed: int) -> tuple[Problem, pd.DataFrame]:
@@ -220,6 +226,8 @@ def read_problem(part: dict[str, Node], seed: int) -> tuple[Problem, pd.DataFram
         read_limits(part["limits"], schema),
         seed,
         asks_labels=False,
+        rules=read_rules(part["constraints"], schema),
+        costs=read_prices(part["costs"], schema),
     )
     return problem, row
 
@@ -315,8 +323,9 @@ def read_search(node: Node) -> Search | WhatIf:
     return search
 
 
-def read_genomes(node: Node, schema: Schema) -> Floats:
-    """Return the counterfactuals, each gene a value its feature can have."""
+def read_genomes(node: Node, problem: Problem) -> Floats:
+    """Return the counterfactuals, each gene a value its feature can have, within the rules."""
+    schema = problem.predictor.encoding.schema
     genomes = node.table(None, len(schema))
     for j, feature in enumerate(schema.features):
         genes = genomes[:, j]
@@ -332,6 +341,8 @@ def read_genomes(node: Node, schema: Schema) -> Floats:
             Node(genomes[i, j].item(), f"{node.path}[{i}][{j}]").refuse(
                 f"{what} that {feature.name!r} can have"
             )
+    if problem.ruling is not None:
+        check_rules(node, genomes, problem.ruling.rules, problem.rows[0])
     return genomes
 
 

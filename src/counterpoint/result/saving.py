@@ -33,6 +33,7 @@ from counterpoint.result.document import (
     write_label,
 )
 from counterpoint.result.fingerprint import Fingerprints, take_fingerprints
+from counterpoint.result.rulebook import write_rules
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals, Trace
@@ -99,6 +100,8 @@ def write_document(found: Counterfactuals) -> dict[str, Any]:
         "row": row,
         "target": _write_target(found.target),
         "limits": _write_limits(problem.limits),
+        "constraints": write_rules(problem.ruling),
+        "costs": None if problem.costs is None else problem.costs.tolist(),
         "shares": problem.observed.shares.tolist(),
         "search": _write_search(found.search),
         "seed": int(found.seed),

@@ -62,13 +62,16 @@ def observed_hint(found: Counterfactuals) -> str:
         )
     reach = f"{counted(n_reach, 'observed row')} {'does' if n_reach == 1 else 'do'} reach it"
     if limits_bind(found.problem):
-        return f"{reach}, but within the limits none does: {smallest_relaxation(found.problem)}."
+        what = "limits" if found.problem.ruling is None else "limits and rules"
+        return f"{reach}, but within the {what} none does: {smallest_relaxation(found.problem)}."
     return f"{reach}: give the search more evaluations."
 
 
 def summary(found: Counterfactuals, n: int = SHOWN) -> str:
-    """Return the message, the notes, and a table of a few counterfactuals' changes."""
+    """Return the message, the rules, the notes, and a table of a few counterfactuals' changes."""
     lines = [found.message[0].upper() + found.message[1:]]
+    if found.constraints:
+        lines.append(f"Rules: {'; '.join(found.constraints)}.")
     lines += [f"Note: {note}" for note in found.notes]
     if len(found):
         few = found.select(n)

@@ -1,0 +1,116 @@
+"""Task: rows to explain, checked and encoded, and what is asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from counterpoint.arrays import Floats
+from counterpoint.errors import InvalidInput
+from counterpoint.evolution.baselines import WhatIf
+from counterpoint.evolution.mending import RETRIES
+from counterpoint.evolution.search import Search
+from counterpoint.problem.costs import check_costs
+from counterpoint.problem.limits import Limits, search_box
+from counterpoint.problem.rules.fence import FENCED
+from counterpoint.problem.rules.rules import Rules
+from counterpoint.problem.ruling import Ruling
+from counterpoint.problem.target import Target
+from counterpoint.table.schema import Schema
+from counterpoint.table.space import Space
+
+Constraint = str | Callable[[pd.DataFrame], Any]
+
+
+class Demands(NamedTuple):
+    """What the caller asks of counterfactuals besides the target, checked against the schema.
+
+    Attributes
+    ----------
+    limits : Limits
+        What may change.
+    rules : Rules
+        What they must satisfy.
+    costs : ndarray of shape (d,) or None
+        How hard each feature is to change.
+    """
+
+    limits: Limits
+    rules: Rules
+    costs: Floats | None
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema,
+        fixed: Iterable[Hashable] = (),
+        ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
+        max_changed: int | None = None,
+        constraints: Iterable[Constraint] = (),
+        costs: Mapping[Any, float] | None = None,
+    ) -> Demands:
+        """Check the caller's arguments of these names."""
+        return cls(
+            Limits.of(schema, fixed, ranges, max_changed),
+            Rules.parse(constraints, schema),
+            check_costs(costs, schema),
+        )
+
+
+@dataclass(frozen=True)
+class Task:
+    """Rows to explain, checked and encoded, with what the model says of them now.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The rows as they were given.
+    genomes : ndarray of shape (n, d)
+        The same, encoded.
+    outputs : ndarray of shape (n, c)
+        What the model says of them.
+    targets : list of Target
+        The wanted outcome of each.
+    search : Search or WhatIf
+        The settings.
+    seed : int
+        The seed.
+    demands : Demands
+        What the caller asks of counterfactuals besides the target.
+    """
+
+    frame: pd.DataFrame
+    genomes: Floats
+    outputs: Floats
+    targets: list[Target]
+    search: Search | WhatIf
+    seed: int
+    demands: Demands
+
+
+def check_rules(demands: Demands, genomes: Floats, frame: pd.DataFrame, space: Space) -> None:
+    """Refuse rules that one of the rows (n, d) cannot satisfy, before any row is searched."""
+    rules, limits = demands.rules, demands.limits
+    if not len(rules):
+        return
+    for i in range(len(genomes)):
+        row = genomes[i : i + 1]
+        box = search_box(row, space, limits, rules.schema.names)
+        try:
+            Ruling.of(rules, row, box, space, limits.max_changed)
+        except InvalidInput as error:
+            if len(genomes) == 1:
+                raise
+            raise InvalidInput(f"of row {frame.index[i]!r}: {error}") from error
+
+
+def bytes_of_rules(rules: Rules, n_candidates: int) -> int:
+    """Return what the rules of one row take: its fences, and the memory of refused candidates."""
+    if not len(rules):
+        return 0
+    most_levels = max(len(feature.levels) for feature in rules.schema.features)
+    fences = len(rules.schema) * (FENCED.itemsize + most_levels)
+    return fences + (32 * RETRIES * n_candidates if rules.functions else 0)

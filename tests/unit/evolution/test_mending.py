@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import counterpoint as cp
+from counterpoint.evolution.initialization import random_candidates
+from counterpoint.evolution.mending import RETRIES, draws_of, feasible, mended, mender_of
+from counterpoint.evolution.population import Brood
+from counterpoint.problem.problem import Problem
+from counterpoint.streams import MAX_GENERATIONS
+
+DATA = pd.DataFrame(
+    {
+        "age": [22, 35, 41, 58, 63, 30],
+        "rate": [0.5, 1.25, 0.75, 2.0, 1.5, 1.0],
+        "job": ["clerk", "nurse", "smith", "nurse", "clerk", "smith"],
+    }
+)
+ROW = {"age": 25, "rate": 1.0, "job": "clerk"}
+
+
+def score(rows: pd.DataFrame) -> Any:
+    return rows["age"] / 100
+
+
+def problem_of(*constraints: Any) -> Problem:
+    found = cp.Explainer(score, DATA).explain(
+        ROW, (0.5, 0.9), cp.WhatIf(), constraints=constraints, seed=4
+    )
+    return found.problem
+
+
+def drawn(problem: Problem, generation: int = 0, n: int = 40) -> Brood:
+    return random_candidates(problem, problem.box, n, generation)
+
+
+def test_without_rules_nothing_is_done() -> None:
+    problem = problem_of()
+    brood = drawn(problem)
+
+    same, counts = feasible(problem, lambda _: brood, 0)
+
+    assert mender_of(problem) is None
+    assert same is brood
+    assert counts is None
+
+
+def test_a_brood_is_repaired_and_its_input_left_alone() -> None:
+    problem = problem_of("age >= 40 * rate", "job != smith")
+    brood = drawn(problem)
+    before = brood.genomes.copy()
+
+    repaired, is_good = mended(problem, brood, generation=3)
+
+    assert not problem.obeys(before).all()
+    assert is_good.all()
+    assert problem.obeys(repaired.genomes).all()
+    np.testing.assert_array_equal(brood.genomes, before)
+
+
+def test_an_indicator_never_claims_a_value_that_repair_changed() -> None:
+    problem = problem_of("age >= 40 * rate", "job != was(job)")
+
+    brood, _ = mended(problem, drawn(problem), generation=0)
+
+    anchors = np.broadcast_to(problem.box.anchor[:, None], brood.genomes.shape)
+    assert (brood.genomes[brood.keeps] == anchors[brood.keeps]).all()
+
+
+def test_what_a_function_refuses_is_drawn_again() -> None:
+    problem = problem_of("age > 30", lambda rows: (rows["age"] % 3 == 0).to_numpy())
+
+    brood, counts = feasible(problem, lambda draws: drawn(problem, draws), 0)
+
+    assert counts is not None
+    assert counts.mean() > 0.6  # a sixth is accepted each time, and there are eight times
+    assert (brood.genomes[counts][:, 0] % 3 == 0).all()
+
+
+def test_the_row_fills_what_is_never_feasible() -> None:
+    problem = problem_of(lambda rows: np.zeros(len(rows), dtype=bool))
+
+    brood, counts = feasible(problem, lambda draws: drawn(problem, draws), 0)
+
+    assert counts is not None
+    assert not counts.any()
+    assert (brood.genomes == problem.rows[:, None]).all()
+    assert brood.keeps.all()
+
+
+def test_a_candidate_is_not_retried_once_it_is_feasible() -> None:
+    made: list[int] = []
+    problem = problem_of("age >= 40")
+
+    def make(draws: int) -> Brood:
+        made.append(draws)
+        return drawn(problem, draws)
+
+    feasible(problem, make, 7)
+
+    assert made == [7]
+
+
+@pytest.mark.parametrize("generation", [0, 5, MAX_GENERATIONS])
+def test_retries_use_draws_of_their_own(generation: int) -> None:
+    draws = [draws_of(generation, retry) for retry in range(RETRIES + 1)]
+
+    assert len({*draws}) == RETRIES + 1
+    assert all(0 <= each <= MAX_GENERATIONS for each in draws)
+
+
+def test_mending_is_the_same_again_and_another_with_other_draws() -> None:
+    problem = problem_of("age >= 40 or rate >= 1.5", "job in {nurse, smith}")
+    brood = drawn(problem)
+
+    first, again, other = (mended(problem, brood, generation)[0] for generation in (1, 1, 2))
+
+    np.testing.assert_array_equal(first.genomes, again.genomes)
+    assert (first.genomes != other.genomes).any()

@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+from counterpoint.errors import InvalidInput
+from counterpoint.problem.rules.faults import MOST_SHOWN
+from counterpoint.problem.rules.grammar import parse
+from counterpoint.problem.rules.syntax import (
+    And,
+    Compare,
+    Implies,
+    InRange,
+    InSet,
+    Number,
+    Or,
+    Role,
+    Word,
+)
+from counterpoint.problem.rules.tokens import MOST_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("fixed sex", "fixed sex"),
+        ('FIXED sex ,"my age"', "fixed sex, `my age`"),
+        ("age Increases", "age increases"),
+        ("age decreases by at most 5.0", "age decreases by at most 5"),
+        ("age changes by at most .5", "age changes by at most 0.5"),
+        ("duration in 6..60", "duration in 6..60"),
+        ("duration in 6 ..", "duration in 6.."),
+        ("duration in ..-6", "duration in ..-6"),
+        ("duration in -6...5", "duration in -6..0.5"),
+        ("job in {skilled,'un skilled', OR, -2}", "job in {skilled, 'un skilled', 'OR', -2}"),
+        ('job not in {"a"}', "job not in {a}"),
+        ("duration in steps of 6", "duration in steps of 6"),
+        ("duration in steps of 1_000 from -3e2", "duration in steps of 1000 from -300"),
+        ("at most 3 changes", "at most 3 changes"),
+        ("at most 1 changes among housing,job", "at most 1 change among housing, job"),
+        ("housing, job change together", "housing, job change together"),
+        ("amount<=5*income", "amount <= 5 * income"),
+        ("a == 1 or b ≠ 2 or c ≤ 3 or d ≥ 4", "a = 1 or b != 2 or c <= 3 or d >= 4"),
+        ("18 <= age < 65", "18 <= age and age < 65"),
+        ("(((a))) > ((1))", "a > 1"),
+        ("(a + b) - (c - d) > -(e) * -2 / (f / g)", "a + b - (c - d) > -e * -2 / (f / g)"),
+        ("a - b - c = 0", "a - b - c = 0"),
+        ("(a * b) * c > 1", "a * b * c > 1"),
+        ("a * (b * c) > (a * b) - 1", "a * (b * c) > a * b - 1"),
+        ("(a = 1 and b = 2) and (c = 3 or d = 4)", "a = 1 and b = 2 and (c = 3 or d = 4)"),
+        ("1 < a < 2 and b = 3", "1 < a and a < 2 and b = 3"),
+        ("-(a + b) < --c", "-(a + b) < --c"),
+        ("not a = 1 and b = 2", "not a = 1 and b = 2"),
+        ("not (a = 1 and b = 2)", "not (a = 1 and b = 2)"),
+        ("a = 1 and (b = 2 or c = 3)", "a = 1 and (b = 2 or c = 3)"),
+        ("a = 1 implies b = 2 implies c = 3", "a = 1 implies b = 2 implies c = 3"),
+        ("(a = 1 implies b = 2) implies c = 3", "(a = 1 implies b = 2) implies c = 3"),
+        ("not changed(a) implies b != was( b )", "not changed(a) implies b != was(b)"),
+        ("purpose = 'it''s'", "purpose = 'it''s'"),
+        ('`a``b` = "c""d"', '`a``b` = "c""d"'),
+        ("a increases and b in {1} or c in 1..2", "a increases and b in {1} or c in 1..2"),
+        ("x > 1e16", "x > 1e+16"),
+        ("größe > 1", "größe > 1"),
+        ("age\n>\t21", "age > 21"),
+    ],
+)
+def test_rules_are_written_in_one_way(text: str, canonical: str) -> None:
+    statement = parse(text)
+
+    assert str(statement) == canonical
+    assert parse(str(statement)) == statement
+
+
+def test_and_binds_closer_than_or_and_or_closer_than_implies() -> None:
+    a, b, c = (Compare(Word(name), "=", Number(1.0)) for name in "abc")
+
+    assert parse("a = 1 or b = 1 and c = 1") == Or((a, And((b, c))))
+    assert parse("a = 1 or b = 1 implies c = 1") == Implies(Or((a, b)), c)
+    assert parse("a = 1 implies b = 1 implies c = 1") == Implies(a, Implies(b, c))
+
+
+def test_places_take_no_part_in_comparisons() -> None:
+    assert parse("  age >= 21") == parse("age>=21")
+    assert parse("`age` in 1..2") == InRange(Word("age"), 1.0, 2.0)
+
+
+def test_quotes_say_what_a_word_is() -> None:
+    statement = parse("a = `b` or a = 'b' or a = \"b\" or a = b")
+
+    assert isinstance(statement, Or)
+    words = [getattr(part, "right", None) for part in statement.parts]
+    roles = [word.role for word in words if isinstance(word, Word)]
+    assert roles == [Role.FEATURE, Role.LEVEL, Role.EITHER, Role.EITHER]
+
+
+def test_members_of_a_set_are_levels_even_if_they_are_words_of_the_language() -> None:
+    statement = parse("state in {OR, In, 3}")
+
+    assert statement == InSet(Word("state"), (Word("OR"), Word("In"), Number(3.0)))
+
+
+CONDITION = "expected a condition such as age >= 21, found a value."
+VALUE = "expected a value such as age + 5, found a condition."
+FEATURE = "a single feature must stand here (single quotes are for levels)."
+
+
+@pytest.mark.parametrize(
+    ("text", "carets", "problem"),
+    [
+        ("", "^", "it is empty; write for example 'age increases'."),
+        ("age", "^^^", CONDITION),
+        ("age implies a > 1", "^^^", CONDITION),
+        ("a > 1 and b", "          ^", CONDITION),
+        ("not a + b", "    ^^^^^", CONDITION),
+        ("a + (b > 2) > 3", "     ^^^^^", VALUE),
+        ("(a > 2) > 3", " ^^^^^", VALUE),
+        ("changed(a) + 1 > 3", "^^^^^^^^^^", VALUE),
+        ("-(a > 1) > 2", "  ^^^^^", VALUE),
+        ("a + b increases", "^^^^^", FEATURE),
+        ("'a' in 1..2", "^^^", FEATURE),
+        ("fixed 'a'", "      ^^^", FEATURE),
+        ("fixed", "     ^", "expected a feature, found the end."),
+        ("fixed a,", "        ^", "expected a feature, found the end."),
+        (
+            "fixed at",
+            "      ^^",
+            "expected a feature, found 'at'; a name of that spelling goes in quotes.",
+        ),
+        ("a >", "   ^", "expected a value, found the end."),
+        (
+            "rate = fixed",
+            "       ^^^^^",
+            "expected a value, found 'fixed'; a name of that spelling goes in quotes.",
+        ),
+        ("a > 1 b", "      ^", "expected the end or an operator, found 'b'."),
+        ("(a > 1", "      ^", "expected ')', found the end."),
+        ("was(1) > 1", "    ^", "expected a feature, found '1'."),
+        ("was a > 1", "    ^", "expected '(', found 'a'."),
+        ("a in ..", "     ^^", "a range needs an end, as in 6..60, 6.. or ..60."),
+        ("a in 6", "      ^", "expected '..', found the end."),
+        ("a in b..6", "     ^", "expected a number, found 'b'."),
+        ("a in 6..-7", "     ^^^^^", "the range is empty: its ends are swapped."),
+        ("a in {}", "      ^", "expected a level or a number, found '}'."),
+        ("a in {`b`}", "      ^^^", "expected a level or a number, found 'b'."),
+        ("a in {b", "       ^", "expected '}', found the end."),
+        ("a not in 1..2", "         ^", "expected '{' after 'not in', found '1'."),
+        ("a not > 1", "      ^", "expected 'in', found '>'."),
+        ("a in steps of 0", "              ^", "a step must be above 0."),
+        ("a in steps 6", "           ^", "expected 'of', found '6'."),
+        ("a increases by 5", "               ^", "expected 'at', found '5'."),
+        ("a changes", "         ^", "expected 'by', found the end."),
+        (
+            "a changes by at most -5",
+            "                     ^",
+            "how much may change must not be below 0.",
+        ),
+        ("at most 3", "         ^", "expected 'changes', found the end."),
+        ("at 3 changes", "   ^", "expected 'most', found '3'."),
+        (
+            "at most 1.5 changes",
+            "        ^^^",
+            "the number of changes must be a whole number from 1 on.",
+        ),
+        (
+            "at most 0 changes",
+            "        ^",
+            "the number of changes must be a whole number from 1 on.",
+        ),
+        ("a, b change", "           ^", "expected 'together', found the end."),
+        ("a > 1e999", "    ^^^^^", "the number is too large."),
+        ("a = 'b", "    ^", "this quote is never closed."),
+        (
+            "a ? b",
+            "  ^",
+            "'?' cannot be read; put names that are more than letters, digits and underscores in "
+            "double quotes.",
+        ),
+    ],
+)
+def test_an_error_points_at_its_place(text: str, carets: str, problem: str) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        parse(text)
+
+    assert str(raised.value) == f'rule "{text}": {problem}\n      {text}\n      {carets}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 5000 + "a" + ")" * 4990,
+        "not " * 2400 + "a = 1",
+        "-" * 9990 + "a > 1",
+        "a = 1 implies " * 700 + "a = 1",
+        "was(" * 2000,
+        "((((a > 1) and " * 600,
+    ],
+)
+def test_deep_nesting_is_refused_at_once(text: str) -> None:
+    started = time.perf_counter()
+
+    with pytest.raises(InvalidInput, match=r"may nest 30 levels at most; split it|expected"):
+        parse(text)
+
+    assert time.perf_counter() - started < 1.0
+
+
+def test_ten_thousand_parentheses_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="a rule may nest 30 levels at most; split it"):
+        parse("(" * MOST_CHARACTERS)
+
+
+def test_thirty_levels_are_read_and_written() -> None:
+    text = "(" * 30 + "a" + ")" * 30 + " > 1 and " + "not " * 30 + "b > 1"
+
+    assert str(parse(text)) == "a > 1 and " + "not " * 30 + "b > 1"
+
+
+def test_a_long_rule_is_refused() -> None:
+    with pytest.raises(
+        InvalidInput, match="10,000 characters at most, this one has 10,001; split it"
+    ):
+        parse("a" * (MOST_CHARACTERS + 1))
+
+
+@pytest.mark.parametrize("start", [0, 40, 300, 590])
+def test_a_long_rule_is_shown_around_the_fault(start: int) -> None:
+    text = ("a > 1 or " * 100)[:start] + " ?" + " or b > 1" * 60
+
+    with pytest.raises(InvalidInput) as raised:
+        parse(text)
+
+    _, shown, carets = str(raised.value).split("\n")
+    assert len(shown) <= MOST_SHOWN + 8
+    assert shown[carets.index("^")] == "?"
+
+
+def test_long_rules_take_time_in_proportion() -> None:
+    texts = [" + ".join(["a"] * 2400) + " > 1", " or ".join(["a > 1"] * 1100)]
+    texts += ["a in {" + ", ".join(["b"] * 3300) + "}", '"' * 9990, "'a" * 4990]
+
+    started = time.perf_counter()
+    for text in texts:
+        try:
+            statement = parse(text)
+        except InvalidInput:
+            continue
+        assert len(re.findall("a", str(statement))) > 0
+
+    assert time.perf_counter() - started < 5.0

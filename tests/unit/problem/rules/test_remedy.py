@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.kernels import called
+from tests.unit.problem.rules.small import AGE, JOB, PAY, RANK, bench_of
+
+from counterpoint.problem.rules.machine import run
+from counterpoint.problem.rules.remedy import HOPELESS, price_test, remedy
+
+run_in_python, find_remedy = called(run), called(remedy)
+note_price = called(price_test)
+GENOME = [30.0, 2.0, 1.0, 1.0]
+
+
+def remedies(text: str, j: int, genome: list[float] = GENOME, n: int = 20) -> set[float]:
+    """Return the remedies of a rule with a single test that feature j offers."""
+    found = set()
+    for seed in range(1, n + 1):
+        bench, values = bench_of(text, seed=seed), np.array(genome)
+        last = len(bench.program.operations)
+        run_in_python(bench.program.operations, 0, last, values, bench.row, bench.room)
+        was = float(bench.room[last - 1]["size"])
+        found.add(float(find_remedy(last - 1, j, was, values, bench)))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "j", "value"),
+    [
+        ("age >= 15 * pay + 5", AGE, 35.0),
+        ("age >= 15 * pay + 5", PAY, 1.6),
+        ("age < 15 * pay", AGE, 29.0),
+        ("age = 10 * pay + 15", AGE, 35.0),
+        ("age * pay > 70", AGE, 36.0),
+        ("rank > was(rank)", RANK, 2.0),
+    ],
+)
+def test_the_remedy_is_the_nearest_value_that_makes_the_test_hold(
+    text: str, j: int, value: float
+) -> None:
+    assert remedies(text, j) == {value}
+
+
+def test_a_test_that_cannot_be_met_by_one_feature_has_no_remedy() -> None:
+    assert np.isnan([*remedies("age + 100 * pay > 930", AGE)]).all()
+
+
+def test_levels_without_order_are_offered_in_turn() -> None:
+    assert remedies("job != was(job)", JOB) == {0.0, 2.0}
+
+
+def test_a_feature_that_must_differ_goes_any_distance() -> None:
+    found = remedies("changed(age)", AGE, n=200)
+
+    assert 30.0 not in found
+    assert min(found) < 25.0
+    assert max(found) > 50.0
+    assert {29.0, 31.0} & found
+
+
+def test_the_cheapest_feature_is_noted_and_what_was_tried_forgotten() -> None:
+    bench, genome = bench_of("age >= 15 * pay + 5"), np.array(GENOME)
+    last = len(bench.program.operations) - 1
+    run_in_python(bench.program.operations, 0, last + 1, genome, bench.row, bench.room)
+
+    note_price(last, genome, bench)
+
+    assert genome.tolist() == GENOME
+    assert bench.room[last]["value"] == 0.0
+    assert (bench.room[last]["feature"], bench.room[last]["goal"]) in [(AGE, 35.0), (PAY, 1.6)]
+    assert 1.0 <= bench.room[last]["cost"] < 2.0
+
+
+def test_what_no_feature_can_do_is_begun_by_a_push() -> None:
+    bench, genome = bench_of("age + 100 * pay > 930"), np.array(GENOME)
+    last = len(bench.program.operations) - 1
+    run_in_python(bench.program.operations, 0, last + 1, genome, bench.row, bench.room)
+
+    note_price(last, genome, bench)
+
+    assert bench.room[last]["cost"] < HOPELESS
+    assert bench.room[last]["goal"] in (60.0, 9.0)

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from counterpoint.errors import InvalidInput
+from counterpoint.table.encoding import Encoding
+from counterpoint.table.schema import Schema
+from counterpoint.table.space import describe_space
+from counterpoint.task import Demands, bytes_of_rules, check_rules
+
+DATA = pd.DataFrame({"age": [20, 40, 60], "pay": [1.5, 2.5, 9.0]}, index=["a", "b", "c"])
+SCHEMA = Schema.infer(DATA)
+GENOMES = Encoding(SCHEMA).encode(DATA)
+SPACE = describe_space(SCHEMA, GENOMES)
+
+
+def check(frame: pd.DataFrame, *texts: str, max_changed: int | None = None) -> None:
+    demands = Demands.of(SCHEMA, max_changed=max_changed, constraints=texts)
+    check_rules(demands, Encoding(SCHEMA).encode(frame), frame, SPACE)
+
+
+def test_rules_that_every_row_can_satisfy_pass() -> None:
+    check(DATA, "age increases", "pay > 2")
+
+
+def test_the_row_that_cannot_satisfy_them_is_named() -> None:
+    with pytest.raises(InvalidInput, match="of row 'c': constraints contradict") as raised:
+        check(DATA, "age > was(age)")
+
+    assert "\"age > was(age)\" can never hold: no value of 'age' from 20 to 60" in str(raised.value)
+
+
+def test_a_single_row_is_not_named() -> None:
+    with pytest.raises(InvalidInput, match=r"^constraints contradict"):
+        check(DATA[2:], "age > was(age)")
+
+
+def test_max_changed_counts() -> None:
+    with pytest.raises(InvalidInput, match="which must all change, but max_changed allows 1"):
+        check(DATA[:1], "age > 20", "pay > 2", max_changed=1)
+
+
+def test_rules_take_memory_and_functions_more() -> None:
+    none, written, asked = (
+        bytes_of_rules(Demands.of(SCHEMA, constraints=each).rules, n_candidates=1000)
+        for each in ([], ["age > 1"], [lambda rows: rows["age"] > 1])
+    )
+
+    assert none == 0
+    assert 0 < written < 1000
+    assert asked == written + 7 * 32 * 1000
