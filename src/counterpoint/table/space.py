@@ -100,8 +100,10 @@ def from_uniform(u: float, feature: Any) -> float:
     """Return a feature's value at share u of its box; grid points are equally likely."""
     lower, span = feature.lower, feature.upper - feature.lower
     if feature.grid > 0.0:
-        n_steps = np.floor(span * feature.grid + 0.5)  # half a step up: an end may be off the grid
-        value = lower + np.floor(u * (n_steps + 1.0)) / feature.grid
+        n_steps = np.floor(span * feature.grid + 0.5)
+        step = np.floor(u * (n_steps + 1.0))
+        # The last step is the upper end itself: in single precision both may be off the grid.
+        value = lower + step / feature.grid if step < n_steps else feature.upper
     else:
         value = lower + u * span
     return snap(value, feature)

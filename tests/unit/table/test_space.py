@@ -152,6 +152,7 @@ def test_a_value_from_a_draw_lies_in_the_box_on_the_grid(column: Any, share: flo
 @settings(deadline=None)
 @given(column=columns())
 @example(column=pd.Series([0.0, -1024.65625], dtype="float32"))  # the lower end is off the grid
+@example(column=pd.Series([512.359375, -3583.90625], dtype="float32"))  # both are
 def test_draws_reach_both_ends_of_the_box(column: Any) -> None:
     space, _ = space_of(column)
     lower, upper = float(space.low[0]), float(space.high[0])
