@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from counterpoint.errors import (
         AcceleratorWarning,
         CounterpointError,
+        DataWarning,
         InvalidInput,
         MissingDependency,
         PredictorError,
@@ -27,18 +28,25 @@ if TYPE_CHECKING:
     from counterpoint.problem.target import Target
     from counterpoint.result.counterfactuals import Counterfactuals
     from counterpoint.result.loading import load
+    from counterpoint.table.kinds import Categorical, Date, Integer, Ordered, Real
     from counterpoint.table.schema import Schema
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "AcceleratorWarning": "errors",
+    "Categorical": "table.kinds",
     "CounterpointError": "errors",
     "Counterfactuals": "result.counterfactuals",
+    "DataWarning": "errors",
+    "Date": "table.kinds",
     "Explainer": "explainer",
+    "Integer": "table.kinds",
     "InvalidInput": "errors",
     "MissingDependency": "errors",
+    "Ordered": "table.kinds",
     "PredictorError": "errors",
+    "Real": "table.kinds",
     "RemoteModel": "models.adapters.remote",
     "Schema": "table.schema",
     "Search": "evolution.search",
@@ -52,12 +60,18 @@ _HOMES = {
 
 __all__ = [
     "AcceleratorWarning",
+    "Categorical",
     "Counterfactuals",
     "CounterpointError",
+    "DataWarning",
+    "Date",
     "Explainer",
+    "Integer",
     "InvalidInput",
     "MissingDependency",
+    "Ordered",
     "PredictorError",
+    "Real",
     "RemoteModel",
     "Schema",
     "Search",

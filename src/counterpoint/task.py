@@ -22,7 +22,7 @@ from counterpoint.problem.target import Target
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import Space
 
-Constraint = str | Callable[[pd.DataFrame], Any]
+Constraint = str | Callable[[Any], Any]  # a text, or a function of a table like the data
 
 
 class Demands(NamedTuple):

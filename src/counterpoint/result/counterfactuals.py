@@ -24,6 +24,8 @@ from counterpoint.result import measures, saving, words
 from counterpoint.result.diagnosis import limits_bind
 from counterpoint.result.fingerprint import Fingerprints, take_fingerprints
 from counterpoint.result.subset import greatest_contribution
+from counterpoint.table.encoding import Encoding
+from counterpoint.table.frames import arrays_of, as_table, with_columns
 
 Status = Literal["found", "best_effort", "infeasible", "already_met"]
 Stopped = Literal["budget", "patience", "exhausted", "seconds", "interrupt", ""]
@@ -64,8 +66,8 @@ class Counterfactuals:
 
     Parameters
     ----------
-    row : DataFrame
-        The explained row, as it was given.
+    row : DataFrame or Table
+        The explained row, as it was given; where the data are of polars or pyarrow, as one of them.
     genomes : ndarray of shape (n, d)
         The counterfactuals, encoded.
     predictions : ndarray of shape (n,)
@@ -88,7 +90,7 @@ class Counterfactuals:
         What a result read from a file remembers of data and model; its `problem` has neither.
     """
 
-    row: pd.DataFrame
+    row: Any
     genomes: Floats
     predictions: Floats
     objectives: Floats
@@ -106,7 +108,7 @@ class Counterfactuals:
         archive: Archive,
         a: int,
         problem: Problem,
-        row: pd.DataFrame,
+        row: Any,
         search: Search | WhatIf,
         seed: int,
         notes: tuple[str, ...],
@@ -205,42 +207,76 @@ class Counterfactuals:
         return take_fingerprints(self.problem) if self.kept is None else self.kept.fingerprints
 
     @cached_property
-    def history(self) -> pd.DataFrame:
+    def history(self) -> Any:
         """Hypervolume of the archive after each generation; computed when first asked for.
 
         Returns
         -------
-        DataFrame
+        DataFrame of pandas or polars, or Table of pyarrow, as the data are; pandas for arrays
             Columns generation, evaluations, hypervolume.
         """
         trace, n = self.trace, len(self.trace.evaluations)
         volumes = hypervolume_history(
             trace.objectives, trace.generation, n, self.problem.reference[0]
         )
-        return pd.DataFrame(
+        form = self._encoding.form
+        frame = pd.DataFrame(
             {"generation": np.arange(n), "evaluations": trace.evaluations, "hypervolume": volumes}
         )
+        is_pandas = form.kind in ("pandas", "numpy")
+        return frame if is_pandas else as_table(form, arrays_of(frame))
 
     def __len__(self) -> int:
         return len(self.genomes)
 
-    def to_frame(self, *, only_changes: bool = False) -> pd.DataFrame:
+    def to_rows(self) -> Any:
+        """Return the counterfactuals as the model takes them: the data's kind, dtypes and columns.
+
+        Returns
+        -------
+        DataFrame of pandas or polars, Table of pyarrow, or array of shape (n, columns)
+            One row per counterfactual, features only.
+        """
+        return self.problem.predictor.encoding.to_rows(self.genomes.copy())
+
+    def to_frame(self, *, only_changes: bool = False) -> Any:
         """Return one row per counterfactual: features, then prediction and objectives.
 
         Parameters
         ----------
         only_changes : bool, default=False
-            Show the changed cells only; unchanged ones become empty strings.
+            Show the changed cells only; unchanged ones become empty strings. A one-hot group is
+            one column then, of its levels.
 
         Returns
         -------
-        DataFrame
-            The feature columns in the data's own dtypes (objects with `only_changes`), then
-            prediction, gap, distance, changes and implausibility.
+        DataFrame of pandas or polars, or Table of pyarrow, as the data are; pandas for arrays
+            The feature columns in the data's own dtypes (with `only_changes` objects, or text
+            where the data are not of pandas), then prediction, gap, distance, changes and
+            implausibility.
         """
-        frame = self.problem.predictor.encoding.decode(self.genomes.copy())
+        frame, encoding = self._as_pandas(only_changes=only_changes), self._encoding
+        if encoding.form.kind in ("pandas", "numpy"):
+            return frame
+        n_features = len(self.problem.space.low) if only_changes else len(encoding.columns)
+        rows = self.to_rows()
         if only_changes:
+            rows = as_table(encoding.form, arrays_of(frame.iloc[:, :n_features], str))
+        return with_columns(encoding.form, rows, arrays_of(frame.iloc[:, n_features:]))
+
+    @property
+    def _encoding(self) -> Encoding:
+        """How rows and genomes relate."""
+        return self.problem.predictor.encoding
+
+    def _as_pandas(self, *, only_changes: bool = False) -> pd.DataFrame:
+        """Return what `to_frame` does, as a pandas frame."""
+        encoding = self.problem.predictor.encoding
+        if only_changes:
+            frame = encoding.by_feature(self.genomes.copy())
             frame = frame.astype(object).where(self.changed, "")
+        else:
+            frame = encoding.decode(self.genomes.copy())
         frame["prediction"] = self.predictions
         for m, name in enumerate(OBJECTIVES):
             column = self.objectives[:, m]
