@@ -150,6 +150,7 @@ class Rules:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> data = pd.DataFrame({"age": [20, 40, 60], "job": ["clerk", "nurse", "smith"]})
     >>> rules = Rules.parse(["age increases", "job=nurse IMPLIES age>30"], Schema.infer(data))
     >>> print(rules)
@@ -277,6 +278,7 @@ class Rules:
 
         Examples
         --------
+        >>> import pandas as pd
         >>> schema = Schema.infer(pd.DataFrame({"age": [20, 40], "pay": [1.5, 9.0]}))
         >>> rules = Rules.parse(["age >= 35", "pay > 2", "fixed age"], schema)
         >>> print(*rules.contradictions(np.array([30.0, 2.0])))
