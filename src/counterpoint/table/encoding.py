@@ -191,7 +191,8 @@ def encode_column(column: pd.Series[Any], feature: Feature, argument: str) -> Fl
     if feature.is_numeric:
         return encode_numbers(column, feature, argument)
     try:
-        codes = pd.Index(feature.levels, dtype=object).get_indexer(column.astype(object))
+        cells = pd.Index(column.astype(object), dtype=object)
+        codes = pd.Index(feature.levels, dtype=object).get_indexer(cells)
     except TypeError:  # a value that cannot be hashed is not a level
         codes = np.array([-1])
     if (codes < 0).any():
