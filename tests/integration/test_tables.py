@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -332,3 +334,134 @@ def test_a_one_hot_group_changes_as_one_feature_and_never_has_two_levels_on(
         np.testing.assert_array_equal(each.to_frame()["changes"], differs + rest)
     assert any("job" in each.change_frequency().index for each in found)
     assert {each.status for each in found} <= {"found", "already_met"}
+
+
+def encoded_as(kind: str) -> Any:
+    data = one_hot(drop_first=False)
+    kinds: dict[str, Callable[[], Any]] = {
+        "pandas": lambda: data,
+        "polars": lambda: pl.DataFrame(data.to_dict("list")),
+        "pyarrow": lambda: pa.table(data.to_dict("list")),
+        "numpy": lambda: data.to_numpy(np.float64),
+    }
+    return kinds[kind]()
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "numpy"])
+@pytest.mark.parametrize(
+    "search",
+    [
+        FAST,
+        cp.WhatIf(),
+        replace(cp.Search.paper("mocmod"), population=8, generations=5),
+        replace(cp.Search.paper("random"), population=8, generations=5),
+    ],
+)
+def test_every_search_keeps_a_group_whole_and_the_model_agrees(kind: str, search: Any) -> None:
+    data, columns = encoded_as(kind), [1, 2, 3]
+    names = columns if kind == "numpy" else ["job_clerk", "job_nurse", "job_smith"]
+    model = RandomForestClassifier(10, random_state=0)
+    model.fit(data, np.where(score_encoded(one_hot(drop_first=False)) > 0.5, "good", "bad"))
+    worst = int(np.argmin(model.predict_proba(data)[:, 1]))
+
+    explainer = cp.Explainer(model, data, groups={"job": names})
+    found = explainer.explain(data[worst : worst + 1], "good", search)
+
+    rows = found.to_rows()
+    cells = np.asarray(rows, dtype=np.float64)
+    assert set(np.unique(cells[:, columns])) <= {0.0, 1.0}
+    assert (cells[:, columns].sum(axis=1) == 1.0).all()
+    np.testing.assert_array_equal(model.predict_proba(rows)[:, 1], found.predictions)
+    assert (model.predict(found.valid().to_rows()) == "good").all()
+    assert found.changed.shape[1] == 3
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "numpy"])
+def test_a_group_is_meant_by_its_name_in_limits_rules_costs_and_the_summary(kind: str) -> None:
+    data = encoded_as(kind)
+    columns: list[Any] = [1, 2, 3] if kind == "numpy" else ["job_clerk", "job_nurse", "job_smith"]
+    groups = {"job": columns}
+
+    def model(rows: Any) -> Any:
+        columns = rows.T if kind == "numpy" else [np.asarray(rows[name]) for name in NAMES]
+        cells = np.column_stack([*columns])
+        return 1.0 / (1.0 + np.exp(3.0 - 2.0 * cells[:, 3] - 0.1 * cells[:, 0]))
+
+    explainer = cp.Explainer(model, data, groups=groups)
+    worst = int(np.argmin(score_encoded(one_hot(drop_first=False))))
+    row = data[worst] if kind == "numpy" else data[worst : worst + 1]
+    rules = ["job = '3'", "fixed `0`"] if kind == "numpy" else ["job = smith", "fixed income"]
+    held = explainer.explain(row, (0.3, None), FAST, fixed=["job"])
+    forced = explainer.explain(row, (0.3, None), FAST, constraints=rules, costs={"job": 2.0})
+
+    at = explainer.schema.names.index("job")
+    assert not held.changed[:, at].any()
+    assert (forced.genomes[:, at] == 2.0).all()
+    assert forced.change_frequency()["job"] == 1.0
+    assert forced.costs["job"] == 2.0
+    header = next(line for line in str(forced).splitlines() if "implausibility" in line)
+    assert header.split()[0] == "job"
+
+
+NAMES = list(one_hot(drop_first=False).columns)
+
+
+def test_a_group_that_is_found_is_announced_where_the_explainer_is_made() -> None:
+    data = one_hot(drop_first=False)
+
+    with pytest.warns(cp.DataWarning, match="searched as 'job'") as caught:
+        explainer = cp.Explainer(score_encoded, data)
+
+    assert caught[0].filename == __file__
+    assert explainer.schema.names == ("income", "job", "debt")
+
+
+def test_a_column_of_a_group_is_no_feature_of_its_own() -> None:
+    data = one_hot(drop_first=False)
+    explainer = cp.Explainer(score_encoded, data, groups={"job": NAMES[1:4]})
+
+    with pytest.raises(cp.UnknownFeatureError, match=r"fixed names 'job_clerk', .*'job'"):
+        explainer.explain(data[:1], (0.9, 1.0), FAST, fixed=["job_clerk"])
+
+
+# Dates
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_dates_obey_ranges_and_rules_written_as_dates(kind: str) -> None:
+    data = KINDS[kind](DATA)
+    explainer = cp.Explainer(lambda rows: days_of(rows["since"]) / 900.0, data)
+    row = data[int(np.argmin(days_of(data["since"]))) :][:1]
+
+    found = explainer.explain(
+        row,
+        (0.3, None),
+        FAST,
+        ranges={"since": (None, datetime.date(2021, 1, 1))},
+        constraints=["since < '2020-12-25'"],
+    )
+
+    days = days_of(found.to_rows()["since"])
+    assert found.status == "found"
+    assert (days < days_of([datetime.date(2020, 12, 25)])).all()
+    assert (np.array(found.valid().to_frame()["prediction"]) >= 0.3).all()
+
+
+def test_a_range_that_is_no_range_of_dates_is_refused() -> None:
+    explainer = cp.Explainer(score, DATA)
+
+    with pytest.raises(cp.InvalidInput, match=r"ranges\['since'\] must hold dates, got 'May'; wri"):
+        explainer.explain(DATA[:1], (0.9, 1.0), ranges={"since": ("May", None)})
+
+
+def test_nothing_found_names_the_date_that_would_do() -> None:
+    explainer = cp.Explainer(lambda rows: days_of(rows["since"]) / 900.0, DATA[["since", "debt"]])
+    row = {"since": pd.Timestamp("2020-01-10"), "debt": 2.0}
+
+    found = explainer.explain(
+        row, (0.9, None), FAST, ranges={"since": ("2020-01-01", "2020-02-01")}
+    )
+
+    assert found.status == "infeasible"
+    assert "widen ranges['since'] to 202" in found.message
+    assert "00:00:00" not in str(found)
