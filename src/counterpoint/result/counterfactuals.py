@@ -25,7 +25,7 @@ from counterpoint.result.diagnosis import limits_bind
 from counterpoint.result.fingerprint import Fingerprints, take_fingerprints
 from counterpoint.result.subset import greatest_contribution
 from counterpoint.table.encoding import Encoding
-from counterpoint.table.frames import arrays_of, as_table, with_columns
+from counterpoint.table.frames import arrays_of, as_table, texts_of, with_columns
 
 Status = Literal["found", "best_effort", "infeasible", "already_met"]
 Stopped = Literal["budget", "patience", "exhausted", "seconds", "interrupt", ""]
@@ -261,7 +261,7 @@ class Counterfactuals:
         n_features = len(self.problem.space.low) if only_changes else len(encoding.columns)
         rows = self.to_rows()
         if only_changes:
-            rows = as_table(encoding.form, arrays_of(frame.iloc[:, :n_features], str))
+            rows = as_table(encoding.form, texts_of(frame.iloc[:, :n_features]))
         return with_columns(encoding.form, rows, arrays_of(frame.iloc[:, n_features:]))
 
     @property

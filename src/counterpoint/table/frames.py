@@ -155,9 +155,21 @@ def as_table(form: Form, columns: dict[str, Any]) -> Any:
     return library.DataFrame(columns) if form.kind == "polars" else library.table(columns)
 
 
-def arrays_of(frame: pd.DataFrame, dtype: type[str] | None = None) -> dict[str, Any]:
-    """Return the columns of a pandas frame as arrays, as they are or of text, by name."""
-    return {str(name): np.asarray(frame[name].to_numpy(), dtype=dtype) for name in frame.columns}
+def arrays_of(frame: pd.DataFrame) -> dict[str, Any]:
+    """Return the columns of a pandas frame of numbers as arrays, by name."""
+    return {str(name): frame[name].to_numpy() for name in frame.columns}
+
+
+def texts_of(frame: pd.DataFrame) -> dict[str, Any]:
+    """Return the columns of a pandas frame as arrays of text, by name; midnight is left out."""
+
+    def text(cell: Any) -> str:
+        return str(cell.date() if isinstance(cell, pd.Timestamp) else cell)
+
+    return {
+        str(name): np.array([text(cell) for cell in frame[name]], dtype=np.str_)
+        for name in frame.columns
+    }
 
 
 def with_columns(form: Form, frame: Any, columns: dict[str, Any]) -> Any:
