@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import counterpoint
+
 ABOUT = """\
 What would have had to be different for the model to decide otherwise?
 
@@ -46,10 +48,10 @@ exit status:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    from counterpoint import __version__
-
     parser = argparse.ArgumentParser(prog="counterpoint", description=ABOUT, formatter_class=Plain)
-    parser.add_argument("--version", action="version", version=f"counterpoint {__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"counterpoint {counterpoint.__version__}"
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     add_explain(commands)
     schema = commands.add_parser("schema", help="show what the columns of a table are taken for")
