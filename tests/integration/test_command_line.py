@@ -195,6 +195,7 @@ def test_a_pickle_is_loaded_only_if_allowed(run: Any) -> None:
         (f"{EXPLAIN} --row 0 --target goood", "did you mean 'good'?"),
         (f"{EXPLAIN} --row 0 --target xyz", "its classes are 'bad' and 'good'."),
         (f"{EXPLAIN} --row 0 --target ..", "--target '..' is open on both sides"),
+        (f"{EXPLAIN} --row 0 --target 0.7..", "must say of which class, as in 'good:0.7..'."),
         (f"{EXPLAIN} --row 0 --target nice:0..1", "--target 'nice' is neither a class"),
         (f"{EXPLAIN} --row 522 --target good", "--row 522 is not in the data, whose rows are 0"),
         (f"{EXPLAIN} --row -1 --target good", "--row -1 is not in the data"),

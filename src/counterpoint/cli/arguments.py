@@ -22,14 +22,14 @@ Explain rows of a table to the users of a model.
   counterpoint explain --model m.skops --data d.csv --row 17 --target good \\
       --fix sex --rule "age increases" --rule "amount <= 5 * income" --out found.json
   counterpoint explain --model m.onnx --data d.parquet --row 17 --row 18 \\
-      --target 0.7..1 --classes bad,good --out found.parquet
+      --target good:0.7..1 --classes bad,good --out found.parquet
 """
 
 TARGETS = """\
 targets:
   good              the class 'good', as the model's own decision
   good:0.8..1       its probability between 0.8 and 1
-  0.7..             a score of at least 0.7 (0.2..0.4, ..0.4); with two classes, of the second
+  1200..1500        for a model without classes: a score between 1200 and 1500 (1200.., ..1500)
   1500              a score of exactly 1500
   opposite          whatever the model does not say now
 
@@ -94,8 +94,7 @@ def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     asked.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same result")
     add_limits(explain)
     add_search(explain)
-    add_output(explain)
-    explain.add_argument(
+    add_output(explain).add_argument(
         "--out", type=Path, metavar="FILE", help="save to a .json file, or .parquet for many rows"
     )
 
@@ -183,8 +182,9 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add how results are shown."""
+def add_output(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add how results are shown; return the group."""
     output = parser.add_argument_group("the output")
     output.add_argument("--show", type=int, default=10, metavar="N", help="most to show for a row")
     output.add_argument("--json", action="store_true", help="print JSON, for machines")
+    return output

@@ -104,6 +104,10 @@ def read_target(text: str, classes: Sequence[Any] | None) -> Any:
         low, high = (None if end is None else float(end) for end in interval.groups())
         if low is None and high is None:
             raise InvalidInput(f"--target {text!r} is open on both sides; give it an end.")
+        if not colon and by_text:
+            raise InvalidInput(
+                f"--target {text!r} must say of which class, as in '{list(by_text)[-1]}:{text}'."
+            )
         if not colon:
             return (low, high)
         if label in by_text:
