@@ -124,7 +124,7 @@ def gather_crowd(genomes: Floats, k: int, space: Space) -> Crowd:
 
     Where few are dropped, all stay: the copy would cost memory and save no time.
     """
-    which = np.flatnonzero(first_copies(genomes, k))
+    n_all, which = len(genomes), np.flatnonzero(first_copies(genomes, k))
     if 2 * len(which) > len(genomes):
         which = np.arange(len(genomes))
     else:
@@ -132,7 +132,7 @@ def gather_crowd(genomes: Floats, k: int, space: Space) -> Crowd:
     span = space.high - space.low
     origin = np.where(space.is_level, 0.0, space.low)
     unit = 1.0 / np.where(space.is_level | (span <= 0.0), 1.0, span)
-    places = np.arange(len(genomes))
+    places = np.arange(len(genomes)) if len(genomes) < n_all else which
     blocks = empty_blocks(len(genomes), genomes.shape[1])
     fill_blocks(genomes, padded(places), origin, unit, blocks)
     return Crowd(genomes, which, origin, unit, blocks, places)
