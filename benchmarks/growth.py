@@ -113,15 +113,20 @@ def draw(records: list[dict[str, Any]], file: Path) -> None:
     kinds = {True: "correlated features", False: "independent features"}
     frame = frame.assign(how=frame["how"].map(names), kind=frame["correlated"].map(kinds))
     colour = alt.Color("how:N", title=None, scale=alt.Scale(range=["#0072B2", "#D55E00"]))
-    dash = alt.StrokeDash("kind:N", title=None)
+    line = alt.Legend(symbolType="stroke", symbolStrokeColor="#555", symbolStrokeWidth=2)
+    dash = alt.StrokeDash("kind:N", title=None, legend=line)
 
-    def curve(data: Any, x: str, title: str) -> Any:
+    def curve(data: Any, x: str, title: str, values: tuple[int, ...]) -> Any:
+        ends = alt.Scale(type="log", domain=[values[0], values[-1]], nice=False)
+        marks = alt.Axis(format="~s", values=list(values), grid=False)
+        levels = alt.Axis(values=[10, 20, 50, 100, 200, 500, 1000], gridColor="#eee")
+        scale = alt.Scale(type="log", domain=[5, 1000], nice=False)
         return (
             alt.Chart(data, title=title, width=300, height=240)
-            .mark_line(point=True)
+            .mark_line(point=alt.OverlayMarkDef(size=40))
             .encode(
-                alt.X(f"{x}:Q", scale=alt.Scale(type="log"), title=x, axis=alt.Axis(format="~s")),
-                alt.Y("ms:Q", scale=alt.Scale(type="log"), title="milliseconds per explained row"),
+                alt.X(f"{x}:Q", scale=ends, title=f"{title.split(', more ')[1]}", axis=marks),
+                alt.Y("ms:Q", scale=scale, title="milliseconds per explained row", axis=levels),
                 colour,
                 dash,
             )
@@ -129,8 +134,8 @@ def draw(records: list[dict[str, Any]], file: Path) -> None:
 
     by_rows, by_features = frame[frame["features"] == 20], frame[frame["rows"] == 2_000]
     by_rows = by_rows[by_rows["rows"] != 2_000]
-    chart = curve(by_rows, "rows", "20 features, more observed rows")
-    chart |= curve(by_features, "features", "2,000 observed rows, more features")
+    chart = curve(by_rows, "rows", "20 features, more observed rows", ROWS)
+    chart |= curve(by_features, "features", "2,000 observed rows, more features", FEATURES)
     chart.save(file)
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints, Keys
+from counterpoint.arrays import Bools, Floats, Ints, Keys, Singles
 from counterpoint.problem.costs import weighted_distances
 from counterpoint.problem.limits import Box, Limits, search_box
 from counterpoint.problem.objectives import DISTANCE, GAP, closeness, gap
@@ -190,14 +190,21 @@ class Problem:
         )
 
     @cached_property
+    def _distances(self) -> dict[int, Singles]:
+        """The distances of all observed rows to each row, where they are kept."""
+        return {}
+
+    @cached_property
     def around(self) -> Surroundings:
         """The observed rows near each row; sorted on first use."""
-        return surround(self.rows, self.observed.crowd, self.space, self.observed.shares)
+        observed, kept = self.observed, self._distances
+        return surround(self.rows, observed.crowd, self.space, observed.shares, kept=kept)
 
     @cached_property
     def beyond(self) -> Beyond:
         """The observed rows farther out."""
-        return Beyond(self.rows, self.around)
+        around = self.around  # which fills the distances
+        return Beyond(self.rows, around, self._distances)
 
     @property
     def space(self) -> Space:

@@ -22,6 +22,8 @@ from counterpoint.table.distance import (
     Neighbours,
     empty_neighbours,
     fill_blocks,
+    find_nearest,
+    gower_to_all,
     measure_roughly,
     scan_nearest,
 )
@@ -101,6 +103,11 @@ class Surroundings(NamedTuple):
         """Return the surroundings of some of the rows only; nothing is copied."""
         return self._replace(at=self.at[which])
 
+    @property
+    def last_place(self) -> int:
+        """Which of the crowd is the farthest at hand, of the first row."""
+        return int(self.order[self.at[0], self.n_near - 1])
+
 
 @inner
 def circle_at(around: Surroundings, at: int, row: Floats) -> Circle:
@@ -116,6 +123,8 @@ def circle_at(around: Surroundings, at: int, row: Floats) -> Circle:
         around.order[at],
         around.n_near,
         around.crowd.genomes,
+        -1.0,
+        -1,
     )
 
 
@@ -163,16 +172,28 @@ def slack_of(d: int) -> float:
 
 
 def surround(
-    rows: Floats, crowd: Crowd, space: Space, shares: Floats, most: int = NEAR
+    rows: Floats,
+    crowd: Crowd,
+    space: Space,
+    shares: Floats,
+    most: int = NEAR,
+    kept: dict[int, Singles] | None = None,
 ) -> Surroundings:
-    """Sort the nearest observed rows around each explained row (r, d), once per search."""
+    """Sort the nearest observed rows around each explained row (r, d), once per search.
+
+    The distances of all observed rows to each are put into `kept` if it is given, if they may be
+    needed again and if they are not too large.
+    """
     weight, cap = gower_weights(rows, space)
     n_near = min(most, len(crowd.genomes))
     around = empty_surroundings(crowd, weight, cap, shares, n_near)
+    is_kept = n_near < len(crowd.genomes) and SINGLE * len(crowd.genomes) <= WIDE_BYTES
     for first in range(0, len(rows), SHARED):
         some = slice(first, first + SHARED)
         for a, distances in enumerate(rough_distances(rows[some], crowd, weight[some], cap), first):
             fill_shell(around, a, nearest_first(distances, n_near), distances)
+            if is_kept and kept is not None:
+                kept[a] = distances
     return around
 
 
@@ -206,20 +227,33 @@ def fill_shell(around: Surroundings, a: int, nearest: Ints, distances: Singles) 
     around.horizon[a] = np.inf if is_all else farthest - slack_of(crowd.genomes.shape[1])
 
 
-def nearest_first(distances: Singles, n: int) -> Ints:
+def nearest_first(distances: Singles, n: int, after: int = -1) -> Ints:
     """Return which are the n smallest of some distances, ascending, ties by index.
+
+    Those up to `after` in that order are left out.
 
     Examples
     --------
-    >>> nearest_first(np.array([0.5, 0.1, 0.3, 0.1], dtype=np.float32), 3)
-    array([1, 3, 2])
+    >>> distances = np.array([0.5, 0.1, 0.3, 0.1], dtype=np.float32)
+    >>> nearest_first(distances, 3), nearest_first(distances, 3, after=3)
+    (array([1, 3, 2]), array([2]))
     """
-    is_few = 4 * n < len(distances)
-    few = np.flatnonzero(distances <= radius_of(distances, n) if is_few else distances >= 0.0)
+    least = np.float32(0.0) if after < 0 else distances[after]
+    is_some = distances >= least
+    if 4 * n < len(distances):
+        is_some &= distances <= radius_of(distances, n)
+    some = np.flatnonzero(is_some)
     # Bits of floats above 0 are ordered as they are, and whole numbers are sorted far quicker.
-    keys = distances[few].view(np.uint32).astype(np.uint64) << np.uint64(32) | few.astype(np.uint64)
+    keys = distances[some].view(np.uint32).astype(np.uint64) << np.uint64(32) | some.astype(
+        np.uint64
+    )
     keys.sort()
-    return (keys[:n] & np.uint64(2**32 - 1)).astype(np.int64)
+    places = (keys & np.uint64(2**32 - 1)).astype(np.int64)
+    if after < 0:
+        return places[:n]
+    n_before = int(np.count_nonzero(distances < least))
+    n_known = int(np.flatnonzero(places == after)[0]) + 1
+    return places[n_known : n - n_before]
 
 
 def radius_of(distances: Singles, n: int) -> float:
@@ -255,62 +289,89 @@ class Beyond:
         The explained rows.
     around : Surroundings
         What is at hand.
+    kept : dict of int to ndarray, optional
+        The distances of all observed rows to some of the explained ones, by their place.
     wide_bytes : int, default=WIDE_BYTES
         Memory of what may be fetched for one row.
     """
 
-    def __init__(self, rows: Floats, around: Surroundings, wide_bytes: int = WIDE_BYTES) -> None:
+    def __init__(
+        self,
+        rows: Floats,
+        around: Surroundings,
+        kept: dict[int, Singles] | None = None,
+        wide_bytes: int = WIDE_BYTES,
+    ) -> None:
         self.rows, self.around = rows, around
         n_wide = wide_bytes // bytes_at_hand(rows.shape[1])
         self.most = min(max(around.n_near, n_wide), len(around.crowd.genomes))
-        self.keeps = SINGLE * len(around.crowd.genomes) <= wide_bytes
-        self._distances: dict[int, Singles] = {}
-        self._fetched: dict[int, Surroundings] = {}
+        self._distances = {} if kept is None else kept
+        self._rings: dict[int, list[Surroundings]] = {}
 
-    def measure(self, at: Ints) -> None:
-        """Measure how far all observed rows are from the rows at `at`: several in one pass.
+    def distances_of(self, at: int) -> Singles:
+        """Return the distances (n,) of the crowd to one row: measured anew if they are not kept."""
+        if at in self._distances:
+            return self._distances[at]
+        around, one = self.around, slice(at, at + 1)
+        measured = rough_distances(self.rows[one], around.crowd, around.weight[one], around.cap)
+        return measured.reshape(-1)
 
-        What is too large to be kept is measured when it is needed.
+    def complete(self, at: int, genomes: Floats, distances: Floats) -> None:
+        """Bring the distances (m, k) of genomes (m, d) to their nearest rows to an end, in place.
+
+        Ring after ring is looked at, each farther from the row at `at` than the one before: with
+        the neighbours it brings, the reach of a genome shrinks.
         """
-        missing = np.array([i for i in at.tolist() if i not in self._distances], dtype=np.int64)
-        for first in range(0, len(missing) if self.keeps else 0, SHARED):
-            some = missing[first : first + SHARED]
-            self._distances |= zip(some.tolist(), self._measured(some), strict=True)
+        rings, short = self._rings.setdefault(at, []), np.arange(len(genomes))
+        weight, cap = self.around.weight[at], self.around.cap
+        own = gower_to_all(self.rows[at], genomes, weight, cap)
+        horizon, i = float(self.around.horizon[at]), 0
+        while True:
+            reach = own[short] + distances[short, -1] + SLACK
+            short, reach = short[reach > horizon], reach[reach > horizon]
+            if len(short) == 0:
+                return
+            ring = rings[i] if i < len(rings) else self.fetch(at, float(reach.max()))
+            some = distances[short]
+            if ring is None:
+                self._scan(at, genomes[short], some)
+            else:
+                near = empty_neighbours(cap, some.shape[1])
+                _look_at_ring(genomes[short], own[short], self.rows[at], ring, near, some)
+                horizon, i = float(ring.horizon[0]), i + 1
+            distances[short] = some
+            if ring is None:
+                return
 
-    def _measured(self, at: Ints) -> Singles:
-        """Return the distances (r, n) of the crowd to a few rows."""
-        around = self.around
-        return rough_distances(self.rows[at], around.crowd, around.weight[at], around.cap)
+    def fetch(self, at: int, reach: float) -> Surroundings | None:
+        """Return the next ring around a row: two to four times as many rows as before in all.
 
-    def fetched(self, at: int, reach: float) -> Surroundings:
-        """Return more observed rows around the row at `at`, perhaps all within `reach`.
-
-        What was fetched once is kept; a row that asks again gets two to four times as many.
+        There is none if there is no room for more; what was fetched is kept.
         """
-        known = self._fetched.get(at)
-        if known is not None and (known.horizon[0] >= reach or known.n_near == self.most):
-            return known
-        around, is_kept = self.around, at in self._distances
-        distances = self._distances[at] if is_kept else self._measured(np.array([at]))[0]
-        n_now = around.n_near if known is None else known.n_near
+        known = [self.around.of_rows(np.array([at])), *self._rings.setdefault(at, [])]
+        n_now = sum(each.n_near for each in known)
+        if n_now >= self.most:
+            return None
+        distances, around = self.distances_of(at), self.around
         slack = 2.0 * slack_of(self.rows.shape[1])
         n_within = int(np.count_nonzero(distances <= reach + slack))
         n = min(max(2 * n_now, min(4 * n_now, n_within + n_within // 4)), self.most)
+        next_ones = nearest_first(distances, n, after=known[-1].last_place)
         weight = around.weight[[at]]
-        wide = empty_surroundings(around.crowd, weight, around.cap, around.shares, n)
-        fill_shell(wide, 0, nearest_first(distances, n), distances)
-        self._fetched[at] = wide
-        return wide
+        ring = empty_surroundings(around.crowd, weight, around.cap, around.shares, len(next_ones))
+        fill_shell(ring, 0, next_ones, distances)
+        if n == len(distances):
+            ring.horizon[0] = np.inf
+        self._rings[at].append(ring)
+        return ring
 
-    def scan(self, at: int, genomes: Floats, bounds: Floats) -> Floats:
-        """Return the `implausibility` (n,) of genomes (n, d) by a look at every observed row.
-
-        No more than their `bounds` (n,) are their distances to the neighbours that count.
-        """
-        around, nearest = self.around, np.empty((len(genomes), len(self.around.shares)))
-        near = empty_neighbours(around.cap, len(around.shares))
-        _scan(genomes, bounds, self.rows[at], at, around, near, nearest)
-        return np.asarray(sum(nearest[:, q] * share for q, share in enumerate(around.shares)))
+    def _scan(self, at: int, genomes: Floats, distances: Floats) -> None:
+        """Bring distances (m, k) to an end by a look at every row that is not at hand."""
+        around, rings = self.around, self._rings[at]
+        last = (rings[-1] if rings else around.of_rows(np.array([at]))).last_place
+        radius = self.distances_of(at).astype(np.float64)
+        near = empty_neighbours(around.cap, distances.shape[1])
+        _scan_all(genomes, self.rows[at], radius, int(last), at, around, near, distances)
 
 
 def bytes_at_hand(d: int) -> int:
@@ -319,16 +380,34 @@ def bytes_at_hand(d: int) -> int:
 
 
 @kernel
-def _scan(
+def _look_at_ring(
     genomes: Floats,
-    bounds: Floats,
+    own: Floats,
     row: Floats,
+    ring: Surroundings,
+    near: Neighbours,
+    distances: Floats,
+) -> None:
+    """Put the rows of a ring among the nearest of genomes (m, d), at distances (m, k)."""
+    circle = circle_at(ring, 0, row)
+    for i in range(len(genomes)):
+        assign(near.distances, distances[i])
+        find_nearest(genomes[i], own[i], circle, near)
+        assign(distances[i], near.distances)
+
+
+@kernel
+def _scan_all(
+    genomes: Floats,
+    row: Floats,
+    radius: Floats,
+    last: int,
     at: int,
     around: Surroundings,
     near: Neighbours,
-    nearest: Floats,
+    distances: Floats,
 ) -> None:
-    """Write the k smallest distances (n, k) of genomes (n, d) to all observed rows, ascending."""
+    """Put all observed rows after `last` among the nearest of genomes (m, d)."""
     crowd = around.crowd
     circle = Circle(
         row,
@@ -337,11 +416,14 @@ def _scan(
         crowd.origin,
         around.ratio[at],
         crowd.blocks,
-        around.radius[at],  # of others, but a scan needs none
+        radius,
         crowd.places,
         len(crowd.places),
         crowd.genomes,
+        radius[last],
+        last,
     )
     for i in range(len(genomes)):
-        scan_nearest(genomes[i], bounds[i], circle, near)
-        assign(nearest[i], near.distances)
+        assign(near.distances, distances[i])
+        scan_nearest(genomes[i], circle, near)
+        assign(distances[i], near.distances)
