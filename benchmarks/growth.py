@@ -113,24 +113,20 @@ def draw(records: list[dict[str, Any]], file: Path) -> None:
     kinds = {True: "correlated features", False: "independent features"}
     frame = frame.assign(how=frame["how"].map(names), kind=frame["correlated"].map(kinds))
     colour = alt.Color("how:N", title=None, scale=alt.Scale(range=["#0072B2", "#D55E00"]))
-    line = alt.Legend(symbolType="stroke", symbolStrokeColor="#555", symbolStrokeWidth=2)
-    dash = alt.StrokeDash("kind:N", title=None, legend=line)
+    dash = alt.StrokeDash("kind:N", title=None, legend=alt.Legend(symbolSize=400))
 
     def curve(data: Any, x: str, title: str, values: tuple[int, ...]) -> Any:
         ends = alt.Scale(type="log", domain=[values[0], values[-1]], nice=False)
         marks = alt.Axis(format="~s", values=list(values), grid=False)
         levels = alt.Axis(values=[10, 20, 50, 100, 200, 500, 1000], gridColor="#eee")
         scale = alt.Scale(type="log", domain=[5, 1000], nice=False)
-        return (
-            alt.Chart(data, title=title, width=300, height=240)
-            .mark_line(point=alt.OverlayMarkDef(size=40))
-            .encode(
-                alt.X(f"{x}:Q", scale=ends, title=f"{title.split(', more ')[1]}", axis=marks),
-                alt.Y("ms:Q", scale=scale, title="milliseconds per explained row", axis=levels),
-                colour,
-                dash,
-            )
+        chart = alt.Chart(data, title=title, width=300, height=240).encode(
+            alt.X(f"{x}:Q", scale=ends, title=title.split(", more ")[1], axis=marks),
+            alt.Y("ms:Q", scale=scale, title="milliseconds per explained row", axis=levels),
+            colour,
+            alt.Detail("kind:N"),
         )
+        return chart.mark_line().encode(dash) + chart.mark_point(filled=True, size=40, opacity=1)
 
     by_rows, by_features = frame[frame["features"] == 20], frame[frame["rows"] == 2_000]
     by_rows = by_rows[by_rows["rows"] != 2_000]
