@@ -12,6 +12,14 @@ from hypothesis import strategies as st
 from tests.kernels import called
 
 from counterpoint.arrays import Floats
+from counterpoint.problem.beyond import Beyond
+from counterpoint.problem.crowd import (
+    gather_crowd,
+    gower_weights,
+    nearest_first,
+    rough_distances,
+    slack_of,
+)
 from counterpoint.problem.objectives import (
     CHANGES,
     DISTANCE,
@@ -22,14 +30,8 @@ from counterpoint.problem.objectives import (
 from counterpoint.problem.surroundings import (
     NEAR,
     WIDE_BYTES,
-    Beyond,
     Surroundings,
     bytes_at_hand,
-    gather_crowd,
-    gower_weights,
-    nearest_first,
-    rough_distances,
-    slack_of,
     surround,
 )
 from counterpoint.table import distance

@@ -14,7 +14,8 @@ import numpy as np
 
 from counterpoint.arrays import Floats
 from counterpoint.kernels import assign, kernel, part
-from counterpoint.problem.surroundings import Beyond, Surroundings, circle_at
+from counterpoint.problem.beyond import Beyond
+from counterpoint.problem.surroundings import Surroundings, circle_at
 from counterpoint.table.distance import (
     SLACK,
     Neighbours,

@@ -9,13 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints, Keys, Singles
+from counterpoint.problem.beyond import Beyond
 from counterpoint.problem.costs import weighted_distances
+from counterpoint.problem.crowd import Crowd, gather_crowd
 from counterpoint.problem.limits import Box, Limits, search_box
 from counterpoint.problem.objectives import DISTANCE, GAP, closeness, gap
 from counterpoint.problem.predictor import Predictor
 from counterpoint.problem.rules.rules import Rules
 from counterpoint.problem.ruling import Ruling
-from counterpoint.problem.surroundings import Beyond, Crowd, Surroundings, gather_crowd, surround
+from counterpoint.problem.surroundings import Surroundings, surround
 from counterpoint.problem.target import Target
 from counterpoint.streams import row_keys
 from counterpoint.table.conditional import ConditionalSampler

@@ -13,53 +13,22 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import Floats, Ints, Singles
-from counterpoint.kernels import assign, inner, kernel
-from counterpoint.table.distance import (
-    LANES,
-    ROUGH,
-    SLACK,
-    Circle,
-    Neighbours,
-    empty_neighbours,
-    fill_blocks,
-    find_nearest,
-    gower_to_all,
-    measure_roughly,
-    scan_nearest,
+from counterpoint.kernels import inner
+from counterpoint.problem.crowd import (
+    SINGLE,
+    Crowd,
+    gower_weights,
+    nearest_first,
+    padded,
+    rough_distances,
+    slack_of,
 )
-from counterpoint.table.identity import first_copies
+from counterpoint.table.distance import LANES, Circle, fill_blocks
 from counterpoint.table.space import Space
 
 NEAR = 4096  # observed rows kept at hand for each explained row
-WIDE_BYTES = 2**24  # memory of the observed rows fetched for one explained row
+WIDE_BYTES = 2**24  # memory of the observed rows fetched for one explained row, and of distances
 SHARED = 8  # explained rows measured in one pass over the observed ones
-SINGLE = 4  # bytes of a number in single precision
-N_BINS = 1024  # of distances, to select the nearest rows without sorting all
-
-
-class Crowd(NamedTuple):
-    """The observed rows that count for nearness.
-
-    Attributes
-    ----------
-    genomes : ndarray of shape (n, d)
-        Them, without needless copies.
-    which : ndarray of shape (n,)
-        Which observed row each is.
-    origin, unit : ndarray of shape (d,)
-        ``(value - origin) * unit`` stands in the blocks.
-    blocks : ndarray of shape (n_blocks, d, LANES)
-        The genomes in single precision: a look at all of them takes a fraction of the time.
-    places : ndarray of shape (n,)
-        0 … n - 1.
-    """
-
-    genomes: Floats
-    which: Ints
-    origin: Floats
-    unit: Floats
-    blocks: Singles
-    places: Ints
 
 
 class Surroundings(NamedTuple):
@@ -128,49 +97,6 @@ def circle_at(around: Surroundings, at: int, row: Floats) -> Circle:
     )
 
 
-def gather_crowd(genomes: Floats, k: int, space: Space) -> Crowd:
-    """Return the observed rows (n, d), equal ones k times at most: more copies tell nothing new.
-
-    Where few are dropped, all stay: the copy would cost memory and save no time.
-    """
-    n_all, which = len(genomes), np.flatnonzero(first_copies(genomes, k))
-    if 2 * len(which) > len(genomes):
-        which = np.arange(len(genomes))
-    else:
-        genomes = np.ascontiguousarray(genomes[which])
-    span = space.high - space.low
-    origin = np.where(space.is_level, 0.0, space.low)
-    unit = 1.0 / np.where(space.is_level | (span <= 0.0), 1.0, span)
-    places = np.arange(len(genomes)) if len(genomes) < n_all else which
-    blocks = empty_blocks(len(genomes), genomes.shape[1])
-    fill_blocks(genomes, padded(places), origin, unit, blocks)
-    return Crowd(genomes, which, origin, unit, blocks, places)
-
-
-def empty_blocks(n: int, d: int) -> Singles:
-    """Return room for n observed rows of d features."""
-    return np.empty((-(-n // LANES), d, LANES), dtype=np.float32)
-
-
-def padded(places: Ints) -> Ints:
-    """Return places (n,) with the last repeated up to a whole block."""
-    return np.pad(places, (0, -len(places) % LANES), mode="edge")
-
-
-def rough_distances(rows: Floats, crowd: Crowd, weight: Floats, cap: Floats) -> Singles:
-    """Return the distances (r, n) of a few rows (r, d) to the crowd, off by `slack_of` at most."""
-    distances = np.empty((len(rows), len(crowd.blocks), LANES), dtype=np.float32)
-    rough = ((rows - crowd.origin) * weight).astype(np.float32)
-    ratio = (weight / crowd.unit).astype(np.float32)
-    measure_roughly(crowd.blocks, rough, ratio, cap.astype(np.float32), distances)
-    return distances.reshape(len(rows), -1)[:, : len(crowd.genomes)]
-
-
-def slack_of(d: int) -> float:
-    """Return how far a distance of d features in single precision may be off."""
-    return ROUGH * (d + 4)
-
-
 def surround(
     rows: Floats,
     crowd: Crowd,
@@ -227,203 +153,6 @@ def fill_shell(around: Surroundings, a: int, nearest: Ints, distances: Singles) 
     around.horizon[a] = np.inf if is_all else farthest - slack_of(crowd.genomes.shape[1])
 
 
-def nearest_first(distances: Singles, n: int, after: int = -1) -> Ints:
-    """Return which are the n smallest of some distances, ascending, ties by index.
-
-    Those up to `after` in that order are left out.
-
-    Examples
-    --------
-    >>> distances = np.array([0.5, 0.1, 0.3, 0.1], dtype=np.float32)
-    >>> nearest_first(distances, 3), nearest_first(distances, 3, after=3)
-    (array([1, 3, 2]), array([2]))
-    """
-    least = np.float32(0.0) if after < 0 else distances[after]
-    is_some = distances >= least
-    if 4 * n < len(distances):
-        is_some &= distances <= radius_of(distances, n)
-    some = np.flatnonzero(is_some)
-    # Bits of floats above 0 are ordered as they are, and whole numbers are sorted far quicker.
-    keys = distances[some].view(np.uint32).astype(np.uint64) << np.uint64(32) | some.astype(
-        np.uint64
-    )
-    keys.sort()
-    places = (keys & np.uint64(2**32 - 1)).astype(np.int64)
-    if after < 0:
-        return places[:n]
-    n_before = int(np.count_nonzero(distances < least))
-    n_known = int(np.flatnonzero(places == after)[0]) + 1
-    return places[n_known : n - n_before]
-
-
-def radius_of(distances: Singles, n: int) -> float:
-    """Return a radius within which at least n of the distances lie, and not many more."""
-    highest = float(distances.max())
-    counts = np.zeros(N_BINS + 1, dtype=np.int64)
-    _count(distances, N_BINS / highest if highest > 0.0 else 0.0, counts)
-    b = int(np.searchsorted(np.cumsum(counts), n))  # the first bin that makes n
-    return min(highest, (b + 1.0) / N_BINS * highest * (1.0 + SLACK))
-
-
-@kernel
-def _count(distances: Singles, scale: float, counts: Ints) -> None:
-    """Count the distances that fall into each bin of width 1 / scale."""
-    for i in range(len(distances)):
-        counts[int(distances[i] * scale)] += 1
-
-
-def gower_weights(rows: Floats, space: Space) -> tuple[Floats, Floats]:
-    """Return the weights (r, d) and caps (d,) of Gower's distance around each row (r, d)."""
-    ranges = np.maximum(space.high, rows) - np.minimum(space.low, rows)
-    weight = np.where(ranges > 0, 1.0 / np.where(ranges > 0, ranges, 1.0), 0.0)
-    weight = np.ascontiguousarray(np.where(space.is_level, 1.0, weight))
-    return weight, np.where(space.is_level, 1.0, np.inf)
-
-
-class Beyond:
-    """The observed rows that are not at hand, for the few candidates that may need them.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (r, d)
-        The explained rows.
-    around : Surroundings
-        What is at hand.
-    kept : dict of int to ndarray, optional
-        The distances of all observed rows to some of the explained ones, by their place.
-    wide_bytes : int, default=WIDE_BYTES
-        Memory of what may be fetched for one row.
-    """
-
-    def __init__(
-        self,
-        rows: Floats,
-        around: Surroundings,
-        kept: dict[int, Singles] | None = None,
-        wide_bytes: int = WIDE_BYTES,
-    ) -> None:
-        self.rows, self.around = rows, around
-        n_wide = wide_bytes // bytes_at_hand(rows.shape[1])
-        self.most = min(max(around.n_near, n_wide), len(around.crowd.genomes))
-        self._distances = {} if kept is None else kept
-        self._rings: dict[int, list[Surroundings]] = {}
-
-    def distances_of(self, at: int) -> Singles:
-        """Return the distances (n,) of the crowd to one row: measured anew if they are not kept."""
-        if at in self._distances:
-            return self._distances[at]
-        around, one = self.around, slice(at, at + 1)
-        measured = rough_distances(self.rows[one], around.crowd, around.weight[one], around.cap)
-        return measured.reshape(-1)
-
-    def complete(self, at: int, genomes: Floats, distances: Floats) -> None:
-        """Bring the distances (m, k) of genomes (m, d) to their nearest rows to an end, in place.
-
-        Ring after ring is looked at, each farther from the row at `at` than the one before: with
-        the neighbours it brings, the reach of a genome shrinks.
-        """
-        rings, short = self._rings.setdefault(at, []), np.arange(len(genomes))
-        weight, cap = self.around.weight[at], self.around.cap
-        own = gower_to_all(self.rows[at], genomes, weight, cap)
-        horizon, i = float(self.around.horizon[at]), 0
-        while True:
-            reach = own[short] + distances[short, -1] + SLACK
-            short, reach = short[reach > horizon], reach[reach > horizon]
-            if len(short) == 0:
-                return
-            ring = rings[i] if i < len(rings) else self.fetch(at, float(reach.max()))
-            some = distances[short]
-            if ring is None:
-                self._scan(at, genomes[short], some)
-            else:
-                near = empty_neighbours(cap, some.shape[1])
-                _look_at_ring(genomes[short], own[short], self.rows[at], ring, near, some)
-                horizon, i = float(ring.horizon[0]), i + 1
-            distances[short] = some
-            if ring is None:
-                return
-
-    def fetch(self, at: int, reach: float) -> Surroundings | None:
-        """Return the next ring around a row: two to four times as many rows as before in all.
-
-        There is none if there is no room for more; what was fetched is kept.
-        """
-        known = [self.around.of_rows(np.array([at])), *self._rings.setdefault(at, [])]
-        n_now = sum(each.n_near for each in known)
-        if n_now >= self.most:
-            return None
-        distances, around = self.distances_of(at), self.around
-        slack = 2.0 * slack_of(self.rows.shape[1])
-        n_within = int(np.count_nonzero(distances <= reach + slack))
-        n = min(max(2 * n_now, min(4 * n_now, n_within + n_within // 4)), self.most)
-        next_ones = nearest_first(distances, n, after=known[-1].last_place)
-        weight = around.weight[[at]]
-        ring = empty_surroundings(around.crowd, weight, around.cap, around.shares, len(next_ones))
-        fill_shell(ring, 0, next_ones, distances)
-        if n == len(distances):
-            ring.horizon[0] = np.inf
-        self._rings[at].append(ring)
-        return ring
-
-    def _scan(self, at: int, genomes: Floats, distances: Floats) -> None:
-        """Bring distances (m, k) to an end by a look at every row that is not at hand."""
-        around, rings = self.around, self._rings[at]
-        last = (rings[-1] if rings else around.of_rows(np.array([at]))).last_place
-        radius = self.distances_of(at).astype(np.float64)
-        near = empty_neighbours(around.cap, distances.shape[1])
-        _scan_all(genomes, self.rows[at], radius, int(last), at, around, near, distances)
-
-
 def bytes_at_hand(d: int) -> int:
     """Return the memory of one observed row at hand: its values, its distance and its place."""
     return SINGLE * d + 16
-
-
-@kernel
-def _look_at_ring(
-    genomes: Floats,
-    own: Floats,
-    row: Floats,
-    ring: Surroundings,
-    near: Neighbours,
-    distances: Floats,
-) -> None:
-    """Put the rows of a ring among the nearest of genomes (m, d), at distances (m, k)."""
-    circle = circle_at(ring, 0, row)
-    for i in range(len(genomes)):
-        assign(near.distances, distances[i])
-        find_nearest(genomes[i], own[i], circle, near)
-        assign(distances[i], near.distances)
-
-
-@kernel
-def _scan_all(
-    genomes: Floats,
-    row: Floats,
-    radius: Floats,
-    last: int,
-    at: int,
-    around: Surroundings,
-    near: Neighbours,
-    distances: Floats,
-) -> None:
-    """Put all observed rows after `last` among the nearest of genomes (m, d)."""
-    crowd = around.crowd
-    circle = Circle(
-        row,
-        around.weight[at],
-        around.cap,
-        crowd.origin,
-        around.ratio[at],
-        crowd.blocks,
-        radius,
-        crowd.places,
-        len(crowd.places),
-        crowd.genomes,
-        radius[last],
-        last,
-    )
-    for i in range(len(genomes)):
-        assign(near.distances, distances[i])
-        scan_nearest(genomes[i], circle, near)
-        assign(distances[i], near.distances)
