@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from counterpoint.problem.target import Target
     from counterpoint.result.counterfactuals import Counterfactuals
     from counterpoint.result.loading import load
+    from counterpoint.result.many import load_many, save_many
     from counterpoint.table.kinds import Categorical, Date, Integer, Ordered, Real
     from counterpoint.table.schema import Schema
 
@@ -54,8 +55,10 @@ _HOMES = {
     "UnknownFeatureError": "errors",
     "WhatIf": "evolution.baselines",
     "load": "result.loading",
+    "load_many": "result.many",
     "load_model": "models.loading",
     "one_output": "models.adapters.multi_output",
+    "save_many": "result.many",
 }
 
 __all__ = [
@@ -79,8 +82,10 @@ __all__ = [
     "UnknownFeatureError",
     "WhatIf",
     "load",
+    "load_many",
     "load_model",
     "one_output",
+    "save_many",
 ]
 
 

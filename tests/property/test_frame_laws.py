@@ -96,7 +96,7 @@ def test_a_row_of_the_table_or_as_a_dict_has_one_genome(data: Any) -> None:
     order=st.permutations(["age", "job_a", "job_b", "job_c"]),
 )
 def test_a_group_in_any_order_and_dtype_comes_back(
-    codes: list[int], drops: bool, dtype: str, order: list[str]
+    codes: list[int], drops: bool, dtype: Any, order: list[str]
 ) -> None:
     switches = np.array(codes)[:, None] == np.arange(3)
     if not drops:

@@ -23,6 +23,7 @@ class Front:
 
     def __init__(self, capacity: int) -> None:
         self.blocks: Floats = empty_front(1, capacity, N_OBJECTIVES)[0]
+        self.blocks[:] = -7.0  # what lay there before must not count
         self.members: Ints = np.full(capacity, -1, dtype=np.int64)
         self.n = 0
 
@@ -34,8 +35,9 @@ class Front:
 
     @property
     def points(self) -> Floats:
-        """The objectives of every place, filled or not, one row each."""
-        places: Floats = self.blocks.transpose(0, 2, 1).reshape(-1, N_OBJECTIVES)
+        """The objectives of every place of the blocks in use, filled or not, one row each."""
+        in_use = self.blocks[: -(-self.n // LANES)]
+        places: Floats = in_use.transpose(0, 2, 1).reshape(-1, N_OBJECTIVES)
         return places
 
     @property

@@ -24,8 +24,7 @@ from counterpoint.result import measures, saving, words
 from counterpoint.result.diagnosis import limits_bind
 from counterpoint.result.fingerprint import Fingerprints, take_fingerprints
 from counterpoint.result.subset import greatest_contribution
-from counterpoint.table.encoding import Encoding
-from counterpoint.table.frames import arrays_of, as_table, texts_of, with_columns
+from counterpoint.table.frames import in_form
 
 Status = Literal["found", "best_effort", "infeasible", "already_met"]
 Stopped = Literal["budget", "patience", "exhausted", "seconds", "interrupt", ""]
@@ -219,12 +218,10 @@ class Counterfactuals:
         volumes = hypervolume_history(
             trace.objectives, trace.generation, n, self.problem.reference[0]
         )
-        form = self._encoding.form
         frame = pd.DataFrame(
             {"generation": np.arange(n), "evaluations": trace.evaluations, "hypervolume": volumes}
         )
-        is_pandas = form.kind in ("pandas", "numpy")
-        return frame if is_pandas else as_table(form, arrays_of(frame))
+        return in_form(self.problem.predictor.encoding.form, frame, 0)
 
     def __len__(self) -> int:
         return len(self.genomes)
@@ -255,22 +252,15 @@ class Counterfactuals:
             where the data are not of pandas), then prediction, gap, distance, changes and
             implausibility.
         """
-        frame, encoding = self._as_pandas(only_changes=only_changes), self._encoding
-        if encoding.form.kind in ("pandas", "numpy"):
-            return frame
-        n_features = len(self.problem.space.low) if only_changes else len(encoding.columns)
-        rows = self.to_rows()
-        if only_changes:
-            rows = as_table(encoding.form, texts_of(frame.iloc[:, :n_features]))
-        return with_columns(encoding.form, rows, arrays_of(frame.iloc[:, n_features:]))
+        encoding = self.problem.predictor.encoding
+        frame, rows = self.to_pandas(only_changes=only_changes), None
+        if not only_changes:
+            rows = self.to_rows()
+        n_features = self.genomes.shape[1] if only_changes else len(encoding.columns)
+        return in_form(encoding.form, frame, n_features, rows)
 
-    @property
-    def _encoding(self) -> Encoding:
-        """How rows and genomes relate."""
-        return self.problem.predictor.encoding
-
-    def _as_pandas(self, *, only_changes: bool = False) -> pd.DataFrame:
-        """Return what `to_frame` does, as a pandas frame."""
+    def to_pandas(self, *, only_changes: bool = False) -> pd.DataFrame:
+        """Return what `to_frame` does as a pandas frame, whatever the data are."""
         encoding = self.problem.predictor.encoding
         if only_changes:
             frame = encoding.by_feature(self.genomes.copy())

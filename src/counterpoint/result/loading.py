@@ -123,19 +123,27 @@ def read_file(name: str, most_bytes: int) -> bytes:
     """Return the content of a file of limited size."""
     if isinstance(most_bytes, bool) or not isinstance(most_bytes, int) or most_bytes < 1:
         raise InvalidInput(f"most_bytes must be a whole number of at least 1, got {most_bytes!r}.")
+    size = check_file(name, most_bytes)
+    with open(name, "rb") as file:
+        content = file.read(size + 1)
+    if len(content) > size:
+        raise InvalidInput(f"{name!r} grew while it was read; load it when it is finished.")
+    return content
+
+
+def check_file(name: str, most_bytes: int) -> int:
+    """Return the size of a file; refuse what is none, or too large."""
     try:
         state = os.stat(name)
     except FileNotFoundError as error:
         raise NoSuchFile(f"there is no file {name!r}.") from error
     if not stat.S_ISREG(state.st_mode):
         raise InvalidInput(f"{name!r} is not a file that could hold a result.")
-    with open(name, "rb") as file:
-        content = file.read(most_bytes + 1) if state.st_size <= most_bytes else b""
-    if state.st_size > most_bytes or len(content) > most_bytes:
+    if state.st_size > most_bytes:
         raise InvalidInput(
             f"{name!r} is larger than {most_bytes:,} bytes; if you trust it, raise most_bytes."
         )
-    return content
+    return state.st_size
 
 
 def parse(content: bytes) -> Any:

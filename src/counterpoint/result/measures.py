@@ -10,8 +10,8 @@ import pandas as pd
 from counterpoint.arrays import Floats, Ints
 from counterpoint.evolution import indicators
 from counterpoint.kernels import kernel
+from counterpoint.problem.crowd import gower_weights
 from counterpoint.problem.objectives import GAP
-from counterpoint.problem.surroundings import gower_weights
 from counterpoint.table.distance import gower
 
 if TYPE_CHECKING:

@@ -83,7 +83,7 @@ def summary(found: Counterfactuals, n: int = SHOWN) -> str:
 
 def changes_table(found: Counterfactuals) -> str:
     """Return a text table: the row first, then only the changed cells of each counterfactual."""
-    frame = found._as_pandas(only_changes=True)
+    frame = found.to_pandas(only_changes=True)
     features = found.problem.predictor.encoding.schema.features
     decimals = {f.name: f.decimals for j, f in enumerate(features) if found.changed[:, j].any()}
     columns = [*decimals, "prediction", "distance", "changes", "implausibility"]

@@ -155,27 +155,35 @@ def as_table(form: Form, columns: dict[str, Any]) -> Any:
     return library.DataFrame(columns) if form.kind == "polars" else library.table(columns)
 
 
-def arrays_of(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return the columns of a pandas frame of numbers as arrays, by name."""
-    return {str(name): frame[name].to_numpy() for name in frame.columns}
+def in_form(form: Form, frame: pd.DataFrame, n_features: int, rows: Any = None) -> Any:
+    """Return a pandas frame of a result as the caller's kind of table; of arrays it stays one.
+
+    Parameters
+    ----------
+    form : Form
+        The kind of table.
+    frame : DataFrame
+        Features in its first columns, numbers in the others.
+    n_features : int
+        How many columns are features.
+    rows : table of that kind, optional
+        The same features; None writes them as text.
+    """
+    if form.kind in ("pandas", "numpy"):
+        return frame
+    columns: dict[str, Any] = {}
+    for j, name in enumerate(frame.columns):
+        if j >= n_features:
+            columns[str(name)] = frame[name].to_numpy()
+        else:
+            columns[str(name)] = as_texts(frame[name]) if rows is None else rows[name]
+    return as_table(form, columns)
 
 
-def texts_of(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return the columns of a pandas frame as arrays of text, by name; midnight is left out."""
-
-    def text(cell: Any) -> str:
-        return str(cell.date() if isinstance(cell, pd.Timestamp) else cell)
-
-    return {
-        str(name): np.array([text(cell) for cell in frame[name]], dtype=np.str_)
-        for name in frame.columns
-    }
-
-
-def with_columns(form: Form, frame: Any, columns: dict[str, Any]) -> Any:
-    """Return a frame of polars or pyarrow with more columns at its end."""
-    own = {name: frame[name] for name in nw.from_native(frame, eager_only=True).columns}
-    return as_table(form, own | columns)
+def as_texts(column: pd.Series[Any]) -> Any:
+    """Return a column as an array of text; midnight is left out."""
+    cells = [cell.date() if isinstance(cell, pd.Timestamp) else cell for cell in column]
+    return np.array([str(cell) for cell in cells], dtype=np.str_)
 
 
 def polars_maker(polars: Any, feature: Feature, dtype: Any) -> Maker:
