@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import counterpoint as cp
+from counterpoint.cli.main import main
 
 N = 60
 FAST = cp.Search(evaluations=400)
@@ -465,3 +467,23 @@ def test_nothing_found_names_the_date_that_would_do() -> None:
     assert found.status == "infeasible"
     assert "widen ranges['since'] to 202" in found.message
     assert "00:00:00" not in str(found)
+
+
+@pytest.mark.parametrize("kind", ["polars", "pyarrow"])
+def test_many_results_are_saved_in_one_file_and_shown_by_the_command_line(
+    kind: str, tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = encoded_as(kind)
+    explainer = cp.Explainer(score_encoded, data, groups={"job": NAMES[1:4]})
+    results = explainer.explain_many(data[:3], (0.8, None), FAST, fixed=["income", "debt"])
+
+    cp.save_many(results, tmp_path / "all.parquet")
+    loaded = cp.load_many(tmp_path / "all.parquet")
+    main(["show", str(tmp_path / "all.parquet"), "--json"])
+
+    shown = json.loads(capsys.readouterr().out)
+    for own, again, told in zip(results, loaded, shown, strict=True):
+        assert again.to_frame().equals(own.to_frame())
+        assert set(told["row"]) == {"income", "job", "debt"}
+        changed = [each["changed"] for each in told["counterfactuals"]]
+        assert changed == [{"job": level} for level in own.to_pandas(only_changes=True)["job"]]
