@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import tempfile
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,14 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import counterpoint as cp
 from counterpoint.table.encoding import Encoding, as_frame
 from counterpoint.table.frames import read_data
 from counterpoint.table.schema import Schema
 
 WORDS = st.text(alphabet="abcÄß ", min_size=1, max_size=4)
 SINGLES = st.floats(-1e6, 1e6, width=32)
-REALS = st.floats(allow_nan=False, allow_infinity=False)
+REALS = st.floats(-1e9, 1e9)
 DAYS = st.dates(datetime.date(1700, 1, 1), datetime.date(2200, 12, 31))
 WHOLE = st.integers(-(2**53) + 1, 2**53 - 1)
 LEVELS = ["low", "mid", "high"]
@@ -86,6 +88,35 @@ def test_a_row_of_the_table_or_as_a_dict_has_one_genome(data: Any) -> None:
     genomes = [encoding.encode(as_frame(form, "row")) for form in (data[:1], row)]
 
     np.testing.assert_array_equal(np.concatenate(genomes), encoding.encode(frame)[[0, 0]])
+
+
+def judge(rows: Any) -> Any:
+    """Judge rows by the texts of their cells, whatever they are."""
+    cells = (
+        rows.rows()
+        if isinstance(rows, pl.DataFrame)
+        else [tuple(row.values()) for row in rows.to_pylist()]
+    )
+    return np.array([sum(map(ord, "".join(map(str, row)))) % 100 / 100.0 for row in cells])
+
+
+@settings(deadline=None, max_examples=40)
+@given(data=tables(), high=st.floats(0.3, 1.0))
+def test_whatever_the_table_results_are_of_its_kind_valid_and_saved(data: Any, high: float) -> None:
+    explainer = cp.Explainer(judge, data, groups={})
+
+    found = explainer.explain(data[:1], (high - 0.3, high), cp.Search(evaluations=60))
+
+    rows = found.to_rows()
+    assert rows.schema == data.schema
+    np.testing.assert_array_equal(judge(rows), found.predictions)
+    assert all(high - 0.3 <= score <= high for score in judge(found.valid().to_rows()))
+    with tempfile.TemporaryDirectory() as folder:
+        found.save(f"{folder}/found.json")
+        loaded = cp.load(f"{folder}/found.json")
+    assert loaded.to_rows().schema == data.schema
+    assert loaded.to_frame().equals(found.to_frame())
+    assert str(loaded) == str(found)
 
 
 @settings(deadline=None)

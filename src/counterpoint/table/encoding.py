@@ -154,14 +154,14 @@ def as_frame(rows: Rows, argument: str, columns: Sequence[Hashable] | None = Non
     columns : sequence, optional
         The columns of an array; None takes no arrays, for nothing says what is what in them.
     """
-    if isinstance(rows, np.ndarray) and columns is not None:
-        return _array_as_frame(rows, argument, columns)
-    if is_frame(rows):
-        return read_frame(rows, argument)
     if isinstance(rows, pd.DataFrame):
         return rows
     if isinstance(rows, pd.Series):
         return rows.to_frame().T
+    if isinstance(rows, np.ndarray) and columns is not None:
+        return _array_as_frame(rows, argument, columns)
+    if is_frame(rows):
+        return read_frame(rows, argument)
     if isinstance(rows, Mapping):
         return pd.DataFrame([dict(rows)])
     if isinstance(rows, list | tuple) and all(isinstance(row, Mapping) for row in rows):

@@ -92,7 +92,8 @@ def is_indicator(column: pd.Series[Any]) -> bool:
         return False
     if column.isna().any():
         return False
-    return {*column.unique().tolist()} == {0, 1}
+    values = column.to_numpy(dtype=np.float64)
+    return bool(((values == 0.0) | (values == 1.0)).all() and values.min() < values.max())
 
 
 def looks_encoded(switches: Bools) -> bool:

@@ -80,9 +80,11 @@ def test_rows_by_feature_show_the_levels() -> None:
 
 
 @pytest.mark.parametrize("drop_first", [False, True])
-def test_a_group_is_found_and_announced(drop_first: bool) -> None:
+@pytest.mark.parametrize("dtype", ["int64", "bool", "float32", "Int8", "boolean"])
+def test_a_group_is_found_and_announced(drop_first: bool, dtype: Any) -> None:
     data = one_hot(drop_first=drop_first, n=90)
     columns = [name for name in data.columns if name != "age"]
+    data = data.astype(dict.fromkeys(columns, dtype))
 
     with pytest.warns(
         DataWarning, match=r"look like one feature.*searched as 'job'; groups=.*\{\}"
