@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Floats
-from counterpoint.errors import InvalidInput
+from counterpoint.errors import InvalidInput, listed
 from counterpoint.table import dates
 from counterpoint.table.schema import Feature, Kind
 
@@ -59,7 +59,7 @@ def read_data(data: Any) -> tuple[pd.DataFrame, Form]:
         return read_array(data), Form("numpy", (data.dtype,))
     if nw.dependencies.is_polars_lazyframe(data):
         raise InvalidInput("data is a LazyFrame, of which no rows are known; pass data.collect().")
-    if nw.dependencies.is_polars_dataframe(data):
+    if is_polars(data):
         return read_frame(data, "data"), Form("polars", tuple(data.dtypes))
     if nw.dependencies.is_pyarrow_table(data):
         return read_frame(data, "data"), Form("pyarrow", tuple(data.schema.types))
@@ -71,7 +71,12 @@ def read_data(data: Any) -> tuple[pd.DataFrame, Form]:
 
 def is_frame(rows: object) -> bool:
     """Whether rows are a frame of polars or pyarrow."""
-    return bool(nw.dependencies.is_polars_dataframe(rows) or nw.dependencies.is_pyarrow_table(rows))
+    return is_polars(rows) or bool(nw.dependencies.is_pyarrow_table(rows))
+
+
+def is_polars(rows: object) -> bool:
+    """Whether rows are a frame of polars."""
+    return bool(nw.dependencies.is_polars_dataframe(rows))
 
 
 def read_array(array: Any) -> pd.DataFrame:
@@ -95,6 +100,9 @@ def _column_of_objects(values: Any) -> pd.Series[Any]:
 
 def read_frame(frame: Any, argument: str) -> pd.DataFrame:
     """Return a frame of polars or pyarrow as one of pandas; `argument` names it in errors."""
+    names = frame.columns if is_polars(frame) else frame.column_names
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise InvalidInput(f"{argument} has duplicate columns {listed(sorted(twice))}.")
     table = nw.from_native(frame, eager_only=True)
     columns = {name: _read_column(table[name], argument) for name in table.columns}
     index = pd.RangeIndex(len(table))

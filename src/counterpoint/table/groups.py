@@ -113,20 +113,21 @@ def gather(
     """Return the features of single columns and groups, and the order of the columns in them."""
     if not groups:
         return columns, ()
-    group_of = {column: name for name, members in groups.items() for column in members}
+    by_label = {column.name: column for column in columns}
+    group_of = {label: name for name, labels in groups.items() for label in labels}
     features: list[Feature] = []
     counted: list[Hashable] = []
-    for column in columns:
-        name = group_of.get(column.name)
-        if column.name not in group_of:
+    for label, column in by_label.items():
+        if label in counted:  # of a group that came with an earlier column
+            continue
+        if label not in group_of:
             features.append(column)
-            counted.append(column.name)
-        elif name not in [feature.name for feature in features if feature.columns]:
-            assert name is not None
-            members = tuple(each for each in columns if group_of.get(each.name) == name)
-            ordered = [each for member in groups[name] for each in members if each.name == member]
-            features.append(group_of_columns(name, tuple(ordered), frame))
-            counted += groups[name]
+            counted.append(label)
+            continue
+        name = group_of[label]
+        members = tuple(by_label[member] for member in groups[name])
+        features.append(group_of_columns(name, members, frame))
+        counted += groups[name]
     places = tuple(counted.index(column.name) for column in columns)
     return tuple(features), places if places != tuple(range(len(places))) else ()
 
@@ -134,11 +135,12 @@ def gather(
 def group_of_columns(name: Hashable, columns: tuple[Feature, ...], frame: pd.DataFrame) -> Feature:
     """Return the feature that columns of 0 and 1 encode; refuse what is no encoding of one."""
     labels = [column.name for column in columns]
-    for label in labels:
-        if not {*frame[label].unique().tolist()} <= {0, 1}:
+    for column in columns:
+        is_switch = column.is_numeric or column.levels == (False, True)
+        if not is_switch or not {*frame[column.name].unique().tolist()} <= {0, 1}:
             raise InvalidInput(
-                f"groups[{name!r}] has the column {label!r}, which holds other values than 0 and "
-                "1; a group's columns say which level is on."
+                f"groups[{name!r}] has the column {column.name!r}, which holds other values than 0 "
+                "and 1; a group's columns say which level is on."
             )
     n_on = as_switches(frame[labels]).sum(axis=1)
     if (n_on > 1).any():

@@ -162,6 +162,8 @@ def test_chunks_with_different_dictionaries_are_one_column() -> None:
         ({"x": [1]}, r"data must be a DataFrame of pandas or polars, a Table of pyarrow.*got dict"),
         (None, "got NoneType"),
         (pl.Series([1]), "got Series"),
+        (pa.table([[1], [2]], names=["x", "x"]), "data has duplicate columns 'x'"),
+        (pa.record_batch({"x": [1]}), "got RecordBatch"),
         (pl.DataFrame({"x": [[1], [2]]}), r"data column 'x' has dtype List\(Int64\), which cannot"),
         (pa.table({"x": [{"a": 1}]}), r"data column 'x' has dtype struct<a: int64>, which cannot"),
     ],

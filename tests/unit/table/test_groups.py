@@ -137,11 +137,13 @@ def test_no_groups_are_looked_for_if_none_are_wanted() -> None:
         ({"job": ["job_clerk"], "jobs": ["job_clerk"]}, "'job_clerk' in 'job' and in 'jobs'"),
         ({"age": ["job_clerk", "job_nurse"]}, "groups names a feature 'age', and the data have a"),
         ({"job": ["job_clerk", "age"]}, "has the column 'age', which holds other values than 0"),
+        ({"job": ["job_clerk", "code"]}, "has the column 'code', which holds other values than 0"),
         ({"job": ["job_clerk", "again"]}, "is no one-hot encoding: 10 rows of the data have sev"),
     ],
 )
 def test_what_is_no_group_is_refused(groups: Any, message: str) -> None:
     data = one_hot().assign(again=one_hot()["job_clerk"])
+    data["code"] = pd.Categorical(data["job_nurse"], [1, 0])  # whose codes are not its values
 
     with pytest.raises(InvalidInput, match=message):
         infer(data, groups)
