@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from counterpoint.models.adapters.multi_output import one_output
     from counterpoint.models.adapters.remote import RemoteModel
     from counterpoint.models.loading import load_model
+    from counterpoint.problem.custom import Distance, Objective
+    from counterpoint.problem.plausibility import ForestPlausibility
     from counterpoint.problem.target import Target
     from counterpoint.result.counterfactuals import Counterfactuals
     from counterpoint.result.loading import load
@@ -35,9 +37,12 @@ _HOMES = {
     "AcceleratorWarning": "errors",
     "CounterpointError": "errors",
     "Counterfactuals": "result.counterfactuals",
+    "Distance": "problem.custom",
     "Explainer": "explainer",
+    "ForestPlausibility": "problem.plausibility",
     "InvalidInput": "errors",
     "MissingDependency": "errors",
+    "Objective": "problem.custom",
     "PredictorError": "errors",
     "RemoteModel": "models.adapters.remote",
     "Schema": "table.schema",
@@ -54,9 +59,12 @@ __all__ = [
     "AcceleratorWarning",
     "Counterfactuals",
     "CounterpointError",
+    "Distance",
     "Explainer",
+    "ForestPlausibility",
     "InvalidInput",
     "MissingDependency",
+    "Objective",
     "PredictorError",
     "RemoteModel",
     "Schema",

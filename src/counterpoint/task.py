@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Floats
@@ -89,6 +90,36 @@ class Task:
     search: Search | WhatIf
     seed: int
     demands: Demands
+
+
+def check_search(search: object) -> Search | WhatIf:
+    """Return the search settings, the default for None."""
+    if search is None:
+        return Search()
+    if not isinstance(search, Search | WhatIf):
+        raise InvalidInput(
+            f"search must be a Search or WhatIf, got {search!r}; for example "
+            "search=Search(evaluations=2000)."
+        )
+    return search
+
+
+def check_weights(k: object, weights: Sequence[float] | None, n: int) -> Floats:
+    """Return the weights of the k nearest rows, summing to one."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= n:
+        raise InvalidInput(f"k must be a whole number from 1 to the {n} observed rows, got {k!r}.")
+    if weights is None:
+        return np.full(int(k), 1.0 / int(k))
+    try:
+        values = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.full(1, np.nan)
+    if values.shape != (k,) or not np.isfinite(values).all() or (values < 0).any():
+        raise InvalidInput(f"weights must be {k} numbers of at least 0, got {weights!r}.")
+    if values.sum() == 0.0:
+        raise InvalidInput("weights must not all be 0.")
+    scaled: Floats = values / values.sum()
+    return scaled
 
 
 def check_rules(demands: Demands, genomes: Floats, frame: pd.DataFrame, space: Space) -> None:

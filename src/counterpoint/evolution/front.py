@@ -12,6 +12,7 @@ from counterpoint.arrays import Floats, Ints
 from counterpoint.kernels import inner, part
 
 LANES = 16
+N_BUILT_IN = 4  # objectives that are compared by vector instructions
 
 
 def empty_front(r: int, n: int, n_objectives: int) -> Floats:
@@ -47,6 +48,21 @@ def compare_block(point: Floats, block: Floats) -> tuple[int, int, int]:
     return n_no_worse, n_no_better, n_equal
 
 
+@inner
+def compare_wide(point: Floats, block: Floats) -> tuple[int, int, int]:
+    """Return what `compare_block` does, for any number of objectives."""
+    n_no_worse, n_no_better, n_equal = 0, 0, 0
+    for q in range(LANES):
+        is_no_worse, is_no_better = True, True
+        for m in range(len(point)):
+            is_no_worse &= block[m, q] <= point[m]
+            is_no_better &= block[m, q] >= point[m]
+        n_no_worse += is_no_worse
+        n_no_better += is_no_better
+        n_equal += is_no_worse & is_no_better
+    return n_no_worse, n_no_better, n_equal
+
+
 @part
 def admit(point: Floats, front: Floats, members: Ints, n_members: int, new: int) -> tuple[int, int]:
     """Put candidate `new` last among the members if none dominates it, and drop those it dominates.
@@ -61,7 +77,10 @@ def admit(point: Floats, front: Floats, members: Ints, n_members: int, new: int)
     n_blocks = (n_members + LANES - 1) // LANES
     n_below, n_equal = 0, 0
     for b in range(n_blocks):
-        no_worse, no_better, equal = compare_block(point, front[b])
+        if len(point) == N_BUILT_IN:
+            no_worse, no_better, equal = compare_block(point, front[b])
+        else:
+            no_worse, no_better, equal = compare_wide(point, front[b])
         if no_worse > equal:
             if b < n_blocks - 1:
                 swap_blocks(front, members, b, b // 2)

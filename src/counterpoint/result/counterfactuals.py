@@ -17,7 +17,7 @@ from counterpoint.evolution.archive import Archive
 from counterpoint.evolution.baselines import WhatIf
 from counterpoint.evolution.indicators import hypervolume_history
 from counterpoint.evolution.search import Search, check_whole
-from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, OBJECTIVES
+from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.problem.problem import Problem
 from counterpoint.problem.target import Target
 from counterpoint.result import measures, saving, words
@@ -38,7 +38,7 @@ class Trace:
 
     Parameters
     ----------
-    objectives : ndarray of shape (n, 4)
+    objectives : ndarray of shape (n, m)
         Candidates that were non-dominated when they came.
     generation : ndarray of shape (n,)
         The generation each came in.
@@ -70,8 +70,8 @@ class Counterfactuals:
         The counterfactuals, encoded.
     predictions : ndarray of shape (n,)
         The model's prediction of each, of the output the target is about.
-    objectives : ndarray of shape (n, 4)
-        gap, distance, changes, implausibility.
+    objectives : ndarray of shape (n, m)
+        gap, distance, changes, implausibility, and the caller's own; see `objective_names`.
     problem : Problem
         What was asked: the row, its target and limits, and the model behind them.
     search : Search or WhatIf
@@ -156,6 +156,11 @@ class Counterfactuals:
         return {} if costs is None else dict(zip(names, costs.tolist(), strict=True))
 
     @property
+    def objective_names(self) -> tuple[str, ...]:
+        """What the columns of `objectives` are called."""
+        return self.problem.objective_names
+
+    @property
     def row_prediction(self) -> float:
         """The model's prediction of the row itself."""
         return float(self.problem.row_predictions[0])
@@ -236,13 +241,14 @@ class Counterfactuals:
         -------
         DataFrame
             The feature columns in the data's own dtypes (objects with `only_changes`), then
-            prediction, gap, distance, changes and implausibility.
+            prediction, gap, distance, changes and implausibility, then the caller's own objectives;
+            one that stands for another has its own name.
         """
         frame = self.problem.predictor.encoding.decode(self.genomes.copy())
         if only_changes:
             frame = frame.astype(object).where(self.changed, "")
         frame["prediction"] = self.predictions
-        for m, name in enumerate(OBJECTIVES):
+        for m, name in enumerate(self.objective_names):
             column = self.objectives[:, m]
             frame[name] = column.astype(np.int64) if m == CHANGES else column
         return frame
@@ -274,7 +280,7 @@ class Counterfactuals:
         The paper's choice for its comparisons: if more than n reach the target, the n of them
         that greedily add most hypervolume; if fewer, all of them, filled up the same way.
         """
-        return self.take(greatest_contribution(self.objectives, n))
+        return self.take(greatest_contribution(self.objectives, n, self.problem.worst))
 
     def continue_search(self, evaluations: int) -> Counterfactuals:
         """Return the result of searching on where this search ended.
@@ -308,8 +314,8 @@ class Counterfactuals:
         """Write the result to a file of JSON, which `counterpoint.load` reads back.
 
         It holds the row, the counterfactuals, target, limits, rules, settings and seed; of the data
-        and the model only fingerprints, of a rule's function only the name. A file of that name is
-        replaced, in one step.
+        and the model only fingerprints, of functions (rules, objectives, a distance) only names. A
+        file of that name is replaced, in one step.
 
         Parameters
         ----------
@@ -339,7 +345,10 @@ class Counterfactuals:
         saving.save(self, path)
 
     def hypervolume(self) -> float:
-        """Return the hypervolume of the set up to (gap of the row, 1, d, 1)."""
+        """Return the hypervolume of the set up to (gap of the row, 1, d, 1).
+
+        In the caller's own objectives it ends at their `worst`.
+        """
         return measures.hypervolume(self)
 
     def diversity(self) -> float:

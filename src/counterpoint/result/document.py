@@ -25,7 +25,7 @@ from counterpoint.errors import InvalidInput, MissingDependency, listed
 from counterpoint.table.schema import LARGEST_WHOLE, MOST_DECIMALS, Feature, Kind, plain_dtype
 
 FORMAT = "counterpoint/counterfactuals"
-VERSION = 2  # 1 had no constraints
+VERSION = 3  # 1 had no constraints, 2 no aims
 
 _PLAIN = ["bool", *(f"{k}int{b}" for k in ("", "u") for b in (8, 16, 32, 64))]
 _SCALARS = {*_PLAIN, "float16", "float32", "float64", "str"}
