@@ -41,7 +41,7 @@ class ForestPlausibility:
         The most forests that learn to tell observed rows from those the one before imitates.
     delta : float, default=0.0
         It is enough if a forest is right this much more often than by chance.
-    rows : int, default=10000
+    rows : int, default=5000
         The most observed rows it learns from; of more, so many are drawn.
     seed : int, default=0
         Same seed, same forest.
@@ -70,7 +70,7 @@ class ForestPlausibility:
     min_leaf: int = 5
     rounds: int = 10
     delta: float = 0.0
-    rows: int = 10000
+    rows: int = 5000
     seed: int = 0
 
     def __post_init__(self) -> None:

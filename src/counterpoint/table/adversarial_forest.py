@@ -156,6 +156,7 @@ def _tell_apart(
         settings.trees,
         min_samples_leaf=settings.min_leaf,
         oob_score=True,
+        n_jobs=-1,  # on threads; the trees are the same on any number of them
         random_state=(settings.seed + round_) % 2**32,
     )
     rows = as_columns(np.concatenate([genomes, synthetic]), columns)

@@ -211,10 +211,10 @@ class ForestDensity:
 
     def log_likelihood(self, genomes: Floats) -> Floats:
         """Return the log-likelihood (n,) of genomes (n, d), each by itself."""
-        logs = np.empty(len(genomes))
         rows, columns = grouped(genomes, self.columns), self.columns
-        _rate(self.grove, self.leaves, columns.numbers, columns.levels, rows, logs)
-        return logs
+        highest, total = np.full(len(rows), -np.inf), np.zeros(len(rows))
+        _rate(self.grove, self.leaves, columns.numbers, columns.levels, rows, highest, total)
+        return np.asarray(highest + np.log(total) - np.log(len(self.grove.roots) + 1.0))
 
 
 def gather(
@@ -296,13 +296,20 @@ def _rate_own(
 
 @kernel
 def _rate(
-    grove: Grove, leaves: Leaves, numbers: Ints, levels: Ints, rows: Floats, logs: Floats
+    grove: Grove,
+    leaves: Leaves,
+    numbers: Ints,
+    levels: Ints,
+    rows: Floats,
+    highest: Floats,
+    total: Floats,
 ) -> None:
-    """Write the log-likelihood of each row: the logarithm of a mean of exponentials."""
-    n_trees = len(grove.roots)
-    for i in range(len(rows)):
-        highest, total = -np.inf, 0.0
-        for t in range(-1, n_trees):
+    """Add up the likelihoods of each row: ``exp(highest) * total``, tree after tree.
+
+    All rows pass through a tree before the next: its leaves then stay in the processor's cache.
+    """
+    for t in range(ROOT, len(grove.roots)):
+        for i in range(len(rows)):
             place = 0 if t == ROOT else leaves.of_node[find_leaf(grove, grove.roots[t], rows[i])]
             if place < 0:
                 continue
@@ -313,9 +320,8 @@ def _rate(
             for k in range(len(levels)):
                 spot = leaves.offset[k] + int(rows[i, levels[k]])
                 value += leaves.log_level[place, spot]
-            if value > highest:
-                total = total * np.exp(highest - value) + 1.0
-                highest = value
+            if value > highest[i]:
+                total[i] = total[i] * np.exp(highest[i] - value) + 1.0
+                highest[i] = value
             else:
-                total += np.exp(value - highest)
-        logs[i] = highest + np.log(total) - np.log(n_trees + 1.0)
+                total[i] += np.exp(value - highest[i])
