@@ -125,7 +125,8 @@ def test_an_objective_that_never_differs_changes_nothing(method: Method, n: int)
     plain = explained(method)
     np.testing.assert_array_equal(found.genomes, plain.genomes)
     np.testing.assert_array_equal(found.objectives[:, :4], plain.objectives)
-    assert found.hypervolume() == pytest.approx(plain.hypervolume())  # 2.5 ends at 3.5
+    about = 1e-9 if n == 1 else 0.01  # of seven objectives it is approximated
+    assert found.hypervolume() == pytest.approx(plain.hypervolume(), rel=about)  # 2.5 ends at 3.5
     assert found.evaluations == plain.evaluations
 
 
@@ -185,8 +186,8 @@ def test_the_hypervolume_ends_at_the_worst() -> None:
     assert reference[[0, 2]].tolist() == [found.target.gap_of(found.row_prediction), 4.0]
     inside = found.objectives[(found.objectives < reference).all(axis=1)]
     expected = moocore.hypervolume(inside, ref=reference)
-    assert found.hypervolume() == pytest.approx(expected)
-    assert found.history["hypervolume"].iloc[-1] == pytest.approx(expected)
+    assert found.hypervolume() == pytest.approx(expected, rel=3e-3)
+    assert found.history["hypervolume"].iloc[-1] == pytest.approx(expected, rel=3e-3)
     assert (found.history["hypervolume"].diff().dropna() >= -1e-9).all()
 
 
@@ -203,6 +204,29 @@ def test_everything_shows_the_names() -> None:
     assert found.diversity() > 0.0
     assert found.coverage_of(found) == 0.0
     assert len(found.minimality()) == len(found)
+
+
+def test_only_results_with_the_same_objectives_cover_each_other() -> None:
+    expected = r"coverage_of compares results with the same objectives; one has .* and 'price', the"
+
+    with pytest.raises(cp.InvalidInput, match=expected):
+        explained(objectives=[PRICE]).coverage_of(explained())
+
+
+@pytest.mark.parametrize("n", [2, 8])
+def test_many_objectives_have_a_hypervolume_in_time(n: int) -> None:
+    def wave(i: int) -> cp.Objective:
+        return cp.Objective(f"own{i}", lambda rows, _: np.cos(rows["pay"] * (i + 1) + rows["age"]))
+
+    own = [wave(i) for i in range(n)]
+    found = explained(objectives=own)
+
+    history = found.history["hypervolume"]
+
+    assert len(found) > 100
+    assert history.iloc[-1] == pytest.approx(found.hypervolume(), rel=0.02)
+    assert (history.diff().dropna() >= 0.0).all()
+    assert found.select(3).hypervolume() < found.hypervolume()
 
 
 def bits(found: cp.Counterfactuals) -> tuple[Any, ...]:
@@ -342,7 +366,7 @@ def put(*keys: Any) -> Any:
         (put("aims", "objectives", 0, "name", "age"), "the name 'age' of an objective is taken"),
         (put("aims", "objectives", 0, "end", None), "objectives[0].end must be a finite number"),
         (put("aims", "score", "a forest"), "$.aims.score must be null, where a function tells pla"),
-        (put("aims", "objectives", [{}] * 17), "$.aims.objectives must have at most 16 entries."),
+        (put("aims", "objectives", [{}] * 9), "$.aims.objectives must have at most 8 entries."),
         (put("objectives", 0, 1, -1.0), "$.objectives[0][1] must be at least 0, got -1.0."),
         (put("trace", "objectives", 0, 1, -1.0), "must be at least 0, got -1.0."),
         (put("costs", [1.0] * 4), "costs weigh Gower's distance, which distance='effort' replaces"),

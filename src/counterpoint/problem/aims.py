@@ -20,7 +20,7 @@ from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import OBJECTIVE_COLUMNS
 from counterpoint.table.space import Space
 
-MOST_OBJECTIVES = 16  # besides the built-in four: fronts of more hold nearly everything
+MOST_OBJECTIVES = 8  # besides the built-in four: fronts of more hold nearly everything
 N_SURVEYED = 256  # observed rows that tell how bad an objective gets
 
 

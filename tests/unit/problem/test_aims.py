@@ -86,8 +86,8 @@ def test_the_worst_is_asked_for_each_row() -> None:
         ),
         ({"objectives": [pay]}, "objectives must hold Objective only, got <function pay"),
         (
-            {"objectives": [cp.Objective(f"o{i}", pay) for i in range(17)]},
-            "objectives must be at most 16, got 17.",
+            {"objectives": [cp.Objective(f"o{i}", pay) for i in range(9)]},
+            "objectives must be at most 8, got 9.",
         ),
         ({"distance": pay}, "distance must be a Distance or None, got <function pay"),
         (
