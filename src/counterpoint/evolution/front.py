@@ -12,7 +12,7 @@ from counterpoint.arrays import Floats, Ints
 from counterpoint.kernels import inner, part
 
 LANES = 16
-N_BUILT_IN = 4  # objectives that are compared by vector instructions
+N_BUILT_IN = 4  # objectives there are at least; they are compared by vector instructions
 
 
 def empty_front(r: int, n: int, n_objectives: int) -> Floats:
@@ -24,8 +24,8 @@ def empty_front(r: int, n: int, n_objectives: int) -> Floats:
 def compare_block(point: Floats, block: Floats) -> tuple[int, int, int]:
     """Return how many of a block (m, LANES) are no worse, are no better, or equal the point.
 
-    In every objective, that is; places without a member count nowhere. The four built-in objectives
-    are written out because only so do they become vector instructions.
+    In each of the first four objectives, that is; places without a member count nowhere. They are
+    written out because only so do they become vector instructions.
     """
     gap, distance, changes, implausibility = block[0], block[1], block[2], block[3]
     n_no_worse, n_no_better, n_equal = 0, 0, 0
@@ -50,7 +50,7 @@ def compare_block(point: Floats, block: Floats) -> tuple[int, int, int]:
 
 @inner
 def compare_wide(point: Floats, block: Floats) -> tuple[int, int, int]:
-    """Return what `compare_block` does, for any number of objectives."""
+    """Return what `compare_block` does, for all m objectives."""
     n_no_worse, n_no_better, n_equal = 0, 0, 0
     for q in range(LANES):
         is_no_worse, is_no_better = True, True
@@ -77,9 +77,8 @@ def admit(point: Floats, front: Floats, members: Ints, n_members: int, new: int)
     n_blocks = (n_members + LANES - 1) // LANES
     n_below, n_equal = 0, 0
     for b in range(n_blocks):
-        if len(point) == N_BUILT_IN:
-            no_worse, no_better, equal = compare_block(point, front[b])
-        else:
+        no_worse, no_better, equal = compare_block(point, front[b])
+        if len(point) > N_BUILT_IN and no_worse + no_better > 0:  # else all m cannot be either
             no_worse, no_better, equal = compare_wide(point, front[b])
         if no_worse > equal:
             if b < n_blocks - 1:

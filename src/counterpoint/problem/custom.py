@@ -143,6 +143,9 @@ class Objective:
 class Distance(Objective):
     """A distance of the caller's to the explained row, in place of Gower's (o2).
 
+    It is what `distance` says and what is minimised. Which observed rows are near, for `WhatIf` and
+    for `implausibility`, stays Gower's to tell.
+
     Parameters
     ----------
     name : str
