@@ -4,7 +4,9 @@ BIN := .venv/bin
 PAPER ?= ../shared/paper
 TORCH ?= torch==2.13.0+cpu
 
-.PHONY: demo test test-adapters lint types bench variants models constrained plausibility ablation check clean
+N ?= 10000
+
+.PHONY: fuzz demo test test-adapters lint types bench variants models constrained plausibility ablation check clean
 
 demo: .venv/demo.done  ## train a model on the embedded credit data and explain one applicant
 	$(BIN)/python -m counterpoint.demo
@@ -15,6 +17,9 @@ test: .venv/dev.done  ## run the tests and the examples in the docstrings
 test-adapters: .venv-adapters/done  ## models of all frameworks, none of them skipped
 	COUNTERPOINT_FRAMEWORKS=all .venv-adapters/bin/python -m pytest -q \
 		tests/integration/test_adapters.py tests/unit/models/test_loading.py tests/integration/test_readme.py
+
+fuzz: .venv/dev.done  ## ten thousand random tables, models, targets and rules; N=500 for fewer
+	COUNTERPOINT_FUZZ=$(N) $(BIN)/python -m pytest -q tests/fuzz
 
 lint: .venv/dev.done
 	$(BIN)/ruff check .

@@ -113,24 +113,25 @@ def draw(records: list[dict[str, Any]], file: Path) -> None:
     kinds = {True: "correlated features", False: "independent features"}
     frame = frame.assign(how=frame["how"].map(names), kind=frame["correlated"].map(kinds))
     colour = alt.Color("how:N", title=None, scale=alt.Scale(range=["#0072B2", "#D55E00"]))
-    dash = alt.StrokeDash("kind:N", title=None)
+    dash = alt.StrokeDash("kind:N", title=None, legend=alt.Legend(symbolSize=400))
 
-    def curve(data: Any, x: str, title: str) -> Any:
-        return (
-            alt.Chart(data, title=title, width=300, height=240)
-            .mark_line(point=True)
-            .encode(
-                alt.X(f"{x}:Q", scale=alt.Scale(type="log"), title=x, axis=alt.Axis(format="~s")),
-                alt.Y("ms:Q", scale=alt.Scale(type="log"), title="milliseconds per explained row"),
-                colour,
-                dash,
-            )
+    def curve(data: Any, x: str, title: str, values: tuple[int, ...]) -> Any:
+        ends = alt.Scale(type="log", domain=[values[0], values[-1]], nice=False)
+        marks = alt.Axis(format="~s", values=list(values), grid=False)
+        levels = alt.Axis(values=[10, 20, 50, 100, 200, 500, 1000], gridColor="#eee")
+        scale = alt.Scale(type="log", domain=[5, 1000], nice=False)
+        chart = alt.Chart(data, title=title, width=300, height=240).encode(
+            alt.X(f"{x}:Q", scale=ends, title=title.split(", more ")[1], axis=marks),
+            alt.Y("ms:Q", scale=scale, title="milliseconds per explained row", axis=levels),
+            colour,
+            alt.Detail("kind:N"),
         )
+        return chart.mark_line().encode(dash) + chart.mark_point(filled=True, size=40, opacity=1)
 
     by_rows, by_features = frame[frame["features"] == 20], frame[frame["rows"] == 2_000]
     by_rows = by_rows[by_rows["rows"] != 2_000]
-    chart = curve(by_rows, "rows", "20 features, more observed rows")
-    chart |= curve(by_features, "features", "2,000 observed rows, more features")
+    chart = curve(by_rows, "rows", "20 features, more observed rows", ROWS)
+    chart |= curve(by_features, "features", "2,000 observed rows, more features", FEATURES)
     chart.save(file)
 
 

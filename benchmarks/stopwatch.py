@@ -23,7 +23,7 @@ PHASES: dict[str, list[tuple[Any, str]]] = {
     "model": [(Predictor, "_ask")],
     "frames": [(Encoding, "decode"), (Encoding, "encode"), (Counterfactuals, "of")],
     "variation": [
-        (explore, "breed"),
+        (explore, "breed_wave"),
         (explore, "learn_slopes"),
         (nsga2, "recombine"),
         (nsga2, "mutate"),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from counterpoint.problem.target import Target
     from counterpoint.result.counterfactuals import Counterfactuals
     from counterpoint.result.loading import load
+    from counterpoint.result.many import load_many, save_many
     from counterpoint.table.schema import Schema
 
 __version__ = "0.1.0"
@@ -51,8 +52,10 @@ _HOMES = {
     "UnknownFeatureError": "errors",
     "WhatIf": "evolution.baselines",
     "load": "result.loading",
+    "load_many": "result.many",
     "load_model": "models.loading",
     "one_output": "models.adapters.multi_output",
+    "save_many": "result.many",
 }
 
 __all__ = [
@@ -73,8 +76,10 @@ __all__ = [
     "UnknownFeatureError",
     "WhatIf",
     "load",
+    "load_many",
     "load_model",
     "one_output",
+    "save_many",
 ]
 
 

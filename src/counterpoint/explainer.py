@@ -321,6 +321,7 @@ class Explainer:
             return Task(frame, none, none, [], search, seed, demands)
         genomes = self.encoding.encode(frame, argument)
         check_rules(demands, genomes, frame, self.observed.space)
+        demands.rules.ask(self.encoding.decode(genomes.copy()))  # a wrong function is told at once
         with self.predictor.one_thread():
             outputs = self.predictor.own.blocks(genomes[:, None, :])[:, 0]
             targets = parse_target(target, self.classes, outputs, self._labels(target, genomes))

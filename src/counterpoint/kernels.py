@@ -23,7 +23,7 @@ from numba.core import event
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_OPTIONS = {"nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
+_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 _njit: Any = numba.njit  # some of the options are not in its stubs
 
 

@@ -25,7 +25,8 @@ from counterpoint.errors import InvalidInput
 from counterpoint.evolution.baselines import WhatIf
 from counterpoint.evolution.search import Search
 from counterpoint.evolution.watch import Watch
-from counterpoint.problem.surroundings import NEAR, SINGLE, WIDE_BYTES, bytes_at_hand
+from counterpoint.problem.crowd import SINGLE
+from counterpoint.problem.surroundings import NEAR, WIDE_BYTES, bytes_at_hand
 from counterpoint.result.counterfactuals import Counterfactuals
 
 MEMORY = 4.0  # GiB a call may use for rows in flight and for results, unless told otherwise

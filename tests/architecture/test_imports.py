@@ -25,7 +25,8 @@ LAYERS = [
     {"progress", "group", "lockstep", "task"},
     {"explainer"},
     {"__init__", "datasets"},
-    {"demo"},
+    {"demo", "cli"},
+    {"__main__"},
 ]
 
 

@@ -12,6 +12,14 @@ from hypothesis import strategies as st
 from tests.kernels import called
 
 from counterpoint.arrays import Floats
+from counterpoint.problem.beyond import Beyond
+from counterpoint.problem.crowd import (
+    gather_crowd,
+    gower_weights,
+    nearest_first,
+    rough_distances,
+    slack_of,
+)
 from counterpoint.problem.objectives import (
     CHANGES,
     DISTANCE,
@@ -22,14 +30,8 @@ from counterpoint.problem.objectives import (
 from counterpoint.problem.surroundings import (
     NEAR,
     WIDE_BYTES,
-    Beyond,
     Surroundings,
     bytes_at_hand,
-    gather_crowd,
-    gower_weights,
-    nearest_first,
-    rough_distances,
-    slack_of,
     surround,
 )
 from counterpoint.table import distance
@@ -104,7 +106,7 @@ def look(
     """Surround the rows of a case, with so many observed rows at hand."""
     crowd = gather_crowd(case.observed, len(shares), case.space)
     around = surround(case.rows, crowd, case.space, shares, near)
-    return around, Beyond(case.rows, around, wide_bytes)
+    return around, Beyond(case.rows, around, wide_bytes=wide_bytes)
 
 
 def brute_force(case: Case, shares: Floats) -> Floats:
@@ -142,17 +144,22 @@ def test_few_rows_at_hand_change_nothing(near: int, wide: int, k: int) -> None:
         np.testing.assert_array_equal(measured, everything)
 
 
-def test_more_rows_are_fetched_only_when_needed_and_then_kept() -> None:
+def test_rings_are_fetched_one_after_the_other_and_then_kept() -> None:
     given_case = case(200, 11)
     around, beyond = look(given_case, np.ones(1), near=16)
 
-    first = beyond.fetched(0, reach=float(around.horizon[0]))
-    again = beyond.fetched(0, reach=float(first.horizon[0]))
-    farther = beyond.fetched(0, reach=float(first.horizon[0]) + 0.05)
+    rings = []
+    while (ring := beyond.fetch(0, reach=1.0)) is not None:
+        rings.append(ring)
 
-    assert first.n_near >= 2 * 16
-    assert again is first
-    assert farther.n_near >= 2 * first.n_near or farther.n_near == len(around.crowd.genomes)
+    places = [around.order[0, :16], *(ring.order[0, : ring.n_near] for ring in rings)]
+    radii = np.concatenate([around.radius[0, :16], *(r.radius[0, : r.n_near] for r in rings)])
+    n_all = len(around.crowd.genomes)
+    assert len(rings) > 1
+    assert sorted(np.concatenate(places).tolist()) == list(range(n_all))
+    assert (np.diff(radii) >= 0.0).all()
+    assert rings[-1].horizon[0] == np.inf
+    assert beyond.fetch(0, reach=1.0) is None
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])

@@ -26,6 +26,7 @@ class Front:
 
     def __init__(self, capacity: int, m: int = N_OBJECTIVES) -> None:
         self.blocks: Floats = empty_front(1, capacity, m)[0]
+        self.blocks[:] = -7.0  # what lay there before must not count
         self.members: Ints = np.full(capacity, -1, dtype=np.int64)
         self.n = 0
 
@@ -37,8 +38,9 @@ class Front:
 
     @property
     def points(self) -> Floats:
-        """The objectives of every place, filled or not, one row each."""
-        places: Floats = self.blocks.transpose(0, 2, 1).reshape(-1, self.blocks.shape[1])
+        """The objectives of every place of the blocks in use, filled or not, one row each."""
+        in_use = self.blocks[: -(-self.n // LANES)]
+        places: Floats = in_use.transpose(0, 2, 1).reshape(-1, self.blocks.shape[1])
         return places
 
     @property

@@ -15,8 +15,8 @@ from counterpoint.evolution.initialization import random_candidates
 from counterpoint.evolution.mending import feasible
 from counterpoint.evolution.search import Search
 from counterpoint.evolution.watch import Watch
+from counterpoint.problem.crowd import nearest_first, rough_distances, slack_of
 from counterpoint.problem.problem import Problem
-from counterpoint.problem.surroundings import nearest_first, rough_distances, slack_of
 from counterpoint.table.distance import gower_to_all
 
 

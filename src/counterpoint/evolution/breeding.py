@@ -225,7 +225,8 @@ def choose_observed(
     row, near = scene.rows[w], room.near
     circle = circle_at(scene.around, scene.around.at[w], row)
     own = gower(genome, row, circle.weight, circle.cap)
-    find_nearest(genome, own, np.inf, circle, near)
+    near.distances[:] = np.inf
+    find_nearest(genome, own, circle, near)
     assign(room.model, circle.observed[circle.order[near.places[pick(len(near.places), dice)]]])
 
 

@@ -1,7 +1,7 @@
 """Front: the non-dominated candidates of a row, sixteen side by side, to be compared in one look.
 
-The members' objectives lie in blocks (n_blocks, m, LANES); places no member fills are NaN, which
-compares with nothing.
+The members' objectives lie in blocks (n_blocks, m, LANES); places no member fills in a block that
+is in use are NaN, which compares with nothing.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ N_BUILT_IN = 4  # objectives there are at least; they are compared by vector ins
 
 
 def empty_front(r: int, n: int, n_objectives: int) -> Floats:
-    """Return the empty fronts of r rows, with room for n members each."""
-    return np.full((r, -(-n // LANES), n_objectives, LANES), np.nan)
+    """Return the empty fronts of r rows, with room for n members each; few blocks are ever used."""
+    return np.empty((r, -(-n // LANES), n_objectives, LANES))
 
 
 @inner
@@ -90,6 +90,8 @@ def admit(point: Floats, front: Floats, members: Ints, n_members: int, new: int)
         n_members = drop_dominated(point, front, members, n_members)
     members[n_members] = new
     block, lane = n_members // LANES, n_members % LANES
+    if lane == 0:
+        front[block] = np.nan
     for m in range(len(point)):
         front[block, m, lane] = point[m]
     return n_members + 1, n_equal

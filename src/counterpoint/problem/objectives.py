@@ -13,8 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoint.arrays import Floats
-from counterpoint.kernels import kernel, part
-from counterpoint.problem.surroundings import Beyond, Surroundings, circle_at
+from counterpoint.kernels import assign, kernel, part
+from counterpoint.problem.beyond import Beyond
+from counterpoint.problem.surroundings import Surroundings, circle_at
 from counterpoint.table.distance import (
     SLACK,
     Neighbours,
@@ -40,17 +41,13 @@ def gap(predictions: Floats, low: Floats, high: Floats) -> Floats:
 
 def closeness(genomes: Floats, rows: Floats, around: Surroundings, beyond: Beyond) -> Floats:
     """Return objectives (r, n, 4) of genomes (r, n, d) around rows (r, d); the gap is left 0."""
-    unbounded = np.full(genomes.shape[:2], np.inf)
-    measured, reach, bounds = _closeness(np.ascontiguousarray(genomes), rows, around, unbounded)
-    lacking = np.flatnonzero((reach > 0.0).any(axis=1))
-    beyond.measure(around.at[lacking])
-    for a in lacking.tolist():
+    measured, reach, distances = _closeness(np.ascontiguousarray(genomes), rows, around)
+    for a in np.flatnonzero((reach > 0.0).any(axis=1)).tolist():
         short = np.flatnonzero(reach[a])
-        far = np.ascontiguousarray(genomes[a, short])
-        found = _look_farther(
-            far, rows[a], int(around.at[a]), reach[a, short], bounds[a, short], beyond
-        )
-        measured[a, short, IMPLAUSIBILITY] = found
+        found = distances[a, short]
+        beyond.complete(int(around.at[a]), np.ascontiguousarray(genomes[a, short]), found)
+        weighted = [found[:, q] * share for q, share in enumerate(around.shares)]
+        measured[a, short, IMPLAUSIBILITY] = sum(weighted)
     return measured
 
 
@@ -74,39 +71,20 @@ def _measure_near(genomes: Floats, rows: Floats, around: Surroundings, measured:
             measured[a, i, CHANGES] = n_changed
 
 
-def _look_farther(
-    genomes: Floats, row: Floats, at: int, reach: Floats, bounds: Floats, beyond: Beyond
-) -> Floats:
-    """Return the `implausibility` (n,) of genomes (n, d) that need rows out to `reach` (n,).
-
-    Rows are fetched step by step: each brings closer neighbours, and with them the reach shrinks.
-    """
-    found, short = np.empty(len(genomes)), np.arange(len(genomes))
-    while len(short):
-        wide = beyond.fetched(at, float(reach.max()))
-        judged = _closeness(genomes[None, short], row[None], wide, bounds[None])
-        found[short], reach, bounds = judged[0][0, :, IMPLAUSIBILITY], judged[1][0], judged[2][0]
-        lacks = reach > 0.0
-        short, reach, bounds = short[lacks], reach[lacks], bounds[lacks]
-        if wide.n_near == beyond.most:
-            found[short] = beyond.scan(at, genomes[short], bounds)
-            break
-    return found
-
-
 def _closeness(
-    genomes: Floats, rows: Floats, around: Surroundings, bounds: Floats
+    genomes: Floats, rows: Floats, around: Surroundings
 ) -> tuple[Floats, Floats, Floats]:
     """Return objectives (r, n, 4) as far as the observed rows at hand tell, and what they lack.
 
     The second is 0 where `implausibility` is exact, else the distance from the explained row up to
-    which observed rows would have to be known (r, n). The third is the distance to the farthest
-    neighbour that counts (r, n), of which `bounds` (r, n) is what was known before.
+    which observed rows would have to be known (r, n); the third, the distances to the nearest rows
+    at hand (r, n, k).
     """
     (r, n, _), k = genomes.shape, len(around.shares)
-    measured, reach, bounds = np.zeros((r, n, 4)), np.empty((r, n)), bounds.copy()
-    _measure_all(genomes, rows, around, empty_neighbours(around.cap, k), measured, reach, bounds)
-    return measured, reach, bounds
+    measured, reach, distances = np.zeros((r, n, 4)), np.empty((r, n)), np.empty((r, n, k))
+    near = empty_neighbours(around.cap, k)
+    _measure_all(genomes, rows, around, near, measured, reach, distances)
+    return measured, reach, distances
 
 
 @kernel
@@ -117,22 +95,19 @@ def _measure_all(
     near: Neighbours,
     measured: Floats,
     reach: Floats,
-    bounds: Floats,
+    distances: Floats,
 ) -> None:
     """Write what `_closeness` returns."""
     for a in range(genomes.shape[0]):
         for i in range(genomes.shape[1]):
-            reach[a, i] = measure(
-                genomes[a, i], rows[a], bounds[a, i], around, a, near, measured[a, i]
-            )
-            bounds[a, i] = near.distances[-1]
+            reach[a, i] = measure(genomes[a, i], rows[a], around, a, near, measured[a, i])
+            assign(distances[a, i], near.distances)
 
 
 @part
 def measure(
     genome: Floats,
     row: Floats,
-    bound: float,
     around: Surroundings,
     a: int,
     near: Neighbours,
@@ -144,7 +119,8 @@ def measure(
     for j in range(len(genome)):
         n_changed += genome[j] != row[j]
     measured[DISTANCE], measured[CHANGES] = own, n_changed
-    find_nearest(genome, own, bound, circle, near)
+    near.distances[:] = np.inf
+    find_nearest(genome, own, circle, near)
     for q in range(len(near.distances)):
         measured[IMPLAUSIBILITY] += near.distances[q] * around.shares[q]
     farthest = own + near.distances[-1] + SLACK

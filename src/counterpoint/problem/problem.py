@@ -8,15 +8,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints, Keys
+from counterpoint.arrays import Bools, Floats, Ints, Keys, Singles
 from counterpoint.problem.aims import PLAIN, Aims
+from counterpoint.problem.beyond import Beyond
 from counterpoint.problem.costs import weighted_distances
+from counterpoint.problem.crowd import Crowd, gather_crowd
 from counterpoint.problem.limits import Box, Limits, search_box
 from counterpoint.problem.objectives import DISTANCE, GAP, closeness, gap, nearness
 from counterpoint.problem.predictor import Predictor
 from counterpoint.problem.rules.rules import Rules
 from counterpoint.problem.ruling import Ruling
-from counterpoint.problem.surroundings import Beyond, Crowd, Surroundings, gather_crowd, surround
+from counterpoint.problem.surroundings import Surroundings, surround
 from counterpoint.problem.target import Target
 from counterpoint.streams import row_keys
 from counterpoint.table.conditional import ConditionalSampler
@@ -199,14 +201,21 @@ class Problem:
         )
 
     @cached_property
+    def _distances(self) -> dict[int, Singles]:
+        """The distances of all observed rows to each row, where they are kept."""
+        return {}
+
+    @cached_property
     def around(self) -> Surroundings:
         """The observed rows near each row; sorted on first use."""
-        return surround(self.rows, self.observed.crowd, self.space, self.observed.shares)
+        observed, kept = self.observed, self._distances
+        return surround(self.rows, observed.crowd, self.space, observed.shares, kept=kept)
 
     @cached_property
     def beyond(self) -> Beyond:
         """The observed rows farther out."""
-        return Beyond(self.rows, self.around)
+        around = self.around  # which fills the distances
+        return Beyond(self.rows, around, self._distances)
 
     @property
     def space(self) -> Space:

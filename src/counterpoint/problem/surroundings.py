@@ -13,51 +13,22 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import Floats, Ints, Singles
-from counterpoint.kernels import assign, inner, kernel
-from counterpoint.table.distance import (
-    LANES,
-    ROUGH,
-    SLACK,
-    Circle,
-    Neighbours,
-    empty_neighbours,
-    fill_blocks,
-    measure_roughly,
-    scan_nearest,
+from counterpoint.kernels import inner
+from counterpoint.problem.crowd import (
+    SINGLE,
+    Crowd,
+    gower_weights,
+    nearest_first,
+    padded,
+    rough_distances,
+    slack_of,
 )
-from counterpoint.table.identity import first_copies
+from counterpoint.table.distance import LANES, Circle, fill_blocks
 from counterpoint.table.space import Space
 
 NEAR = 4096  # observed rows kept at hand for each explained row
-WIDE_BYTES = 2**24  # memory of the observed rows fetched for one explained row
+WIDE_BYTES = 2**24  # memory of the observed rows fetched for one explained row, and of distances
 SHARED = 8  # explained rows measured in one pass over the observed ones
-SINGLE = 4  # bytes of a number in single precision
-N_BINS = 1024  # of distances, to select the nearest rows without sorting all
-
-
-class Crowd(NamedTuple):
-    """The observed rows that count for nearness.
-
-    Attributes
-    ----------
-    genomes : ndarray of shape (n, d)
-        Them, without needless copies.
-    which : ndarray of shape (n,)
-        Which observed row each is.
-    origin, unit : ndarray of shape (d,)
-        ``(value - origin) * unit`` stands in the blocks.
-    blocks : ndarray of shape (n_blocks, d, LANES)
-        The genomes in single precision: a look at all of them takes a fraction of the time.
-    places : ndarray of shape (n,)
-        0 … n - 1.
-    """
-
-    genomes: Floats
-    which: Ints
-    origin: Floats
-    unit: Floats
-    blocks: Singles
-    places: Ints
 
 
 class Surroundings(NamedTuple):
@@ -101,6 +72,11 @@ class Surroundings(NamedTuple):
         """Return the surroundings of some of the rows only; nothing is copied."""
         return self._replace(at=self.at[which])
 
+    @property
+    def last_place(self) -> int:
+        """Which of the crowd is the farthest at hand, of the first row."""
+        return int(self.order[self.at[0], self.n_near - 1])
+
 
 @inner
 def circle_at(around: Surroundings, at: int, row: Floats) -> Circle:
@@ -116,63 +92,34 @@ def circle_at(around: Surroundings, at: int, row: Floats) -> Circle:
         around.order[at],
         around.n_near,
         around.crowd.genomes,
+        -1.0,
+        -1,
     )
 
 
-def gather_crowd(genomes: Floats, k: int, space: Space) -> Crowd:
-    """Return the observed rows (n, d), equal ones k times at most: more copies tell nothing new.
-
-    Where few are dropped, all stay: the copy would cost memory and save no time.
-    """
-    which = np.flatnonzero(first_copies(genomes, k))
-    if 2 * len(which) > len(genomes):
-        which = np.arange(len(genomes))
-    else:
-        genomes = np.ascontiguousarray(genomes[which])
-    span = space.high - space.low
-    origin = np.where(space.is_level, 0.0, space.low)
-    unit = 1.0 / np.where(space.is_level | (span <= 0.0), 1.0, span)
-    places = np.arange(len(genomes))
-    blocks = empty_blocks(len(genomes), genomes.shape[1])
-    fill_blocks(genomes, padded(places), origin, unit, blocks)
-    return Crowd(genomes, which, origin, unit, blocks, places)
-
-
-def empty_blocks(n: int, d: int) -> Singles:
-    """Return room for n observed rows of d features."""
-    return np.empty((-(-n // LANES), d, LANES), dtype=np.float32)
-
-
-def padded(places: Ints) -> Ints:
-    """Return places (n,) with the last repeated up to a whole block."""
-    return np.pad(places, (0, -len(places) % LANES), mode="edge")
-
-
-def rough_distances(rows: Floats, crowd: Crowd, weight: Floats, cap: Floats) -> Singles:
-    """Return the distances (r, n) of a few rows (r, d) to the crowd, off by `slack_of` at most."""
-    distances = np.empty((len(rows), len(crowd.blocks), LANES), dtype=np.float32)
-    rough = ((rows - crowd.origin) * weight).astype(np.float32)
-    ratio = (weight / crowd.unit).astype(np.float32)
-    measure_roughly(crowd.blocks, rough, ratio, cap.astype(np.float32), distances)
-    return distances.reshape(len(rows), -1)[:, : len(crowd.genomes)]
-
-
-def slack_of(d: int) -> float:
-    """Return how far a distance of d features in single precision may be off."""
-    return ROUGH * (d + 4)
-
-
 def surround(
-    rows: Floats, crowd: Crowd, space: Space, shares: Floats, most: int = NEAR
+    rows: Floats,
+    crowd: Crowd,
+    space: Space,
+    shares: Floats,
+    most: int = NEAR,
+    kept: dict[int, Singles] | None = None,
 ) -> Surroundings:
-    """Sort the nearest observed rows around each explained row (r, d), once per search."""
+    """Sort the nearest observed rows around each explained row (r, d), once per search.
+
+    The distances of all observed rows to each are put into `kept` if it is given, if they may be
+    needed again and if they are not too large.
+    """
     weight, cap = gower_weights(rows, space)
     n_near = min(most, len(crowd.genomes))
     around = empty_surroundings(crowd, weight, cap, shares, n_near)
+    is_kept = n_near < len(crowd.genomes) and SINGLE * len(crowd.genomes) <= WIDE_BYTES
     for first in range(0, len(rows), SHARED):
         some = slice(first, first + SHARED)
         for a, distances in enumerate(rough_distances(rows[some], crowd, weight[some], cap), first):
             fill_shell(around, a, nearest_first(distances, n_near), distances)
+            if is_kept and kept is not None:
+                kept[a] = distances
     return around
 
 
@@ -206,142 +153,6 @@ def fill_shell(around: Surroundings, a: int, nearest: Ints, distances: Singles) 
     around.horizon[a] = np.inf if is_all else farthest - slack_of(crowd.genomes.shape[1])
 
 
-def nearest_first(distances: Singles, n: int) -> Ints:
-    """Return which are the n smallest of some distances, ascending, ties by index.
-
-    Examples
-    --------
-    >>> nearest_first(np.array([0.5, 0.1, 0.3, 0.1], dtype=np.float32), 3)
-    array([1, 3, 2])
-    """
-    is_few = 4 * n < len(distances)
-    few = np.flatnonzero(distances <= radius_of(distances, n) if is_few else distances >= 0.0)
-    # Bits of floats above 0 are ordered as they are, and whole numbers are sorted far quicker.
-    keys = distances[few].view(np.uint32).astype(np.uint64) << np.uint64(32) | few.astype(np.uint64)
-    keys.sort()
-    return (keys[:n] & np.uint64(2**32 - 1)).astype(np.int64)
-
-
-def radius_of(distances: Singles, n: int) -> float:
-    """Return a radius within which at least n of the distances lie, and not many more."""
-    highest = float(distances.max())
-    counts = np.zeros(N_BINS + 1, dtype=np.int64)
-    _count(distances, N_BINS / highest if highest > 0.0 else 0.0, counts)
-    b = int(np.searchsorted(np.cumsum(counts), n))  # the first bin that makes n
-    return min(highest, (b + 1.0) / N_BINS * highest * (1.0 + SLACK))
-
-
-@kernel
-def _count(distances: Singles, scale: float, counts: Ints) -> None:
-    """Count the distances that fall into each bin of width 1 / scale."""
-    for i in range(len(distances)):
-        counts[int(distances[i] * scale)] += 1
-
-
-def gower_weights(rows: Floats, space: Space) -> tuple[Floats, Floats]:
-    """Return the weights (r, d) and caps (d,) of Gower's distance around each row (r, d)."""
-    ranges = np.maximum(space.high, rows) - np.minimum(space.low, rows)
-    weight = np.where(ranges > 0, 1.0 / np.where(ranges > 0, ranges, 1.0), 0.0)
-    weight = np.ascontiguousarray(np.where(space.is_level, 1.0, weight))
-    return weight, np.where(space.is_level, 1.0, np.inf)
-
-
-class Beyond:
-    """The observed rows that are not at hand, for the few candidates that may need them.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (r, d)
-        The explained rows.
-    around : Surroundings
-        What is at hand.
-    wide_bytes : int, default=WIDE_BYTES
-        Memory of what may be fetched for one row.
-    """
-
-    def __init__(self, rows: Floats, around: Surroundings, wide_bytes: int = WIDE_BYTES) -> None:
-        self.rows, self.around = rows, around
-        n_wide = wide_bytes // bytes_at_hand(rows.shape[1])
-        self.most = min(max(around.n_near, n_wide), len(around.crowd.genomes))
-        self.keeps = SINGLE * len(around.crowd.genomes) <= wide_bytes
-        self._distances: dict[int, Singles] = {}
-        self._fetched: dict[int, Surroundings] = {}
-
-    def measure(self, at: Ints) -> None:
-        """Measure how far all observed rows are from the rows at `at`: several in one pass.
-
-        What is too large to be kept is measured when it is needed.
-        """
-        missing = np.array([i for i in at.tolist() if i not in self._distances], dtype=np.int64)
-        for first in range(0, len(missing) if self.keeps else 0, SHARED):
-            some = missing[first : first + SHARED]
-            self._distances |= zip(some.tolist(), self._measured(some), strict=True)
-
-    def _measured(self, at: Ints) -> Singles:
-        """Return the distances (r, n) of the crowd to a few rows."""
-        around = self.around
-        return rough_distances(self.rows[at], around.crowd, around.weight[at], around.cap)
-
-    def fetched(self, at: int, reach: float) -> Surroundings:
-        """Return more observed rows around the row at `at`, perhaps all within `reach`.
-
-        What was fetched once is kept; a row that asks again gets two to four times as many.
-        """
-        known = self._fetched.get(at)
-        if known is not None and (known.horizon[0] >= reach or known.n_near == self.most):
-            return known
-        around, is_kept = self.around, at in self._distances
-        distances = self._distances[at] if is_kept else self._measured(np.array([at]))[0]
-        n_now = around.n_near if known is None else known.n_near
-        slack = 2.0 * slack_of(self.rows.shape[1])
-        n_within = int(np.count_nonzero(distances <= reach + slack))
-        n = min(max(2 * n_now, min(4 * n_now, n_within + n_within // 4)), self.most)
-        weight = around.weight[[at]]
-        wide = empty_surroundings(around.crowd, weight, around.cap, around.shares, n)
-        fill_shell(wide, 0, nearest_first(distances, n), distances)
-        self._fetched[at] = wide
-        return wide
-
-    def scan(self, at: int, genomes: Floats, bounds: Floats) -> Floats:
-        """Return the `implausibility` (n,) of genomes (n, d) by a look at every observed row.
-
-        No more than their `bounds` (n,) are their distances to the neighbours that count.
-        """
-        around, nearest = self.around, np.empty((len(genomes), len(self.around.shares)))
-        near = empty_neighbours(around.cap, len(around.shares))
-        _scan(genomes, bounds, self.rows[at], at, around, near, nearest)
-        return np.asarray(sum(nearest[:, q] * share for q, share in enumerate(around.shares)))
-
-
 def bytes_at_hand(d: int) -> int:
     """Return the memory of one observed row at hand: its values, its distance and its place."""
     return SINGLE * d + 16
-
-
-@kernel
-def _scan(
-    genomes: Floats,
-    bounds: Floats,
-    row: Floats,
-    at: int,
-    around: Surroundings,
-    near: Neighbours,
-    nearest: Floats,
-) -> None:
-    """Write the k smallest distances (n, k) of genomes (n, d) to all observed rows, ascending."""
-    crowd = around.crowd
-    circle = Circle(
-        row,
-        around.weight[at],
-        around.cap,
-        crowd.origin,
-        around.ratio[at],
-        crowd.blocks,
-        around.radius[at],  # of others, but a scan needs none
-        crowd.places,
-        len(crowd.places),
-        crowd.genomes,
-    )
-    for i in range(len(genomes)):
-        scan_nearest(genomes[i], bounds[i], circle, near)
-        assign(nearest[i], near.distances)

@@ -12,6 +12,7 @@ from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput
 from counterpoint.problem.aims import MOST_OBJECTIVES, PLAIN, Aims, Score, check_names
 from counterpoint.problem.custom import Distance, Objective
+from counterpoint.problem.objectives import CHANGES
 from counterpoint.problem.problem import Problem
 from counterpoint.result.document import Node
 from counterpoint.table.schema import Schema
@@ -92,6 +93,18 @@ def read_values(node: Node, n: int | None, aims: Aims) -> Floats:
         i, m = np.argwhere(values < aims.least)[0].tolist()
         Node(values[i, m].item(), f"{node.path}[{i}][{m}]").refuse("at least 0")
     return values
+
+
+def read_objectives(node: Node, genomes: Floats, problem: Problem) -> Floats:
+    """Return the objectives of the counterfactuals; the changes must be those of the genomes."""
+    objectives = read_values(node, len(genomes), problem.observed.aims)
+    n_changed = (genomes != problem.rows[0]).sum(axis=1)
+    if wrong := np.flatnonzero(objectives[:, CHANGES] != n_changed).tolist():
+        i = wrong[0]
+        Node(objectives[i, CHANGES].item(), f"{node.path}[{i}][{CHANGES}]").refuse(
+            f"{n_changed[i]}, the number of features that differ from the row"
+        )
+    return objectives
 
 
 def gone(name: str) -> Callable[[Any, Any], Any]:

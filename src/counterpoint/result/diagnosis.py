@@ -6,9 +6,9 @@ import numpy as np
 
 from counterpoint.arrays import Bools, Floats
 from counterpoint.evolution.baselines import is_reaching, is_wanted
+from counterpoint.problem.crowd import gower_weights
 from counterpoint.problem.limits import search_box
 from counterpoint.problem.problem import Problem
-from counterpoint.problem.surroundings import gower_weights
 from counterpoint.table.distance import gower_to_all
 
 

@@ -17,11 +17,10 @@ from counterpoint.evolution.baselines import WhatIf
 from counterpoint.evolution.search import Search
 from counterpoint.problem.aims import check_costs_apply
 from counterpoint.problem.limits import Limits
-from counterpoint.problem.objectives import CHANGES
 from counterpoint.problem.predictor import Predictor
 from counterpoint.problem.problem import Observed, Problem
 from counterpoint.problem.target import Target
-from counterpoint.result.ambition import read_aims, read_values
+from counterpoint.result.ambition import read_aims, read_objectives, read_values
 from counterpoint.result.counterfactuals import Counterfactuals, Stopped, Trace
 from counterpoint.result.document import (
     FORMAT,
@@ -125,19 +124,27 @@ def read_file(name: str, most_bytes: int) -> bytes:
     """Return the content of a file of limited size."""
     if isinstance(most_bytes, bool) or not isinstance(most_bytes, int) or most_bytes < 1:
         raise InvalidInput(f"most_bytes must be a whole number of at least 1, got {most_bytes!r}.")
+    size = check_file(name, most_bytes)
+    with open(name, "rb") as file:
+        content = file.read(size + 1)
+    if len(content) > size:
+        raise InvalidInput(f"{name!r} grew while it was read; load it when it is finished.")
+    return content
+
+
+def check_file(name: str, most_bytes: int) -> int:
+    """Return the size of a file; refuse what is none, or too large."""
     try:
         state = os.stat(name)
     except FileNotFoundError as error:
         raise NoSuchFile(f"there is no file {name!r}.") from error
     if not stat.S_ISREG(state.st_mode):
         raise InvalidInput(f"{name!r} is not a file that could hold a result.")
-    with open(name, "rb") as file:
-        content = file.read(most_bytes + 1) if state.st_size <= most_bytes else b""
-    if state.st_size > most_bytes or len(content) > most_bytes:
+    if state.st_size > most_bytes:
         raise InvalidInput(
             f"{name!r} is larger than {most_bytes:,} bytes; if you trust it, raise most_bytes."
         )
-    return content
+    return state.st_size
 
 
 def parse(content: bytes) -> Any:
@@ -354,18 +361,6 @@ def read_genomes(node: Node, problem: Problem) -> Floats:
     if problem.ruling is not None:
         check_rules(node, genomes, problem.ruling.rules, problem.rows[0])
     return genomes
-
-
-def read_objectives(node: Node, genomes: Floats, problem: Problem) -> Floats:
-    """Return the objectives of the counterfactuals; the changes must be those of the genomes."""
-    objectives = read_values(node, len(genomes), problem.observed.aims)
-    n_changed = (genomes != problem.rows[0]).sum(axis=1)
-    if wrong := np.flatnonzero(objectives[:, CHANGES] != n_changed).tolist():
-        i = wrong[0]
-        Node(objectives[i, CHANGES].item(), f"{node.path}[{i}][{CHANGES}]").refuse(
-            f"{n_changed[i]}, the number of features that differ from the row"
-        )
-    return objectives
 
 
 def read_trace(node: Node, problem: Problem) -> Trace:

@@ -11,8 +11,8 @@ from counterpoint.arrays import Floats, Ints
 from counterpoint.errors import InvalidInput, listed
 from counterpoint.evolution import indicators
 from counterpoint.kernels import kernel
+from counterpoint.problem.crowd import gower_weights
 from counterpoint.problem.objectives import GAP
-from counterpoint.problem.surroundings import gower_weights
 from counterpoint.table.distance import gower
 
 if TYPE_CHECKING:

@@ -10,11 +10,12 @@ import os
 import secrets
 import shutil
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -212,7 +213,14 @@ def _write_trace(trace: Trace) -> dict[str, Any]:
 
 
 def write_whole(path: Pathlike, content: bytes) -> None:
-    """Write a file so that its name stands for the old content or the new, never for a part."""
+    """Write a file in one step; see `whole_file`."""
+    with whole_file(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def whole_file(path: Pathlike) -> Iterator[BinaryIO]:
+    """Open a file to write to: its name stands for the old content or the new, never for a part."""
     place = Path(os.path.realpath(check_path(path)))  # a link stays a link
     if not place.parent.is_dir():
         raise NoSuchFile(f"there is no folder {str(place.parent)!r} to save into; make it first.")
@@ -221,7 +229,7 @@ def write_whole(path: Pathlike, content: bytes) -> None:
     draft = place.with_name(f".{place.name[:100]}.{secrets.token_hex(8)}.part")
     try:
         with open(draft, "xb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         if place.exists():

@@ -107,6 +107,9 @@ class Circle(NamedTuple):
         How many there are.
     observed : ndarray of shape (at least n, d)
         All observed rows, in any order.
+    least, after : float, int
+        Rows nearer than `least`, and those at `least` that are `after` in `observed` or before, are
+        passed over: they are known already.
     """
 
     row: Floats
@@ -119,13 +122,13 @@ class Circle(NamedTuple):
     order: Ints
     n: int
     observed: Floats
+    least: float
+    after: int
 
 
 @inner
-def find_nearest(
-    genome: Floats, own: float, bound: float, circle: Circle, near: Neighbours
-) -> None:
-    """Write the smallest distances of a genome to the rows of a circle, ascending and exact.
+def find_nearest(genome: Floats, own: float, circle: Circle, near: Neighbours) -> None:
+    """Put the rows of a circle among the nearest of a genome, ascending and exact.
 
     Parameters
     ----------
@@ -133,12 +136,10 @@ def find_nearest(
         The genome.
     own : float
         Its distance to the explained row.
-    bound : float
-        No neighbour that counts is farther, as is known already; else infinite.
     circle : Circle
         The observed rows.
     near : Neighbours
-        Written to.
+        Its `distances` hold what is known so far, infinite if nothing is; they are written to.
 
     Notes
     -----
@@ -153,46 +154,48 @@ def find_nearest(
     while below >= 0 or above < n_blocks:
         gap_below = own - circle.radius[below * LANES + LANES - 1] if below >= 0 else np.inf
         gap_above = circle.radius[above * LANES] - own if above < n_blocks else np.inf
-        if min(gap_below, gap_above) > min(best[-1], bound) + slack:
+        if min(gap_below, gap_above) > best[-1] + slack:
             break
         if gap_below <= gap_above:
             block, below = below, below - 1
         else:
             block, above = above, above + 1
-        visit(genome, block, bound, circle, near)
+        visit(genome, block, circle, near)
 
 
 @inner
-def scan_nearest(genome: Floats, bound: float, circle: Circle, near: Neighbours) -> None:
-    """Write the smallest distances of a genome by a look at every row, none if beyond `bound`."""
+def scan_nearest(genome: Floats, circle: Circle, near: Neighbours) -> None:
+    """Put rows that are in no order among the nearest of a genome; see `find_nearest`."""
     prepare(genome, circle, near)
     for block in range(len(circle.blocks)):
-        visit(genome, block, bound, circle, near)
+        visit(genome, block, circle, near)
 
 
 @part
 def prepare(genome: Floats, circle: Circle, near: Neighbours) -> None:
     """Begin the search of a genome's neighbours."""
-    near.distances[:] = np.inf
     for j in range(len(genome)):
         near.rough[j] = (genome[j] - circle.origin[j]) * circle.weight[j]
 
 
 @part
-def visit(genome: Floats, block: int, bound: float, circle: Circle, near: Neighbours) -> None:
+def visit(genome: Floats, block: int, circle: Circle, near: Neighbours) -> None:
     """Keep what is nearest in a block: single precision tells what is too far, by some slack."""
-    d, best = len(genome), near.distances
+    d, best, first = len(genome), near.distances, block * LANES
     slack = ROUGH * (d + 4)
-    limit = np.float32((min(best[-1], bound) + slack) * d)
+    limit = np.float32((best[-1] + slack) * d)
     sum_up(circle.blocks, block, near.rough, circle.ratio, near.rough_cap, near.sums)
-    first = block * LANES
     for q in range(min(LANES, circle.n - first)):
         if near.sums[q] <= limit:
-            theirs = circle.observed[circle.order[first + q]]
-            distance = gower_around(genome, theirs, circle.row, circle.weight, circle.cap)
+            which, radius = circle.order[first + q], circle.radius[first + q]
+            if radius < circle.least or (radius == circle.least and which <= circle.after):
+                continue
+            distance = gower_around(
+                genome, circle.observed[which], circle.row, circle.weight, circle.cap
+            )
             if distance < best[-1]:
                 insert(best, near.places, distance, first + q)
-                limit = np.float32((min(best[-1], bound) + slack) * d)
+                limit = np.float32((best[-1] + slack) * d)
 
 
 @part

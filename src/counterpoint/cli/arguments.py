@@ -1,0 +1,190 @@
+"""The arguments of the command line, with a help text one can learn from."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import counterpoint
+
+ABOUT = """\
+What would have had to be different for the model to decide otherwise?
+
+counterpoint gives, for a row of a table and the model that scores it, counterfactuals that
+reach the wanted outcome, stay close to the row, change few features and look like real data,
+each as well as the others allow.
+"""
+
+EXPLAIN = """\
+Explain rows of a table to the users of a model.
+
+  counterpoint explain --model m.skops --data d.csv --row 17 --target good
+  counterpoint explain --model m.skops --data d.csv --row 17 --target good \\
+      --fix sex --rule "age increases" --rule "amount <= 5 * income" --out found.json
+  counterpoint explain --model m.onnx --data d.parquet --row 17 --row 18 \\
+      --target good:0.7..1 --classes bad,good --out found.parquet
+"""
+
+TARGETS = """\
+targets:
+  good              the class 'good', as the model's own decision
+  good:0.8..1       its probability between 0.8 and 1
+  1200..1500        for a model without classes: a score between 1200 and 1500 (1200.., ..1500)
+  1500              a score of exactly 1500
+  opposite          whatever the model does not say now
+
+rules:
+  "fixed sex"  "age increases"  "duration in 6..60"  "job in {clerk, nurse}"
+  "amount <= 5 * income"  "purpose = car implies age >= 21"  "at most 3 changes"
+
+exit status:
+  0  every row has a counterfactual, or reaches the target already
+  1  a row has none: the message says why and what to try
+  2  an argument or a file cannot be used
+  3  the model failed
+  130  interrupted; what was found is shown and saved
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    parser = argparse.ArgumentParser(prog="counterpoint", description=ABOUT, formatter_class=Plain)
+    parser.add_argument(
+        "--version", action="version", version=f"counterpoint {counterpoint.__version__}"
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    add_explain(commands)
+    schema = commands.add_parser("schema", help="show what the columns of a table are taken for")
+    add_table(schema)
+    show = commands.add_parser("show", help="show saved results")
+    show.add_argument("file", type=Path, help="a .json or .parquet file that --out wrote")
+    add_output(show)
+    return parser
+
+
+class Plain(argparse.RawDescriptionHelpFormatter):
+    """Help that keeps its lines, with the arguments in a narrow column."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=26)
+
+
+def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command that explains rows."""
+    explain = commands.add_parser(
+        "explain",
+        help="explain rows of a table",
+        description=EXPLAIN,
+        epilog=TARGETS,
+        formatter_class=Plain,
+    )
+    add_model(explain)
+    add_table(explain)
+    asked = explain.add_argument_group("what is asked")
+    which = asked.add_mutually_exclusive_group(required=True)
+    which.add_argument(
+        "--row",
+        type=int,
+        action="append",
+        metavar="N",
+        help="a row of the data, counted from 0; repeat it for several",
+    )
+    which.add_argument("--rows", type=Path, metavar="FILE", help="explain all rows of this table")
+    asked.add_argument("--target", required=True, help="the wanted outcome, see below")
+    asked.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same result")
+    add_limits(explain)
+    add_search(explain)
+    add_output(explain).add_argument(
+        "--out", type=Path, metavar="FILE", help="save to a .json file, or .parquet for many rows"
+    )
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add where the model is, and how far its file is trusted."""
+    model = parser.add_argument_group("the model")
+    model.add_argument(
+        "--model", type=Path, required=True, metavar="FILE", help="a .skops or .onnx file"
+    )
+    model.add_argument(
+        "--classes", metavar="A,B", help="class labels, in the order of the model's columns"
+    )
+    model.add_argument(
+        "--trust",
+        action="append",
+        default=[],
+        metavar="TYPE",
+        help="a type the .skops file may use besides those known to be harmless; may be repeated",
+    )
+    model.add_argument(
+        "--allow-pickle",
+        action="store_true",
+        help="also load .joblib and .pkl files. Loading a pickle runs code from the file: only "
+        "for files you trust as you trust a program you start",
+    )
+
+
+def add_table(parser: argparse.ArgumentParser) -> None:
+    """Add where the observed rows are."""
+    table = parser.add_argument_group("the data")
+    table.add_argument(
+        "--data",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the observed rows: .csv, .parquet or .feather",
+    )
+    table.add_argument(
+        "--drop",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="a column that is no feature, such as the outcome; may be repeated",
+    )
+
+
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """Add what may change."""
+    limits = parser.add_argument_group("what may change")
+    limits.add_argument(
+        "--fix",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="a feature that may not change; may be repeated",
+    )
+    limits.add_argument(
+        "--rule",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="a rule every counterfactual must obey, see below; may be repeated",
+    )
+    limits.add_argument("--max-changes", type=int, metavar="N", help="most features that change")
+    limits.add_argument(
+        "--cost",
+        action="append",
+        default=[],
+        metavar="COLUMN=X",
+        help="how hard a feature is to change, 1 by default; may be repeated",
+    )
+
+
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """Add budget and method."""
+    search = parser.add_argument_group("the search")
+    search.add_argument("--evaluations", type=int, metavar="N", help="rows the model may be asked")
+    search.add_argument("--seconds", type=float, metavar="S", help="time for each group of rows")
+    search.add_argument(
+        "--method",
+        default="default",
+        choices=["default", "moc", "mocice", "moccond", "mocmod", "random", "what-if"],
+        help="our own search, a variant of the paper's, or the nearest observed rows",
+    )
+
+
+def add_output(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add how results are shown; return the group."""
+    output = parser.add_argument_group("the output")
+    output.add_argument("--show", type=int, default=10, metavar="N", help="most to show for a row")
+    output.add_argument("--json", action="store_true", help="print JSON, for machines")
+    return output

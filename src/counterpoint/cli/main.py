@@ -1,0 +1,170 @@
+"""The entry point: parse, run, say what went wrong in one line, and return the exit status."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from counterpoint.cli.arguments import build_parser
+from counterpoint.errors import CounterpointError, InvalidInput, PredictorError
+
+if TYPE_CHECKING:
+    from counterpoint.result.counterfactuals import Counterfactuals
+
+FOUND, NOTHING, WRONG, MODEL_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return its exit status."""
+    options = build_parser().parse_args(arguments)
+    commands = {"explain": explain, "schema": schema, "show": show}
+    warnings.showwarning = tell_warning
+    try:
+        status = commands[options.command](options)
+        sys.stdout.flush()
+    except PredictorError as error:
+        return fail(error, MODEL_FAILED)
+    except CounterpointError as error:
+        return fail(error, WRONG)
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FOUND
+    except (OSError, MemoryError) as error:
+        return fail(error, WRONG)
+    except KeyboardInterrupt:
+        return fail("interrupted before anything was found.", INTERRUPTED)
+    return status
+
+
+def fail(error: object, status: int) -> int:
+    """Say in one line what went wrong; return the exit status."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    sys.stderr.write(f"counterpoint: {text}\n")
+    return status
+
+
+def tell_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Say a warning in one line."""
+    sys.stderr.write(f"counterpoint: note: {' '.join(str(message).split())}\n")
+
+
+def explain(options: argparse.Namespace) -> int:
+    """Explain the rows that are asked for; show and save what was found."""
+    from counterpoint.cli import reading, showing
+    from counterpoint.explainer import Explainer
+    from counterpoint.models.loading import load_model
+
+    check_output(options)
+    model = load_model(options.model, allow_pickle=options.allow_pickle, trusted=options.trust)
+    table = reading.read_table(options.data, "--data")
+    data = reading.drop_columns(table, options.drop, "--drop")
+    reading.check_features(model, data)
+    rows = reading.read_rows(options.rows, options.row, data, options.drop)
+    explainer = Explainer(model, data, classes=reading.read_classes(options.classes))
+    results = explainer.explain_many(
+        rows,
+        reading.read_target(options.target, explainer.classes),
+        search_of(options),
+        options.seed,
+        fixed=options.fix,
+        constraints=options.rule,
+        max_changed=options.max_changes,
+        costs=reading.read_costs(options.cost),
+    )
+    if options.out is not None and results:
+        save(results, options)
+    if options.json:
+        showing.print_json(results, options.show)
+    else:
+        showing.show_results(results, options.show)
+    return status_of(results, len(rows))
+
+
+def check_output(options: argparse.Namespace) -> None:
+    """Refuse what could not be saved or shown before anything is searched."""
+    from counterpoint.models.needed import needed
+
+    if options.show < 0:
+        raise InvalidInput(f"--show must be at least 0, got {options.show}.")
+    if not options.json:
+        needed("rich", "a table on the screen", '"counterpoint[cli]" (or use --json)')
+    if options.out is None:
+        return
+    ending, is_one = options.out.suffix.lower(), options.row is not None and len(options.row) == 1
+    if ending not in (".json", ".parquet"):
+        raise InvalidInput(f"--out must end in .json or .parquet, got {str(options.out)!r}.")
+    if ending == ".json" and not is_one:
+        raise InvalidInput("--out must end in .parquet where several rows are explained.")
+    if not options.out.absolute().parent.is_dir():
+        raise InvalidInput(f"--out {str(options.out)!r} is in no folder there is; make it first.")
+
+
+def search_of(options: argparse.Namespace) -> Any:
+    """Return the search that is asked for."""
+    from counterpoint.evolution.baselines import WhatIf
+    from counterpoint.evolution.search import Search
+
+    budget: dict[str, Any] = {
+        name: value
+        for name in ("evaluations", "seconds")
+        if (value := getattr(options, name)) is not None
+    }
+    if options.method == "what-if":
+        if budget:
+            raise InvalidInput(
+                f"--method what-if asks no model, so --{min(budget)} has no meaning."
+            )
+        return WhatIf(n=max(1, options.show))
+    if options.method == "default":
+        return Search(**budget)
+    if "evaluations" in budget:
+        budget["generations"] = None
+    return replace(Search.paper(options.method), **budget)
+
+
+def save(results: list[Counterfactuals], options: argparse.Namespace) -> None:
+    """Save the results as the file's ending says."""
+    from counterpoint.result.many import save_many
+
+    if options.out.suffix.lower() == ".json":
+        results[0].save(options.out)
+    else:
+        save_many(results, options.out)
+
+
+def status_of(results: list[Counterfactuals], n_rows: int) -> int:
+    """Return the exit status of some results."""
+    if len(results) < n_rows or any(found.stopped == "interrupt" for found in results):
+        return INTERRUPTED
+    has_all = all(found.status in ("found", "already_met") for found in results)
+    return FOUND if has_all else NOTHING
+
+
+def schema(options: argparse.Namespace) -> int:
+    """Show what the columns of a table are taken for."""
+    from counterpoint.cli import reading, showing
+    from counterpoint.table.schema import Schema
+
+    data = reading.drop_columns(reading.read_table(options.data, "--data"), options.drop, "--drop")
+    showing.show_schema(Schema.infer(data))
+    return FOUND
+
+
+def show(options: argparse.Namespace) -> int:
+    """Show saved results."""
+    from counterpoint.cli import showing
+    from counterpoint.result.loading import load
+    from counterpoint.result.many import load_many
+
+    is_many = options.file.suffix.lower() == ".parquet"
+    results = load_many(options.file) if is_many else [load(options.file)]
+    if options.json:
+        showing.print_json(results, options.show)
+    else:
+        showing.show_results(results, options.show)
+    return status_of(results, len(results))

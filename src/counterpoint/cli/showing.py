@@ -1,0 +1,150 @@
+"""Showing results: tables for people, drawn by rich, and JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.models.needed import needed
+from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.result.words import readable
+from counterpoint.table.schema import Schema
+
+WIDE = 10_000  # columns of an output that is no terminal: nothing is cut
+MEASURES = ("prediction", "distance", "changes", "implausibility")
+
+
+def rich_console() -> Any:
+    """Return where tables are drawn to."""
+    library = needed("rich.console", "a table on the screen", '"counterpoint[cli]"')
+    width = None if sys.stdout.isatty() else WIDE
+    console = library.Console(width=width, markup=False, highlight=False, emoji=False)
+    console.on_broken_pipe = _stop_writing  # its own would end the process with a status of ours
+    return console
+
+
+def _stop_writing() -> NoReturn:
+    """Say that nobody reads any more."""
+    raise BrokenPipeError
+
+
+def plain(value: object) -> str:
+    r"""Return a text without characters that would move the cursor or colour the screen.
+
+    Examples
+    --------
+    >>> plain("cleared" + chr(27) + "[2J")
+    'cleared\\x1b[2J'
+    """
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in str(value))
+
+
+def show_results(results: Sequence[Counterfactuals], n: int) -> None:
+    """Draw each result: a sentence, what holds, and a table of a few counterfactuals."""
+    console = rich_console()
+    for i, found in enumerate(results):
+        if i:
+            console.print()
+        if len(results) > 1:
+            console.print(f"Row {plain(found.row.index[0])}", style="bold")
+        console.print(plain(found.message[0].upper() + found.message[1:]), soft_wrap=True)
+        if found.constraints:
+            console.print(plain(f"Rules: {'; '.join(found.constraints)}."), soft_wrap=True)
+        for note in found.notes:
+            console.print(plain(f"Note: {note}"), style="dim", soft_wrap=True)
+        if len(found) and n > 0:
+            few = found.select(n)
+            console.print()
+            console.print(changes_table(few))
+            if len(few) < len(found):
+                console.print(f"{len(found) - len(few)} more; --show {len(found)} shows all.")
+
+
+def changes_table(found: Counterfactuals) -> Any:
+    """Return a table: the row first, then only what each counterfactual changes."""
+    table = new_table()
+    features = found.problem.predictor.encoding.schema.features
+    shown = [j for j in range(len(features)) if found.changed[:, j].any()]
+    table.add_column("", justify="right", style="dim")
+    for j in shown:
+        justify = "right" if features[j].is_numeric else "left"
+        table.add_column(plain(features[j].name), justify=justify, overflow="fold")
+    for name in MEASURES:
+        table.add_column(name, justify="right", style="cyan")
+    frame = found.to_frame(only_changes=True)
+    own = [readable(found.row[features[j].name].iloc[0], features[j].decimals) for j in shown]
+    table.add_row("row", *map(plain, own), readable(found.row_prediction), "", "", "", style="bold")
+    for i, each in enumerate(frame.to_dict("records"), 1):
+        cells = [plain(readable(each[features[j].name], features[j].decimals)) for j in shown]
+        measures = [readable(each["prediction"]), f"{each['distance']:.3f}", str(each["changes"])]
+        table.add_row(str(i), *cells, *measures, f"{each['implausibility']:.3f}")
+    return table
+
+
+def show_schema(schema: Schema) -> None:
+    """Draw what each column is taken for."""
+    table = new_table()
+    for title in ("column", "kind", "values"):
+        table.add_column(title, overflow="fold")
+    for feature in schema.features:
+        values = str(feature).partition(f"{feature.kind} ")[2]
+        table.add_row(plain(feature.name), str(feature.kind), plain(values))
+    rich_console().print(table)
+
+
+def new_table() -> Any:
+    """Return an empty table in the style of all."""
+    tables = needed("rich.table", "a table on the screen", '"counterpoint[cli]"')
+    boxes = needed("rich.box", "a table on the screen", '"counterpoint[cli]"')
+    return tables.Table(box=boxes.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+
+
+def print_json(results: Iterable[Counterfactuals], n: int) -> None:
+    """Print the results as one JSON list."""
+    sys.stdout.write(json.dumps([as_json(found, n) for found in results], indent=1) + "\n")
+
+
+def as_json(found: Counterfactuals, n: int) -> dict[str, Any]:
+    """Return a result as plain values: what it says, the row, and at most n counterfactuals."""
+    few = found.select(n) if len(found) > n else found
+    names = found.problem.predictor.encoding.schema.names
+    records = few.to_frame().astype(object).to_dict("records")
+    row = found.row.astype(object).to_dict("records")[0]
+    return {
+        "status": found.status,
+        "message": found.message,
+        "target": str(found.target),
+        "row": {str(name): plain_value(row[name]) for name in names},
+        "row_prediction": plain_value(found.row_prediction),
+        "constraints": list(found.constraints),
+        "notes": list(found.notes),
+        "n_found": len(found),
+        "counterfactuals": [
+            {
+                "changed": {
+                    str(name): plain_value(record[name])
+                    for name, is_changed in zip(names, changed, strict=True)
+                    if is_changed
+                },
+                "reaches": bool(reaches),
+                **{str(k): plain_value(v) for k, v in record.items() if k not in names},
+            }
+            for record, changed, reaches in zip(records, few.changed, few.reaches, strict=True)
+        ],
+    }
+
+
+def plain_value(value: Any) -> Any:
+    """Return a value as JSON holds it; what JSON does not know becomes text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return None if value is pd.NA else str(value)
