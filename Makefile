@@ -6,7 +6,7 @@ TORCH ?= torch==2.13.0+cpu
 
 N ?= 10000
 
-.PHONY: fuzz demo test test-adapters lint types bench variants models constrained ablation check clean
+.PHONY: fuzz demo test test-adapters lint types bench variants models constrained plausibility ablation check clean
 
 demo: .venv/demo.done  ## train a model on the embedded credit data and explain one applicant
 	$(BIN)/python -m counterpoint.demo
@@ -42,6 +42,9 @@ models: .venv/dev.done  ## the default search against the paper's on five kinds 
 
 constrained: .venv/dev.done  ## what rules cost the search, on the embedded credit data
 	$(BIN)/python -m benchmarks.constrained
+
+plausibility: .venv/dev.done  ## which plausibility follows the true density
+	$(BIN)/python -m benchmarks.plausibility
 
 ablation: .venv/dev.done  ## what each idea of the default search is worth; writes docs/ablation.*
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[figures]"

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from counterpoint.models.adapters.multi_output import one_output
     from counterpoint.models.adapters.remote import RemoteModel
     from counterpoint.models.loading import load_model
+    from counterpoint.problem.custom import Distance, Objective
+    from counterpoint.problem.plausibility import ForestPlausibility
     from counterpoint.problem.target import Target
     from counterpoint.result.counterfactuals import Counterfactuals
     from counterpoint.result.loading import load
@@ -41,10 +43,13 @@ _HOMES = {
     "Counterfactuals": "result.counterfactuals",
     "DataWarning": "errors",
     "Date": "table.kinds",
+    "Distance": "problem.custom",
     "Explainer": "explainer",
+    "ForestPlausibility": "problem.plausibility",
     "Integer": "table.kinds",
     "InvalidInput": "errors",
     "MissingDependency": "errors",
+    "Objective": "problem.custom",
     "Ordered": "table.kinds",
     "PredictorError": "errors",
     "Real": "table.kinds",
@@ -68,10 +73,13 @@ __all__ = [
     "CounterpointError",
     "DataWarning",
     "Date",
+    "Distance",
     "Explainer",
+    "ForestPlausibility",
     "Integer",
     "InvalidInput",
     "MissingDependency",
+    "Objective",
     "Ordered",
     "PredictorError",
     "Real",

@@ -27,6 +27,8 @@ from counterpoint.lockstep import (
     tell_interrupted,
 )
 from counterpoint.problem.accelerator import accelerated
+from counterpoint.problem.aims import Plausibility, check_aims, check_costs_apply
+from counterpoint.problem.custom import Distance, Objective
 from counterpoint.problem.predictor import Predictor
 from counterpoint.problem.problem import Observed, Problem
 from counterpoint.problem.target import parse_target
@@ -69,6 +71,12 @@ class Explainer:
         How many nearest observed rows `implausibility` looks at.
     weights : sequence of k numbers, optional
         Their weights, the nearest first; scaled to sum to one. None weighs them equally.
+    objectives : iterable of Objective, default=()
+        What else is to be minimised: functions with names, which join the built-in four.
+    distance : Distance, optional
+        What `distance` is, in place of Gower's.
+    plausibility : ForestPlausibility or Objective, optional
+        What `implausibility` is, in place of the nearness of observed rows.
     classes : sequence, optional
         Class labels of a callable, in the order of its columns; with two labels a single column
         is the probability of the second.
@@ -107,6 +115,9 @@ class Explainer:
         precision: Precision = "observed",
         k: int = 1,
         weights: Sequence[float] | None = None,
+        objectives: Iterable[Objective] = (),
+        distance: Distance | None = None,
+        plausibility: Plausibility | Objective | None = None,
         classes: Sequence[Any] | None = None,
         features: Mapping[Any, Declared] | None = None,
         groups: Mapping[Any, Sequence[Any]] | None = None,
@@ -118,11 +129,11 @@ class Explainer:
         genomes = self.encoding.encode(frame, "data")
         genomes.setflags(write=False)
         space = describe_space(self.schema, genomes)
+        shares = check_weights(k, weights, len(frame))
+        aims = check_aims(objectives, distance, plausibility, self.encoding, genomes, space)
         predictor = Predictor(model, self.encoding, genomes, classes)
         self.predictor = accelerated(predictor, accelerate)
-        self.observed = Observed(
-            genomes, self.predictor.observed_outputs, space, check_weights(k, weights, len(frame))
-        )
+        self.observed = Observed(genomes, self.predictor.observed_outputs, space, shares, aims)
 
     @property
     def classes(self) -> tuple[Any, ...] | None:
@@ -227,7 +238,8 @@ class Explainer:
             As in `explain`, the same for all rows.
         workers : int, optional
             Threads that share the rows. None uses all cores, but one thread for what may not bear
-            being called by several at once: a plain function, a network, a `pyfunc` of MLflow.
+            being called by several at once: a plain function, be it model, rule or objective, a
+            network, a `pyfunc` of MLflow.
         memory : float, default=4.0
             GiB that results and rows in flight may take together; more is refused beforehand.
 
@@ -245,7 +257,7 @@ class Explainer:
         """
         demands = Demands.of(self.schema, fixed, ranges, max_changed, constraints, costs)
         task = self._task(self._as_frame(rows, "rows"), "rows", target, search, seed, demands)
-        is_shared = self.predictor.is_shared and not demands.rules.functions
+        is_shared = self._is_shared(demands)
         memory, workers = check_memory(memory), check_workers(workers, is_shared=is_shared)
         if len(task.genomes):
             check_results_fit(self._plan(task, workers, memory), memory)
@@ -303,7 +315,7 @@ class Explainer:
         """
         demands = Demands.of(self.schema, fixed, ranges, max_changed, constraints, costs)
         task = self._task(self._as_frame(rows, "rows"), "rows", target, search, seed, demands)
-        is_shared = self.predictor.is_shared and not demands.rules.functions
+        is_shared = self._is_shared(demands)
         memory, workers = check_memory(memory), check_workers(workers, is_shared=is_shared)
         return self._results(task, workers, memory, progress)
 
@@ -324,6 +336,7 @@ class Explainer:
     ) -> Task:
         """Check the arguments, encode the rows and ask the model about them."""
         search, seed = check_search(search), check_seed(seed)
+        check_costs_apply(demands.costs, self.observed.aims)
         if len(frame) == 0:
             none = np.empty((0, len(self.schema)))
             return Task(frame, none, none, [], search, seed, demands)
@@ -335,10 +348,17 @@ class Explainer:
             targets = parse_target(target, self.classes, outputs, self._labels(target, genomes))
         return Task(frame, genomes, outputs, targets, search, seed, demands)
 
+    def _is_shared(self, demands: Demands) -> bool:
+        """Whether all that is asked may be asked by several threads: of functions nobody knows."""
+        functions = (*demands.rules.functions, *self.observed.aims.functions)
+        return self.predictor.is_shared and not functions
+
     def _plan(self, task: Task, workers: int, memory: float) -> Plan:
         """Return how the rows are grouped."""
         (n, d), n_observed = task.genomes.shape, len(self.observed.genomes)
-        extra = bytes_of_rules(task.demands.rules, most_candidates(task.search))
+        n_candidates = most_candidates(task.search)
+        extra = bytes_of_rules(task.demands.rules, n_candidates)
+        extra += 16 * len(self.observed.aims.objectives) * n_candidates  # each is kept twice
         return plan_groups(n, d, n_observed, task.search, workers, memory, extra)
 
     def _results(

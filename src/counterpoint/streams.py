@@ -51,6 +51,9 @@ class Stage(IntEnum):
     FIRST_SURPLUS = 24
     BREED = 25
     MEND = 26
+    FOREST_MARGIN = 27
+    FOREST_TREE = 28
+    FOREST_VALUE = 29
 
 
 # Bits of the 64-bit address: stage 6, generation 22, individual 18, gene 18.

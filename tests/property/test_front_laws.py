@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import moocore
 import numpy as np
 import pytest
@@ -15,14 +17,15 @@ from counterpoint.evolution.front import LANES, empty_front
 
 COMPILED = settings(deadline=None, max_examples=60)  # the first call compiles
 admit, compare_block = of_front.admit, called(of_front.compare_block)
+compare_wide = called(of_front.compare_wide)
 N_OBJECTIVES = 4
 
 
 class Front:
     """One row's front with all that is needed to fill it, as the archive does."""
 
-    def __init__(self, capacity: int) -> None:
-        self.blocks: Floats = empty_front(1, capacity, N_OBJECTIVES)[0]
+    def __init__(self, capacity: int, m: int = N_OBJECTIVES) -> None:
+        self.blocks: Floats = empty_front(1, capacity, m)[0]
         self.blocks[:] = -7.0  # what lay there before must not count
         self.members: Ints = np.full(capacity, -1, dtype=np.int64)
         self.n = 0
@@ -37,7 +40,7 @@ class Front:
     def points(self) -> Floats:
         """The objectives of every place of the blocks in use, filled or not, one row each."""
         in_use = self.blocks[: -(-self.n // LANES)]
-        places: Floats = in_use.transpose(0, 2, 1).reshape(-1, N_OBJECTIVES)
+        places: Floats = in_use.transpose(0, 2, 1).reshape(-1, self.blocks.shape[1])
         return places
 
     @property
@@ -52,7 +55,7 @@ def generator(seed: int) -> np.random.Generator:  # noqa: TID251
 
 
 def filled(points: Floats) -> Front:
-    front = Front(len(points))
+    front = Front(len(points), points.shape[1])
     for i, point in enumerate(points):
         front.admit(point, i)
     return front
@@ -70,9 +73,9 @@ def on_a_simplex(n: int) -> Floats:
     return np.column_stack([first, n - first, np.ones(n), np.ones(n)])
 
 
-def points_with_ties(most: int = 70) -> st.SearchStrategy[Floats]:
+def points_with_ties(most: int = 70, m: int = N_OBJECTIVES) -> st.SearchStrategy[Floats]:
     """Return few different values, so that many points are equal, dominated or neither."""
-    point = st.tuples(*[st.integers(0, 3)] * N_OBJECTIVES)
+    point = st.tuples(*[st.integers(0, 3)] * m)
     return st.lists(point, min_size=1, max_size=most).map(lambda rows: np.array(rows) / 4.0)
 
 
@@ -172,3 +175,33 @@ def test_empty_places_are_neither_better_nor_worse(n_filled: int) -> None:
     compared = [compare_block(np.full(4, x), block) for x in (0.25, 0.5, 0.75)]
 
     assert compared == [(0, n_filled, 0), (n_filled, n_filled, n_filled), (n_filled, 0, 0)]
+
+
+@COMPILED
+@given(points=st.integers(4, 9).flatmap(lambda m: points_with_ties(m=m)))
+def test_with_more_objectives_the_non_dominated_points_are_kept(points: Floats) -> None:
+    front = filled(points)
+
+    np.testing.assert_array_equal(np.sort(front.indices), best_of(points))
+    np.testing.assert_array_equal(front.points[: front.n], points[front.indices])
+    assert np.isnan(front.points[front.n :]).all()
+
+
+@COMPILED
+@given(points=points_with_ties(LANES), at=st.tuples(*[st.integers(0, 3)] * N_OBJECTIVES))
+def test_four_objectives_written_out_compare_as_any_number_does(points: Floats, at: Any) -> None:
+    block, point = np.full((N_OBJECTIVES, LANES), np.nan), np.array(at) / 4.0
+    block[:, : len(points)] = points.T
+
+    assert compare_wide(point, block) == compare_block(point, block)
+
+
+@COMPILED
+@given(points=points_with_ties(LANES, m=6), order=st.permutations(range(6)))
+def test_the_order_of_objectives_does_not_matter(points: Floats, order: list[int]) -> None:
+    block = np.full((6, LANES), np.nan)
+    block[:, : len(points)] = points.T
+
+    answers = {compare_wide(points[0][list(each)], block[list(each)]) for each in (range(6), order)}
+
+    assert len(answers) == 1

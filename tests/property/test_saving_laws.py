@@ -50,6 +50,8 @@ def assert_same(loaded: cp.Counterfactuals, found: cp.Counterfactuals) -> None:
         assert getattr(loaded, name) == getattr(found, name)
     for name in ("row_prediction", "evaluations", "fingerprints", "constraints", "costs"):
         assert getattr(loaded, name) == getattr(found, name)
+    assert loaded.objective_names == found.objective_names
+    np.testing.assert_array_equal(loaded.problem.reference, found.problem.reference)
     for name in ("genomes", "predictions", "objectives", "reaches", "changed"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(found, name), strict=True)
     for name in ("objectives", "generation", "evaluations", "replies"):
@@ -111,6 +113,13 @@ def columns() -> st.SearchStrategy[Any]:
     )
 
 
+def own_names(columns: list[Any]) -> st.SearchStrategy[list[str]]:
+    """Draw names of objectives that no column has."""
+    taken = {*OBJECTIVE_COLUMNS, *columns}
+    names = texts.filter(lambda name: name.strip() and name not in taken)
+    return st.lists(names, max_size=2, unique=True)
+
+
 @st.composite
 def results(draw: st.DrawFn) -> cp.Counterfactuals:
     """Draw a table, a question and its answer."""
@@ -132,13 +141,26 @@ def results(draw: st.DrawFn) -> cp.Counterfactuals:
     fixed = draw(st.lists(st.sampled_from(names), max_size=len(names) - 1, unique=True))
     searches: list[Any] = [SEARCH, cp.WhatIf(n=2), cp.Search(generations=1, epsilon=None)]
     search = draw(st.sampled_from(searches))
-    explainer = cp.Explainer(model, frame, precision=draw(st.sampled_from(["observed", "full"])))
+
+    def own(rows: pd.DataFrame, row: pd.DataFrame) -> Any:
+        sums = [sum(map(hash_of, cells)) for cells in rows.astype(object).to_numpy()]
+        return [total % 7 + 0.125 * len(row) for total in sums]
+
+    aims: Any = {
+        "objectives": [cp.Objective(name, own) for name in draw(own_names(names))],
+        "distance": draw(st.sampled_from([None, cp.Distance("distance", own, worst=9)])),
+        "plausibility": draw(st.sampled_from([None, cp.Objective("implausibility", own)])),
+    }
+    precision: Any = draw(st.sampled_from(["observed", "full"]))
+    explainer = cp.Explainer(model, frame, precision=precision, **aims)
     row = frame.iloc[[draw(st.integers(0, N - 1))]]
     max_changed = draw(st.none() | st.integers(1, 3))
     seed = draw(st.integers(0, 2**64 - 1))
     rules = draw(st.sampled_from([[], *RULES]))
     limits: Any = {"fixed": fixed, "max_changed": max_changed, "constraints": rules}
     costs = draw(st.none() | st.dictionaries(st.sampled_from(names), st.floats(0.1, 9.0)))
+    if aims["distance"] is not None:
+        costs = None
     try:
         return explainer.explain(row, target, search, seed, **limits, costs=costs)
     except cp.InvalidInput as error:  # rules and limits can pin every feature

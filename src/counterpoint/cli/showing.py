@@ -17,7 +17,6 @@ from counterpoint.table.encoding import as_frame
 from counterpoint.table.schema import Schema
 
 WIDE = 10_000  # columns of an output that is no terminal: nothing is cut
-MEASURES = ("prediction", "distance", "changes", "implausibility")
 
 
 def rich_console() -> Any:
@@ -76,15 +75,17 @@ def changes_table(found: Counterfactuals) -> Any:
     for j in shown:
         justify = "right" if features[j].is_numeric else "left"
         table.add_column(plain(features[j].name), justify=justify, overflow="fold")
-    for name in MEASURES:
-        table.add_column(name, justify="right", style="cyan")
+    measures = ("prediction", *found.objective_names[1:])
+    for name in measures:
+        table.add_column(plain(name), justify="right", style="cyan")
     frame, row = found.to_pandas(only_changes=True), own_cells(found)
     own = [readable(row[features[j].name].iloc[0], features[j].decimals) for j in shown]
-    table.add_row("row", *map(plain, own), readable(found.row_prediction), "", "", "", style="bold")
+    nothing = [""] * (len(measures) - 1)
+    table.add_row("row", *map(plain, own), readable(found.row_prediction), *nothing, style="bold")
     for i, each in enumerate(frame.to_dict("records"), 1):
         cells = [plain(readable(each[features[j].name], features[j].decimals)) for j in shown]
-        measures = [readable(each["prediction"]), f"{each['distance']:.3f}", str(each["changes"])]
-        table.add_row(str(i), *cells, *measures, f"{each['implausibility']:.3f}")
+        told = [readable(each[name]) for name in measures]
+        table.add_row(str(i), *cells, *told)
     return table
 
 

@@ -32,7 +32,7 @@ class Archive:
         The generation each candidate was made in.
     members : ndarray of shape (r, capacity)
         Indices of the non-dominated candidates; the first `n_members[a]` are in use.
-    front : ndarray of shape (r, n_blocks, 4, LANES)
+    front : ndarray of shape (r, n_blocks, m, LANES)
         Their objectives in the same order, laid out for comparison; see `front`.
     entered : ndarray of shape (r, capacity)
         Whether a candidate was non-dominated when it came: all that hypervolume ever saw.
@@ -47,15 +47,15 @@ class Archive:
     """
 
     def __init__(self, problem: Problem, capacity: int) -> None:
-        r, d = problem.rows.shape
+        (r, d), m = problem.rows.shape, len(problem.objective_names)
         self.reference = problem.reference
         self.genomes: Floats = np.empty((r, capacity, d))
         self.predictions: Floats = np.empty((r, capacity))
-        self.objectives: Floats = np.empty((r, capacity, 4))
+        self.objectives: Floats = np.empty((r, capacity, m))
         self.generation: Ints = np.zeros((r, capacity), dtype=np.int64)
         self.members: Ints = np.zeros((r, capacity), dtype=np.int64)
         self.n_members: Ints = np.zeros(r, dtype=np.int64)
-        self.front: Floats = empty_front(r, capacity, 4)
+        self.front: Floats = empty_front(r, capacity, m)
         self.entered: Bools = np.zeros((r, capacity), dtype=np.bool_)
         self.size: Ints = np.zeros(r, dtype=np.int64)
         self.stale: Ints = np.zeros(r, dtype=np.int64)

@@ -192,7 +192,7 @@ def find_best(
     ranking: Ranking,
     best: Ints,
 ) -> None:
-    """Write the best of one population (n, 4), best first, as many as there is room for.
+    """Write the best of one population (n, m), best first, as many as there is room for.
 
     Fronts are taken in order; within a front the least crowded come first, ties by index.
     """

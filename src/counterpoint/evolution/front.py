@@ -12,6 +12,7 @@ from counterpoint.arrays import Floats, Ints
 from counterpoint.kernels import inner, part
 
 LANES = 16
+N_BUILT_IN = 4  # objectives there are at least; they are compared by vector instructions
 
 
 def empty_front(r: int, n: int, n_objectives: int) -> Floats:
@@ -23,8 +24,8 @@ def empty_front(r: int, n: int, n_objectives: int) -> Floats:
 def compare_block(point: Floats, block: Floats) -> tuple[int, int, int]:
     """Return how many of a block (m, LANES) are no worse, are no better, or equal the point.
 
-    In every objective, that is; places without a member count nowhere. The four built-in objectives
-    are written out because only so do they become vector instructions.
+    In each of the first four objectives, that is; places without a member count nowhere. They are
+    written out because only so do they become vector instructions.
     """
     gap, distance, changes, implausibility = block[0], block[1], block[2], block[3]
     n_no_worse, n_no_better, n_equal = 0, 0, 0
@@ -47,6 +48,21 @@ def compare_block(point: Floats, block: Floats) -> tuple[int, int, int]:
     return n_no_worse, n_no_better, n_equal
 
 
+@inner
+def compare_wide(point: Floats, block: Floats) -> tuple[int, int, int]:
+    """Return what `compare_block` does, for all m objectives."""
+    n_no_worse, n_no_better, n_equal = 0, 0, 0
+    for q in range(LANES):
+        is_no_worse, is_no_better = True, True
+        for m in range(len(point)):
+            is_no_worse &= block[m, q] <= point[m]
+            is_no_better &= block[m, q] >= point[m]
+        n_no_worse += is_no_worse
+        n_no_better += is_no_better
+        n_equal += is_no_worse & is_no_better
+    return n_no_worse, n_no_better, n_equal
+
+
 @part
 def admit(point: Floats, front: Floats, members: Ints, n_members: int, new: int) -> tuple[int, int]:
     """Put candidate `new` last among the members if none dominates it, and drop those it dominates.
@@ -62,6 +78,8 @@ def admit(point: Floats, front: Floats, members: Ints, n_members: int, new: int)
     n_below, n_equal = 0, 0
     for b in range(n_blocks):
         no_worse, no_better, equal = compare_block(point, front[b])
+        if len(point) > N_BUILT_IN and no_worse + no_better > 0:  # else all m cannot be either
+            no_worse, no_better, equal = compare_wide(point, front[b])
         if no_worse > equal:
             if b < n_blocks - 1:
                 swap_blocks(front, members, b, b // 2)

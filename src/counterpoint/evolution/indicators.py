@@ -7,11 +7,17 @@ import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints
 
+MOST_EXACT = 5  # objectives; with more the exact volume of a large set takes minutes …
+FEW = 20  # … but not of so few points
+N_DIRECTIONS = 2**14  # by which it is approximated then
+
 
 def hypervolume(objectives: Floats, reference: Floats) -> float:
     """Return the volume dominated by `objectives` (n, m) up to `reference` (m,).
 
-    Points that are not strictly better than the reference in every objective add nothing.
+    Points that are not strictly better than the reference in every objective add nothing. Of more
+    than 20 points in more than five objectives it is approximated, the same way every time: to
+    about a thousandth with six or seven objectives, a hundredth with twelve.
 
     Examples
     --------
@@ -19,7 +25,24 @@ def hypervolume(objectives: Floats, reference: Floats) -> float:
     0.25
     """
     inside = objectives[(objectives < reference).all(axis=1)]
-    return float(moocore.hypervolume(inside, ref=reference)) if len(inside) else 0.0
+    if len(inside) == 0:
+        return 0.0
+    if len(inside) > FEW and len(reference) > MOST_EXACT:
+        return _approximate(inside, reference)
+    return float(moocore.hypervolume(inside, ref=reference))
+
+
+def _approximate(inside: Floats, reference: Floats) -> float:
+    """Return about the volume dominated by points that are all better than the reference.
+
+    In units of the best values: directions are spread evenly, and so must be what they measure.
+    """
+    span = reference - inside.min(axis=0)
+    scaled = (inside - reference) / span + 1.0
+    share = moocore.hv_approx(
+        scaled, ref=np.ones(len(span)), nsamples=N_DIRECTIONS, method="DZ2019-HW"
+    )
+    return float(share * np.prod(span))
 
 
 def hypervolume_history(
@@ -48,7 +71,7 @@ def hypervolume_history(
         best = np.concatenate([best, objectives[start:stop]])
         best = best[moocore.is_nondominated(best)]
         volumes[g] = hypervolume(best, reference)
-    return volumes
+    return np.maximum.accumulate(volumes)  # where it is approximated it could else seem to shrink
 
 
 def covered(points: Floats, by: Floats) -> Bools:

@@ -31,7 +31,7 @@ class Population(NamedTuple):
     ----------
     genomes, keeps : ndarray of shape (r, n, d)
         See `Brood`.
-    objectives : ndarray of shape (r, n, 4)
+    objectives : ndarray of shape (r, n, m)
         gap, distance, changes, implausibility.
     """
 

@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints, Keys, Singles
+from counterpoint.problem.aims import PLAIN, Aims
 from counterpoint.problem.beyond import Beyond
 from counterpoint.problem.costs import weighted_distances
 from counterpoint.problem.crowd import Crowd, gather_crowd
 from counterpoint.problem.limits import Box, Limits, search_box
-from counterpoint.problem.objectives import DISTANCE, GAP, closeness, gap
+from counterpoint.problem.objectives import DISTANCE, GAP, closeness, gap, nearness
 from counterpoint.problem.predictor import Predictor
 from counterpoint.problem.rules.rules import Rules
 from counterpoint.problem.ruling import Ruling
@@ -33,8 +34,8 @@ class Evaluation(NamedTuple):
     ----------
     predictions : ndarray of shape (r, n)
         The output each row's target is about.
-    objectives : ndarray of shape (r, n, 4)
-        gap, distance, changes, implausibility.
+    objectives : ndarray of shape (r, n, m)
+        gap, distance, changes, implausibility, and the caller's own.
     """
 
     predictions: Floats
@@ -81,12 +82,15 @@ class Observed:
         Kinds, grids and scales of the features.
     shares : ndarray of shape (k,)
         Weights of the k nearest rows in `implausibility`.
+    aims : Aims
+        What the caller wants minimised other than the built-in objectives.
     """
 
     genomes: Floats
     outputs: Floats
     space: Space
     shares: Floats
+    aims: Aims = PLAIN
 
     @cached_property
     def crowd(self) -> Crowd:
@@ -141,6 +145,9 @@ class Problem:
         The caller's rules, if there are any.
     costs : ndarray of shape (d,), optional
         How hard each feature is to change: the weights of `distance`.
+    worst : ndarray of shape (r, m - 2), optional
+        Where hypervolume ends in distance, implausibility and the caller's own objectives; 1 in the
+        first two if None.
     """
 
     rows: Floats
@@ -155,6 +162,7 @@ class Problem:
     past: Past | None = None
     ruling: Ruling | None = None
     costs: Floats | None = None
+    worst: Floats | None = None
 
     @classmethod
     def of(
@@ -189,6 +197,7 @@ class Problem:
             asks_labels=asks_labels,
             ruling=ruling,
             costs=costs,
+            worst=observed.aims.worst(rows, observed.genomes, predictor.encoding),
         )
 
     @cached_property
@@ -214,6 +223,11 @@ class Problem:
         return self.observed.space
 
     @property
+    def objective_names(self) -> tuple[str, ...]:
+        """The names of the m objectives, in order."""
+        return self.observed.aims.names
+
+    @property
     def row_predictions(self) -> Floats:
         """The prediction of each row, shape (r,)."""
         return np.array(
@@ -222,13 +236,17 @@ class Problem:
 
     @property
     def reference(self) -> Floats:
-        """The paper's hypervolume reference of each row, (gap of the row, 1, d, 1): (r, 4)."""
+        """The hypervolume reference of each row: (r, m).
+
+        The paper's, (gap of the row, 1, d, 1), and what the caller's own objectives say.
+        """
         r, d = self.rows.shape
+        worst = np.ones((r, 2)) if self.worst is None else self.worst
         gaps = [
             max(target.gap_of(now), 3.0 * JUST_MISSED * target.is_decision)
             for target, now in zip(self.targets, self.row_predictions, strict=True)
         ]
-        return np.column_stack([gaps, np.ones(r), np.full(r, float(d)), np.ones(r)])
+        return np.column_stack([gaps, worst[:, 0], np.full(r, float(d)), worst[:, 1:]])
 
     def predict(self, genomes: Floats) -> Floats:
         """Return the predictions (r, n) of genomes (r, n, d)."""
@@ -256,13 +274,19 @@ class Problem:
         gaps = gap(predictions, *self._interval)
         if self.asks_labels:
             gaps = np.where(self.confirmed(genomes), gaps, denied_gaps(gaps, predictions))
-        objectives = closeness(genomes, self.rows, self.around, self.beyond)
+        aims = self.observed.aims
+        if aims.plausibility is None:
+            objectives = closeness(genomes, self.rows, self.around, self.beyond)
+        else:
+            objectives = nearness(genomes, self.rows, self.around)
         objectives[..., GAP] = gaps
         if self.costs is not None:
             near = self.around
             objectives[..., DISTANCE] = weighted_distances(
                 genomes, self.rows, near.weight, near.cap, self.costs, near.at
             )
+        if aims is not PLAIN:
+            objectives = aims.applied(genomes, self.rows, objectives, self.predictor.encoding)
         return Evaluation(predictions, objectives)
 
     def confirmed(self, genomes: Floats) -> Bools:
@@ -311,6 +335,7 @@ class Problem:
             box=self.box.of_rows(which),
             past=None,
             ruling=None if self.ruling is None else self.ruling.of_rows(which),
+            worst=None if self.worst is None else self.worst[which],
         )
 
     def after(self, predictions: Floats) -> Problem:

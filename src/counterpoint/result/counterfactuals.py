@@ -17,7 +17,7 @@ from counterpoint.evolution.archive import Archive
 from counterpoint.evolution.baselines import WhatIf
 from counterpoint.evolution.indicators import hypervolume_history
 from counterpoint.evolution.search import Search, check_whole
-from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, OBJECTIVES
+from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.problem.problem import Problem
 from counterpoint.problem.target import Target
 from counterpoint.result import measures, saving, words
@@ -39,7 +39,7 @@ class Trace:
 
     Parameters
     ----------
-    objectives : ndarray of shape (n, 4)
+    objectives : ndarray of shape (n, m)
         Candidates that were non-dominated when they came.
     generation : ndarray of shape (n,)
         The generation each came in.
@@ -71,8 +71,8 @@ class Counterfactuals:
         The counterfactuals, encoded.
     predictions : ndarray of shape (n,)
         The model's prediction of each, of the output the target is about.
-    objectives : ndarray of shape (n, 4)
-        gap, distance, changes, implausibility.
+    objectives : ndarray of shape (n, m)
+        gap, distance, changes, implausibility, and the caller's own; see `objective_names`.
     problem : Problem
         What was asked: the row, its target and limits, and the model behind them.
     search : Search or WhatIf
@@ -155,6 +155,11 @@ class Counterfactuals:
         """How hard each feature is to change, as `distance` weighs it; empty if not given."""
         costs, names = self.problem.costs, self.problem.predictor.encoding.schema.names
         return {} if costs is None else dict(zip(names, costs.tolist(), strict=True))
+
+    @property
+    def objective_names(self) -> tuple[str, ...]:
+        """What the columns of `objectives` are called."""
+        return self.problem.objective_names
 
     @property
     def row_prediction(self) -> float:
@@ -250,7 +255,8 @@ class Counterfactuals:
         DataFrame of pandas or polars, or Table of pyarrow, as the data are; pandas for arrays
             The feature columns in the data's own dtypes (with `only_changes` objects, or text
             where the data are not of pandas), then prediction, gap, distance, changes and
-            implausibility.
+            implausibility, then the caller's own objectives; one that stands for another has its
+            own name.
         """
         encoding = self.problem.predictor.encoding
         frame, rows = self.to_pandas(only_changes=only_changes), None
@@ -268,7 +274,7 @@ class Counterfactuals:
         else:
             frame = encoding.decode(self.genomes.copy())
         frame["prediction"] = self.predictions
-        for m, name in enumerate(OBJECTIVES):
+        for m, name in enumerate(self.objective_names):
             column = self.objectives[:, m]
             frame[name] = column.astype(np.int64) if m == CHANGES else column
         return frame
@@ -300,7 +306,7 @@ class Counterfactuals:
         The paper's choice for its comparisons: if more than n reach the target, the n of them
         that greedily add most hypervolume; if fewer, all of them, filled up the same way.
         """
-        return self.take(greatest_contribution(self.objectives, n))
+        return self.take(greatest_contribution(self.objectives, n, self.problem.worst))
 
     def continue_search(self, evaluations: int) -> Counterfactuals:
         """Return the result of searching on where this search ended.
@@ -334,8 +340,8 @@ class Counterfactuals:
         """Write the result to a file of JSON, which `counterpoint.load` reads back.
 
         It holds the row, the counterfactuals, target, limits, rules, settings and seed; of the data
-        and the model only fingerprints, of a rule's function only the name. A file of that name is
-        replaced, in one step.
+        and the model only fingerprints, of functions (rules, objectives, a distance) only names. A
+        file of that name is replaced, in one step.
 
         Parameters
         ----------
@@ -365,7 +371,10 @@ class Counterfactuals:
         saving.save(self, path)
 
     def hypervolume(self) -> float:
-        """Return the hypervolume of the set up to (gap of the row, 1, d, 1)."""
+        """Return the hypervolume of the set up to (gap of the row, 1, d, 1).
+
+        In the caller's own objectives it ends at their `worst`.
+        """
         return measures.hypervolume(self)
 
     def diversity(self) -> float:

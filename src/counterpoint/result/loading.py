@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -15,11 +15,12 @@ from counterpoint.arrays import Floats, Ints
 from counterpoint.errors import CounterpointError, InvalidInput
 from counterpoint.evolution.baselines import WhatIf
 from counterpoint.evolution.search import Search
+from counterpoint.problem.aims import check_costs_apply
 from counterpoint.problem.limits import Limits
-from counterpoint.problem.objectives import CHANGES
 from counterpoint.problem.predictor import Predictor
 from counterpoint.problem.problem import Observed, Problem
 from counterpoint.problem.target import Target
+from counterpoint.result.ambition import read_aims, read_objectives, read_values
 from counterpoint.result.counterfactuals import Counterfactuals, Stopped, Trace
 from counterpoint.result.document import (
     FORMAT,
@@ -41,13 +42,14 @@ MOST_BYTES = 2**26
 KEYS = (
     *("format", "version", "counterpoint", "fingerprints", "features", "row", "target", "limits"),
     *("shares", "search", "seed", "genomes", "predictions", "objectives", "trace", "notes"),
-    *("limits_bind", "hint", "constraints", "costs", "form", "checksum"),
+    *("limits_bind", "hint", "constraints", "costs", "form", "aims", "checksum"),
 )
 # Keys of later versions: which one they came with, and what stood for them before.
 LATER: dict[str, tuple[int, Any]] = {
     "constraints": (2, []),
     "costs": (2, None),
     "form": (3, None),
+    "aims": (3, None),
 }
 GONE = (
     "this result was loaded from a file, without its model and data; make an Explainer and call "
@@ -83,7 +85,8 @@ def load(path: Pathlike, *, most_bytes: int = MOST_BYTES) -> Counterfactuals:
     """Return a result that `Counterfactuals.save` wrote.
 
     It shows all the saved one did. What needs the model, `continue_search` and `minimality`, it
-    refuses. Nothing in the file is executed, and nothing is believed unchecked.
+    refuses; rules and objectives that are functions are there by name, and refuse to be asked.
+    Nothing in the file is executed, and nothing is believed unchecked.
 
     Parameters
     ----------
@@ -186,7 +189,7 @@ def read_document(document: Any) -> Counterfactuals:
     problem, row = read_problem(part, seed)
     genomes = read_genomes(part["genomes"], problem)
     predictions = part["predictions"].numbers(len(genomes))
-    objectives = read_objectives(part["objectives"], genomes, problem.rows[0])
+    objectives = read_objectives(part["objectives"], genomes, problem)
     found = Counterfactuals(
         row=row,
         genomes=genomes,
@@ -195,7 +198,7 @@ def read_document(document: Any) -> Counterfactuals:
         problem=problem,
         search=read_search(part["search"]),
         seed=seed,
-        trace=read_trace(part["trace"]),
+        trace=read_trace(part["trace"], problem),
         notes=tuple(note.text() for note in part["notes"].items()),
         kept=read_kept(part),
     )
@@ -230,18 +233,22 @@ def read_problem(part: dict[str, Node], seed: int) -> tuple[Problem, Any]:
     shares = part["shares"].numbers()
     if len(shares) == 0 or (shares < 0.0).any():
         part["shares"].refuse("a list of weights of at least 0")
+    aims, worst = read_aims(part["aims"], schema)
+    costs = read_prices(part["costs"], schema)
+    check_costs_apply(costs, aims)
     problem = Problem.of(
         rows,
         row_outputs,
         (read_target(part["target"], len(outputs)),),
-        Observed(rows, row_outputs, describe_space(schema, rows), shares),
+        Observed(rows, row_outputs, describe_space(schema, rows), shares),  # aims ask functions
         Absent(encoding, rows, row_outputs),
         read_limits(part["limits"], schema),
         seed,
         asks_labels=False,
         rules=read_rules(part["constraints"], schema),
-        costs=read_prices(part["costs"], schema),
+        costs=costs,
     )
+    problem = replace(problem, observed=replace(problem.observed, aims=aims), worst=worst)
     is_pandas = encoding.form.kind in ("pandas", "numpy")
     return problem, row if is_pandas else encoding.to_rows(rows.copy())
 
@@ -361,32 +368,11 @@ def read_genomes(node: Node, problem: Problem) -> Floats:
     return genomes
 
 
-def read_objectives(node: Node, genomes: Floats, row: Floats) -> Floats:
-    """Return the objectives of the counterfactuals; the changes must be those of the genomes."""
-    objectives = read_costs(node, len(genomes))
-    n_changed = (genomes != row).sum(axis=1)
-    if wrong := np.flatnonzero(objectives[:, CHANGES] != n_changed).tolist():
-        i = wrong[0]
-        Node(objectives[i, CHANGES].item(), f"{node.path}[{i}][{CHANGES}]").refuse(
-            f"{n_changed[i]}, the number of features that differ from the row"
-        )
-    return objectives
-
-
-def read_costs(node: Node, n: int | None) -> Floats:
-    """Return objectives (n, 4), none below 0."""
-    costs = node.table(n, 4)
-    if (costs < 0.0).any():
-        i, m = np.argwhere(costs < 0.0)[0].tolist()
-        Node(costs[i, m].item(), f"{node.path}[{i}][{m}]").refuse("at least 0")
-    return costs
-
-
-def read_trace(node: Node) -> Trace:
+def read_trace(node: Node, problem: Problem) -> Trace:
     """Return how the search went."""
     keys = ("objectives", "generation", "evaluations", "replies", "stopped")
     objectives, generation, evaluations, replies, stopped = node.fields(*keys)
-    costs = read_costs(objectives, None)
+    costs = read_values(objectives, None, problem.observed.aims)
     asked = [entry.whole(0, 2**53) for entry in evaluations.items()]
     last = max(len(asked) - 1, 0)
     came = [entry.whole(0, last) for entry in generation.items(len(costs))]

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Floats, Ints
+from counterpoint.errors import InvalidInput, listed
 from counterpoint.evolution import indicators
 from counterpoint.kernels import kernel
 from counterpoint.problem.crowd import gower_weights
@@ -43,6 +44,11 @@ def _mean_pairwise(genomes: Floats, weight: Floats, cap: Floats) -> float:
 
 def coverage(found: Counterfactuals, other: Counterfactuals) -> float:
     """Return the share of `other`'s valid set dominated by `found`'s; NaN if either is empty."""
+    if found.objective_names != other.objective_names:
+        raise InvalidInput(
+            "coverage_of compares results with the same objectives; one has "
+            f"{listed(found.objective_names)}, the other {listed(other.objective_names)}."
+        )
     ours, theirs = found.valid().objectives, other.valid().objectives
     if len(ours) == 0 or len(theirs) == 0:
         return float("nan")

@@ -108,7 +108,7 @@ def rescore(archive: Archive, problem: Problem) -> list[Draft]:
 def redraw(
     archive: Archive, row: int, problem: Problem, predictions: Floats, objectives: Floats
 ) -> Archive:
-    """Return the archive of one row with other predictions (n,) and objectives (n, 4)."""
+    """Return the archive of one row with other predictions (n,) and objectives (n, m)."""
     n = len(predictions)
     again = Archive(problem, n)
     is_learnt = (np.arange(n) < archive.n_learnt) & (objectives[:, CHANGES] > 0)  # else it fills

@@ -24,6 +24,7 @@ from counterpoint.errors import CounterpointError, InvalidInput
 from counterpoint.problem.limits import Limits
 from counterpoint.problem.target import Target
 from counterpoint.result import words
+from counterpoint.result.ambition import write_aims
 from counterpoint.result.diagnosis import limits_bind
 from counterpoint.result.document import (
     FORMAT,
@@ -106,6 +107,7 @@ def write_document(found: Counterfactuals) -> dict[str, Any]:
         "limits": _write_limits(problem.limits),
         "constraints": write_rules(problem.ruling),
         "costs": None if problem.costs is None else problem.costs.tolist(),
+        "aims": write_aims(problem),
         "shares": problem.observed.shares.tolist(),
         "search": _write_search(found.search),
         "seed": int(found.seed),

@@ -9,15 +9,17 @@ from counterpoint.errors import InvalidInput
 from counterpoint.evolution.indicators import hypervolume
 
 
-def greatest_contribution(objectives: Floats, n: int) -> Ints:
+def greatest_contribution(objectives: Floats, n: int, worst: Floats | None = None) -> Ints:
     """Return the positions of the paper's choice of n: valid ones first, then by hypervolume.
 
     Parameters
     ----------
-    objectives : ndarray of shape (m, 4)
-        gap, distance, changes, implausibility.
+    objectives : ndarray of shape (k, m)
+        gap, distance, changes, implausibility, and the caller's own.
     n : int
         How many at most.
+    worst : ndarray of shape (1, m - 2), optional
+        Where hypervolume ends in distance, implausibility and the caller's own; 1 if None.
 
     Returns
     -------
@@ -33,7 +35,8 @@ def greatest_contribution(objectives: Floats, n: int) -> Ints:
     pool: Ints = valid if is_plenty else np.arange(len(objectives))
     chosen: list[int] = [] if is_plenty else valid.tolist()
     # The authors' reference: gaps are probabilities around 0.5, one more change than any has.
-    reference = np.array([0.5, 1.0, objectives[pool, 2].max() + 1.0, 1.0])
+    ends = np.ones(2) if worst is None else worst[0]
+    reference = np.array([0.5, ends[0], objectives[pool, 2].max() + 1.0, *ends[1:]])
     while len(chosen) < n:
         rest = [int(i) for i in pool if i not in chosen]
         volumes = [hypervolume(objectives[[*chosen, i]], reference) for i in rest]

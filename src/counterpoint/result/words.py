@@ -73,6 +73,8 @@ def summary(found: Counterfactuals, n: int = SHOWN) -> str:
     if found.constraints:
         lines.append(f"Rules: {'; '.join(found.constraints)}.")
     lines += [f"Note: {note}" for note in found.notes]
+    if aims := str(found.problem.observed.aims):
+        lines.append(f"Minimised: {aims}.")
     if len(found):
         few = found.select(n)
         lines += ["", changes_table(few)]
@@ -86,13 +88,13 @@ def changes_table(found: Counterfactuals) -> str:
     frame = found.to_pandas(only_changes=True)
     features = found.problem.predictor.encoding.schema.features
     decimals = {f.name: f.decimals for j, f in enumerate(features) if found.changed[:, j].any()}
-    columns = [*decimals, "prediction", "distance", "changes", "implausibility"]
+    columns = [*decimals, "prediction", *found.objective_names[1:]]
     own = own_cells(found).assign(prediction=found.row_prediction)
     rows = {name: [own[name].iloc[0] if name in own else "", *frame[name]] for name in columns}
     texts = {
         name: [readable(cell, decimals.get(name)) for cell in cells] for name, cells in rows.items()
     }
-    for name in ("distance", "implausibility"):  # shares of a range: three decimals tell them apart
+    for name in found.problem.observed.aims.shares:  # three decimals tell them apart
         texts[name] = ["", *(f"{share:.3f}" for share in frame[name])]
     table = pd.DataFrame(texts, index=["row", *range(1, len(frame) + 1)])
     return str(table.to_string())

@@ -87,7 +87,7 @@ def test_a_file_from_before_there_were_kinds_of_tables_is_of_pandas(tmp_path: Pa
 
     def age(document: Any) -> None:
         document["version"] = 2
-        del document["form"]
+        del document["form"], document["aims"]
 
     loaded = load_changed(document, tmp_path / "old.json", age)
 
