@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from collections.abc import Callable
@@ -12,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 from hypothesis import HealthCheck, event, given, note, settings
 from hypothesis import strategies as st
 
@@ -31,7 +34,7 @@ texts = st.sampled_from(["a", "b", "c", "", " ", "a b", "10", "True", "nan", "ß
 class Case(NamedTuple):
     """A table, a model and what is asked of them."""
 
-    data: pd.DataFrame
+    data: Any
     model: Any
     row: Any
     target: Any
@@ -81,11 +84,33 @@ def column(draw: Callable[..., Any], n: int, is_odd: bool) -> Any:
     return draw(st.lists(texts | st.integers() | st.none(), min_size=n, max_size=n))
 
 
+def in_kind(draw: Callable[..., Any], data: pd.DataFrame) -> Any:
+    """Draw a library, and return the table as one of its own, if it can hold such columns."""
+    makers: list[Callable[[pd.DataFrame], Any]] = [pl.from_pandas, pa.Table.from_pandas]
+    if all(pd.api.types.is_float_dtype(dtype) for dtype in data.dtypes):
+        makers.append(pd.DataFrame.to_numpy)
+    maker = draw(st.sampled_from(makers))
+    try:
+        table = maker(data)
+        as_pandas(table, list(data.columns))
+    except (Exception, pl.exceptions.PanicException):  # it cannot hold it, or not give it back
+        return data
+    return table
+
+
+def as_pandas(rows: Any, columns: list[Any]) -> pd.DataFrame:
+    """Return rows of any library as pandas has them."""
+    if isinstance(rows, np.ndarray):
+        return pd.DataFrame(rows, columns=columns)
+    return rows if isinstance(rows, pd.DataFrame) else rows.to_pandas()
+
+
 def score_of(data: pd.DataFrame, seed: int) -> Callable[[pd.DataFrame], Any]:
     """Return a score between 0 and 1 that depends on every column."""
     known = {name: sorted(map(repr, data[name].unique())) for name in data}
 
-    def score(rows: pd.DataFrame) -> Any:
+    def score(table: Any) -> Any:
+        rows = as_pandas(table, list(data.columns))
         total = np.full(len(rows), 0.1 * (seed % 7 - 3))
         for j, name in enumerate(rows.columns):
             place = [
@@ -227,7 +252,8 @@ def cases(draw: Callable[..., Any]) -> Case:
     if is_odd and draw(st.booleans()):
         target = draw(st.sampled_from([*wanted, "yes", 1, "nobody"]) | st.tuples(floats, floats))
     limits = odd_limits(draw, columns) if is_odd else sound_limits(draw, data)
-    return Case(data, model, row, target, draw(st.sampled_from(SEARCHES)), limits)
+    table = in_kind(draw, data) if draw(st.integers(0, 2)) == 0 else data
+    return Case(table, model, row, target, draw(st.sampled_from(SEARCHES)), limits)
 
 
 @settings(
@@ -237,21 +263,21 @@ def cases(draw: Callable[..., Any]) -> Case:
 )
 @given(case=cases())
 def test_a_case_ends_in_a_result_or_in_an_error_of_ours(case: Case) -> None:
-    note(f"{case.data.dtypes.to_dict()} {case.limits}")
-    before = case.data.copy(deep=True)
+    note(f"{type(case.data)} {case.limits}")
+    before = copy.deepcopy(case.data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             explainer = cp.Explainer(case.model, case.data)
             found = explainer.explain(case.row, case.target, case.search, **case.limits)
         except cp.CounterpointError as error:
-            pd.testing.assert_frame_equal(case.data, before)
+            assert_same(case.data, before)
             check_message(str(error))
             event(f"{type(error).__name__}: {str(error)[:25]}")
             return
         check_result(found, case)
     event(f"result: {found.status}")
-    pd.testing.assert_frame_equal(case.data, before)
+    assert_same(case.data, before)
 
 
 def check_message(text: str) -> None:
@@ -260,23 +286,34 @@ def check_message(text: str) -> None:
     assert "Traceback" not in text
 
 
+def assert_same(data: Any, before: Any) -> None:
+    """Check that the caller's table is as it was."""
+    if isinstance(data, pd.DataFrame):
+        pd.testing.assert_frame_equal(data, before)
+    elif isinstance(data, np.ndarray):
+        np.testing.assert_array_equal(data, before)
+    else:
+        assert data.equals(before)
+
+
 def check_result(found: cp.Counterfactuals, case: Case) -> None:
     """Check that what is called valid is so for the caller's own model, in the data's dtypes."""
-    frame = found.to_frame()[list(case.data.columns)]
     assert len(found.message) > 20
     assert str(found)
-    for name in case.data:
-        assert frame[name].dtype == case.data[name].dtype
-    limits = case.limits
+    rows, limits = found.to_rows(), case.limits
+    assert type(rows) is type(case.data)
+    if isinstance(case.data, pd.DataFrame):
+        assert rows.dtypes.to_dict() == case.data.dtypes.to_dict()
+    elif isinstance(case.data, np.ndarray):
+        assert rows.dtype == case.data.dtype
+    else:
+        assert rows.schema == case.data.schema
     if limits.get("max_changed") is not None:
         assert (found.changed.sum(axis=1) <= limits["max_changed"]).all()
-    valid = found.valid().to_frame()[list(case.data.columns)]
+    valid = found.valid()
     if len(valid) and not isinstance(case.model, Classifier):
-        scores = np.asarray(case.model(valid))
+        scores = np.asarray(case.model(valid.to_rows()))
         assert ((scores >= found.target.low) & (scores <= found.target.high)).all()
     elif len(valid) and found.target.is_decision:
-        labels = case.model.predict(valid)
+        labels = case.model.predict(valid.to_rows())
         assert ((labels == found.target.label) != found.target.is_complement).all()
-    for each in limits.get("constraints", ()):
-        if callable(each) and len(frame):
-            assert np.asarray(each(frame.reset_index(drop=True)))[:1].all()
