@@ -13,6 +13,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import counterpoint as cp
+from counterpoint.cli.main import main
 from counterpoint.evolution.search import Method
 from counterpoint.result.saving import signed
 
@@ -330,6 +331,23 @@ def test_a_saved_result_keeps_names_and_numbers(path: Path) -> None:
         "end": 100.0,
     }
     assert aims["distance"]["kind"] == "distance"
+
+
+def test_the_command_line_shows_a_saved_result_by_its_names(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    explained(**EVERYTHING).save(path)
+
+    status = main(["show", str(path)])
+
+    out = capsys.readouterr().out
+    assert status == 0
+    assert "Minimised: gap, effort (the distance), changes, rarity (the impl" in out
+    header = next(line for line in out.splitlines() if "youth" in line and "prediction" in line)
+    assert header.split()[-6:] == ["prediction", "effort", "changes", "rarity", "price", "youth"]
+    assert main(["show", str(path), "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)[0]["counterfactuals"][0]
+    assert {"effort", "rarity", "price", "youth"} <= set(first)
 
 
 def test_a_loaded_function_says_that_it_is_not_there(path: Path) -> None:

@@ -16,7 +16,6 @@ from counterpoint.result.words import readable
 from counterpoint.table.schema import Schema
 
 WIDE = 10_000  # columns of an output that is no terminal: nothing is cut
-MEASURES = ("prediction", "distance", "changes", "implausibility")
 
 
 def rich_console() -> Any:
@@ -57,6 +56,8 @@ def show_results(results: Sequence[Counterfactuals], n: int) -> None:
             console.print(plain(f"Rules: {'; '.join(found.constraints)}."), soft_wrap=True)
         for note in found.notes:
             console.print(plain(f"Note: {note}"), style="dim", soft_wrap=True)
+        if aims := str(found.problem.observed.aims):
+            console.print(plain(f"Minimised: {aims}."), soft_wrap=True)
         if len(found) and n > 0:
             few = found.select(n)
             console.print()
@@ -74,15 +75,17 @@ def changes_table(found: Counterfactuals) -> Any:
     for j in shown:
         justify = "right" if features[j].is_numeric else "left"
         table.add_column(plain(features[j].name), justify=justify, overflow="fold")
-    for name in MEASURES:
-        table.add_column(name, justify="right", style="cyan")
+    measures = ("prediction", *found.objective_names[1:])
+    shares = found.problem.observed.aims.shares  # three decimals tell them apart
+    for name in measures:
+        table.add_column(plain(name), justify="right", style="cyan")
     frame = found.to_frame(only_changes=True)
     own = [readable(found.row[features[j].name].iloc[0], features[j].decimals) for j in shown]
-    table.add_row("row", *map(plain, own), readable(found.row_prediction), "", "", "", style="bold")
+    table.add_row("row", *map(plain, own), readable(found.row_prediction), style="bold")
     for i, each in enumerate(frame.to_dict("records"), 1):
         cells = [plain(readable(each[features[j].name], features[j].decimals)) for j in shown]
-        measures = [readable(each["prediction"]), f"{each['distance']:.3f}", str(each["changes"])]
-        table.add_row(str(i), *cells, *measures, f"{each['implausibility']:.3f}")
+        said = [f"{each[m]:.3f}" if m in shares else readable(each[m]) for m in measures]
+        table.add_row(str(i), *cells, *said)
     return table
 
 
