@@ -21,6 +21,7 @@ def wire(subject: Subject, setting: str) -> Explain:
 
     def explain(row: pd.DataFrame, target: int) -> pd.DataFrame:
         """Return the whole Pareto set as a frame."""
-        return explainer.explain(row, target, search=SEARCHES[setting]).to_frame()
+        found: pd.DataFrame = explainer.explain(row, target, search=SEARCHES[setting]).to_frame()
+        return found
 
     return explain

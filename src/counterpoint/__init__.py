@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from counterpoint.errors import (
         AcceleratorWarning,
         CounterpointError,
+        DataWarning,
         InvalidInput,
         MissingDependency,
         PredictorError,
@@ -30,21 +31,28 @@ if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
     from counterpoint.result.loading import load
     from counterpoint.result.many import load_many, save_many
+    from counterpoint.table.kinds import Categorical, Date, Integer, Ordered, Real
     from counterpoint.table.schema import Schema
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "AcceleratorWarning": "errors",
+    "Categorical": "table.kinds",
     "CounterpointError": "errors",
     "Counterfactuals": "result.counterfactuals",
+    "DataWarning": "errors",
+    "Date": "table.kinds",
     "Distance": "problem.custom",
     "Explainer": "explainer",
     "ForestPlausibility": "problem.plausibility",
+    "Integer": "table.kinds",
     "InvalidInput": "errors",
     "MissingDependency": "errors",
     "Objective": "problem.custom",
+    "Ordered": "table.kinds",
     "PredictorError": "errors",
+    "Real": "table.kinds",
     "RemoteModel": "models.adapters.remote",
     "Schema": "table.schema",
     "Search": "evolution.search",
@@ -60,15 +68,21 @@ _HOMES = {
 
 __all__ = [
     "AcceleratorWarning",
+    "Categorical",
     "Counterfactuals",
     "CounterpointError",
+    "DataWarning",
+    "Date",
     "Distance",
     "Explainer",
     "ForestPlausibility",
+    "Integer",
     "InvalidInput",
     "MissingDependency",
     "Objective",
+    "Ordered",
     "PredictorError",
+    "Real",
     "RemoteModel",
     "Schema",
     "Search",

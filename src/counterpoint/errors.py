@@ -6,7 +6,8 @@
     ├── PredictorError (RuntimeError)    the caller's model failed or answered nonsense
     └── MissingDependency (ImportError)  an extra is asked for that is not installed
 
-`AcceleratorWarning` says that an accelerator was asked for and the model itself is used instead.
+`AcceleratorWarning` says that an accelerator was asked for and the model itself is used instead,
+`DataWarning` what was made of a column that could be meant otherwise.
 
 Exceptions take their message as only argument, so that they survive pickling to a worker and back.
 """
@@ -19,6 +20,7 @@ from collections.abc import Hashable, Iterable
 __all__ = [
     "AcceleratorWarning",
     "CounterpointError",
+    "DataWarning",
     "InvalidInput",
     "MissingDependency",
     "PredictorError",
@@ -40,6 +42,10 @@ class MissingDependency(CounterpointError, ImportError):  # noqa: N818 - reads a
 
 class AcceleratorWarning(UserWarning):
     """The accelerator asked for is not used, or was not believed; the model itself is asked."""
+
+
+class DataWarning(UserWarning):
+    """The data are used, but a column of them may not be what it looks like."""
 
 
 class PredictorError(CounterpointError, RuntimeError):

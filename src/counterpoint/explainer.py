@@ -30,12 +30,14 @@ from counterpoint.problem.accelerator import accelerated
 from counterpoint.problem.aims import Plausibility, check_aims, check_costs_apply
 from counterpoint.problem.custom import Distance, Objective
 from counterpoint.problem.predictor import Predictor
-from counterpoint.problem.problem import Observed, Problem
+from counterpoint.problem.problem import Observed
 from counterpoint.problem.target import parse_target
 from counterpoint.progress import Progress
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.streams import check_seed
 from counterpoint.table.encoding import Encoding, Rows, as_frame
+from counterpoint.table.frames import read_data
+from counterpoint.table.kinds import Declared
 from counterpoint.table.schema import Precision, Schema
 from counterpoint.table.space import describe_space
 from counterpoint.task import (
@@ -46,6 +48,7 @@ from counterpoint.task import (
     check_rules,
     check_search,
     check_weights,
+    problem_of,
 )
 
 
@@ -55,12 +58,13 @@ class Explainer:
     Parameters
     ----------
     model : callable, object with `predict_proba` or `predict`, or one of the following
-        Takes a DataFrame of rows and returns scores of shape (n,), (n, 1) or (n, classes);
+        Takes rows as `data` has them and returns scores of shape (n,), (n, 1) or (n, classes);
         scikit-learn estimators and pipelines as they are. Also models of XGBoost, LightGBM and
         CatBoost, PyTorch modules, Keras 3 models, ONNX files and sessions, MLflow's `pyfunc`,
         a `RemoteModel`, and what `load_model` and `one_output` return.
-    data : DataFrame
-        The observed rows, features only. It is never modified.
+    data : DataFrame of pandas or polars, Table of pyarrow, or array of shape (n, columns)
+        The observed rows, features only. It is never modified. The model is asked with rows of the
+        same kind and dtypes, and results come in them; the columns of an array are 0, 1, ...
     precision : {"observed", "full"}, default="observed"
         Search float columns on the decimals seen in the data, so that what is returned is what
         was searched and scored; or on the reals, as the paper does.
@@ -77,6 +81,14 @@ class Explainer:
     classes : sequence, optional
         Class labels of a callable, in the order of its columns; with two labels a single column
         is the probability of the second.
+    features : dict of column name to kind, optional
+        What a column is, where that is not what it looks like: ``Integer(18, 90)``,
+        ``Real(0, 1, decimals=2)``, ``Ordered(["low", "mid", "high"])``, ``Categorical()``,
+        ``Date("2020-01-01", "2024-12-31")``. `schema` prints what is used.
+    groups : dict of name to list of columns, optional
+        Columns that are one categorical feature, one-hot encoded, full or without the first. They
+        change together, as one feature of that name. None looks for such groups and announces
+        what it finds by a `DataWarning`; ``{}`` keeps all columns apart.
     accelerate : {"onnx"} or None, default=None
         Let ONNX Runtime score the candidates in the model's place; what is returned is scored by
         the model itself. Needs the extra `counterpoint[onnx]`. A model that cannot be converted,
@@ -99,7 +111,7 @@ class Explainer:
     def __init__(
         self,
         model: Any,
-        data: pd.DataFrame,
+        data: Any,
         *,
         precision: Precision = "observed",
         k: int = 1,
@@ -108,14 +120,17 @@ class Explainer:
         distance: Distance | None = None,
         plausibility: Plausibility | Objective | None = None,
         classes: Sequence[Any] | None = None,
+        features: Mapping[Any, Declared] | None = None,
+        groups: Mapping[Any, Sequence[Any]] | None = None,
         accelerate: Literal["onnx"] | None = None,
     ) -> None:
-        self.schema = Schema.infer(data, precision)
-        self.encoding = Encoding(self.schema)
-        genomes = self.encoding.encode(data, "data")
+        frame, form = read_data(data)
+        self.schema = Schema.infer(frame, precision, features=features, groups=groups)
+        self.encoding = Encoding(self.schema, form)
+        genomes = self.encoding.encode(frame, "data")
         genomes.setflags(write=False)
         space = describe_space(self.schema, genomes)
-        shares = check_weights(k, weights, len(data))
+        shares = check_weights(k, weights, len(frame))
         aims = check_aims(objectives, distance, plausibility, self.encoding, genomes, space)
         predictor = Predictor(model, self.encoding, genomes, classes)
         self.predictor = accelerated(predictor, accelerate)
@@ -144,8 +159,8 @@ class Explainer:
 
         Parameters
         ----------
-        row : DataFrame of one row, Series or dict
-            The row to explain, with every column of the data.
+        row : DataFrame of one row, Series or dict; an array if the data are one
+            The row to explain, with every column of the data; it need not be of their kind.
         target : class label, (label, (low, high)), number, (low, high) or "opposite"
             The wanted outcome. A class label wants its probability above 0.5 and the model's own
             `predict` to say so; `None` leaves a side of an interval open; "opposite" wants what
@@ -164,7 +179,8 @@ class Explainer:
         constraints : iterable of str or callable, default=()
             Rules every counterfactual must satisfy, besides the limits: texts such as
             "age increases" or "amount <= 5 * income" (docs/rules.md has the language), or
-            functions that take a DataFrame of candidates and return a truth value for each.
+            functions that take candidates, in a table like the data, and return a truth value for
+            each.
         costs : dict of column name to number, optional
             How hard features are to change; 1 for those not named. `distance` is then the mean of
             all features' shares of their ranges weighted by these: at cost 3 a change counts three
@@ -184,7 +200,7 @@ class Explainer:
         PredictorError
             If the model fails.
         """
-        frame = as_frame(row, "row")
+        frame = self._as_frame(row, "row")
         if len(frame) != 1:
             raise InvalidInput(
                 f"row must be one row, got {len(frame)}; use explain_many for several."
@@ -217,7 +233,7 @@ class Explainer:
 
         Parameters
         ----------
-        rows : DataFrame or list of dicts
+        rows : DataFrame, Table, list of dicts; an array if the data are one
             The rows to explain.
         target, search, seed, fixed, ranges, max_changed, constraints, costs, progress
             As in `explain`, the same for all rows.
@@ -241,7 +257,7 @@ class Explainer:
             If the model fails.
         """
         demands = Demands.of(self.schema, fixed, ranges, max_changed, constraints, costs)
-        task = self._task(as_frame(rows, "rows"), "rows", target, search, seed, demands)
+        task = self._task(self._as_frame(rows, "rows"), "rows", target, search, seed, demands)
         is_shared = self._is_shared(demands)
         memory, workers = check_memory(memory), check_workers(workers, is_shared=is_shared)
         if len(task.genomes):
@@ -299,10 +315,16 @@ class Explainer:
         already_met
         """
         demands = Demands.of(self.schema, fixed, ranges, max_changed, constraints, costs)
-        task = self._task(as_frame(rows, "rows"), "rows", target, search, seed, demands)
+        task = self._task(self._as_frame(rows, "rows"), "rows", target, search, seed, demands)
         is_shared = self._is_shared(demands)
         memory, workers = check_memory(memory), check_workers(workers, is_shared=is_shared)
         return self._results(task, workers, memory, progress)
+
+    def _as_frame(self, rows: Rows, argument: str) -> pd.DataFrame:
+        """Return rows as a pandas frame; arrays only where the data are one."""
+        is_array = self.encoding.form.kind == "numpy"
+        columns = [column.name for column in self.schema.columns]
+        return as_frame(rows, argument, columns if is_array else None)
 
     def _task(
         self,
@@ -321,7 +343,7 @@ class Explainer:
             return Task(frame, none, none, [], search, seed, demands)
         genomes = self.encoding.encode(frame, argument)
         check_rules(demands, genomes, frame, self.observed.space)
-        demands.rules.ask(self.encoding.decode(genomes.copy()))  # a wrong function is told at once
+        demands.rules.ask(self.encoding.to_rows(genomes.copy()))  # a wrong function is told at once
         with self.predictor.one_thread():
             outputs = self.predictor.own.blocks(genomes[:, None, :])[:, 0]
             targets = parse_target(target, self.classes, outputs, self._labels(target, genomes))
@@ -335,9 +357,8 @@ class Explainer:
     def _plan(self, task: Task, workers: int, memory: float) -> Plan:
         """Return how the rows are grouped."""
         (n, d), n_observed = task.genomes.shape, len(self.observed.genomes)
-        n_candidates = most_candidates(task.search)
-        extra = bytes_of_rules(task.demands.rules, n_candidates)
-        extra += 16 * len(self.observed.aims.objectives) * n_candidates  # each is kept twice
+        n_candidates, aims = most_candidates(task.search), self.observed.aims
+        extra = bytes_of_rules(task.demands.rules, n_candidates) + aims.n_bytes(n_candidates)
         return plan_groups(n, d, n_observed, task.search, workers, memory, extra)
 
     def _results(
@@ -352,7 +373,8 @@ class Explainer:
             watch = Watch(bar.hear)
 
             def search_group(group: Ints) -> list[Counterfactuals]:
-                problem, rows = self._problem(task, group), [task.frame.iloc[[i]] for i in group]
+                problem = problem_of(task, group, self.observed, self.predictor)
+                rows = [self._row(task, i) for i in group]
                 with self.predictor.one_thread():
                     return explain_group(problem, task.search, task.seed, rows, watch)
 
@@ -361,26 +383,18 @@ class Explainer:
                 for results in search_groups(plan, search_group, watch):
                     yield from results
 
+    def _row(self, task: Task, i: int) -> Any:
+        """Return a row as it was given; where the data are no pandas frame, as they would have it.
+
+        Of an array it is a frame of one row, for a result needs names.
+        """
+        if self.encoding.form.kind in ("pandas", "numpy"):
+            return task.frame.iloc[[i]]
+        return self.encoding.to_rows(task.genomes[[i]])
+
     def _labels(self, target: object, genomes: Floats) -> Ints | None:
         """Return the classes `predict` gives the rows, if "opposite" is asked of a classifier."""
         is_opposite = isinstance(target, str) and target == "opposite"
         if not is_opposite or self.classes is None or not self.predictor.has_decision:
             return None
         return self.predictor.label_blocks(genomes[:, None, :])[:, 0]
-
-    def _problem(self, task: Task, group: Ints) -> Problem:
-        """Set up the problem of a group of rows."""
-        targets = tuple(task.targets[i] for i in group)
-        wants_decision = targets[0].is_decision and self.predictor.has_decision
-        return Problem.of(
-            task.genomes[group],
-            task.outputs[group],
-            targets,
-            self.observed,
-            self.predictor,
-            task.demands.limits,
-            task.seed,
-            asks_labels=wants_decision and not self.predictor.is_consistent,
-            rules=task.demands.rules,
-            costs=task.demands.costs,
-        )

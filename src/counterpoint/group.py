@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from counterpoint.arrays import Bools, Floats
 from counterpoint.evolution.archive import Archive
@@ -23,7 +23,7 @@ def explain_group(
     problem: Problem,
     search: Search | WhatIf,
     seed: int,
-    rows: list[pd.DataFrame],
+    rows: list[Any],
     watch: Watch | None = None,
 ) -> list[Counterfactuals]:
     """Search the rows of one problem that do not reach their target yet."""
@@ -62,7 +62,7 @@ def run(problem: Problem, search: Search | WhatIf, watch: Watch) -> Archive:
     return methods[search.method or "explore"](problem, search, watch)
 
 
-def search_again(problem: Problem, seed: int, row: pd.DataFrame) -> Again:
+def search_again(problem: Problem, seed: int, row: Any) -> Again:
     """Return the function that searches one row again, recalling what the model said before."""
 
     def again(search: Search, replies: Floats) -> Counterfactuals:
@@ -118,11 +118,16 @@ def draw_confirmed(found: Counterfactuals, archive: Archive, i: int) -> Counterf
 
 def notes_on(problem: Problem) -> tuple[str, ...]:
     """Return what a careful reader should know of the result of one row."""
-    names, space, row = problem.predictor.encoding.schema.names, problem.space, problem.rows[0]
+    features, space, row = (
+        problem.predictor.encoding.schema.features,
+        problem.space,
+        problem.rows[0],
+    )
     is_outside = ((row < space.low) | (row > space.high)) & ~space.is_level
     notes = [
-        f"the row's {names[j]!r} = {row[j]:g} lies outside the data's range "
-        f"[{space.low[j]:g}, {space.high[j]:g}]; the search box was widened to it."
+        f"the row's {features[j].name!r} = {features[j].shown(row[j])} lies outside the data's "
+        f"range [{features[j].shown(space.low[j])}, {features[j].shown(space.high[j])}]; the "
+        "search box was widened to it."
         for j in np.flatnonzero(is_outside)
     ]
     notes += [_note_on_forced(problem, int(j)) for j in np.flatnonzero(problem.box.is_forced[0])]
@@ -144,13 +149,14 @@ def notes_on(problem: Problem) -> tuple[str, ...]:
 def _note_on_forced(problem: Problem, j: int) -> str:
     """Say that every counterfactual changes feature j, and whether a range or a rule is why."""
     encoding, row, limits = problem.predictor.encoding, problem.rows[0], problem.limits
-    name = encoding.schema.names[j]
+    feature = encoding.schema.features[j]
+    name = feature.name
     if problem.ruling is None or row[j] < limits.low[j] or row[j] > limits.high[j]:
         return (
-            f"the range given for {name!r} excludes the row's own value {row[j]:g}, "
+            f"the range given for {name!r} excludes the row's own value {feature.shown(row[j])}, "
             "so every counterfactual changes it."
         )
-    value = encoding.decode(problem.rows.copy())[name].iloc[0]
+    value = encoding.by_feature(problem.rows.copy())[name].iloc[0]
     return (
         f"the constraints exclude the row's own {name!r} = {value}, so every counterfactual "
         "changes it."

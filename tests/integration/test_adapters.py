@@ -61,7 +61,7 @@ def explained(model: Any, data: pd.DataFrame, target: Any, **settings: Any) -> p
         if found.status != "already_met":
             break
     assert found.status == "found"
-    frame = found.valid().to_frame()
+    frame: pd.DataFrame = found.valid().to_frame()
     assert (frame[data.columns].dtypes == data.dtypes).all()
     return frame
 

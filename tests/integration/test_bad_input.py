@@ -66,7 +66,7 @@ def of_classes(classifier: Any) -> cp.Explainer:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda data: data.to_numpy(), r"data must be a pandas DataFrame .* got ndarray; wrap"),
+        (lambda data: data["debt"], r"data must be a DataFrame of pandas or polars.*got Series"),
         (lambda data: data.iloc[:0], "data is empty: 0 rows, 4 columns; pass the observed rows"),
         (lambda data: data[[]], "data is empty: 80 rows, 0 columns"),
         (
@@ -80,8 +80,8 @@ def of_classes(classifier: Any) -> cp.Explainer:
         ),
         (lambda data: data.assign(debt=np.inf), "data column 'debt' has infinite values; replace"),
         (
-            lambda data: data.assign(since=pd.Timestamp("2020-01-01")),
-            "data column 'since' has dtype datetime64.*number of days",
+            lambda data: data.assign(since=pd.Timestamp("2020-01-01 08:00")),
+            "data column 'since' has times of day, first 2020-01-01T08:00:00; dates are searched",
         ),
         (
             lambda data: data.assign(debt=data["debt"].astype(object)),

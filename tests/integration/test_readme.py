@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 from tests.frameworks import framework
 
+import counterpoint
+
 README = Path(__file__).parents[2] / "README.md"
 
 
@@ -25,6 +27,15 @@ def test_the_ten_lines_of_the_readme_work(capsys: Any) -> None:
     assert "reach class 'good'" in capsys.readouterr().out
 
 
+def test_the_table_of_the_readme_prints_what_it_says(capsys: Any) -> None:
+    scope: dict[str, Any] = {"cp": counterpoint}
+
+    exec(EXAMPLES[1], scope)  # noqa: S102 - our own text
+
+    assert f"```\n{capsys.readouterr().out}```" in README.read_text()
+    assert type(scope["frame"]) is type(scope["loans"])
+
+
 def test_a_model_file_of_the_readme_explains_like_the_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -32,7 +43,7 @@ def test_a_model_file_of_the_readme_explains_like_the_model(
     monkeypatch.chdir(tmp_path)
     scope: dict[str, Any] = {}
 
-    exec(EXAMPLES[0] + EXAMPLES[1], scope)  # noqa: S102 - our own text
+    exec(EXAMPLES[0] + EXAMPLES[2], scope)  # noqa: S102 - our own text
 
     applicant, found = scope["applicant"], scope["found"]
     again = scope["explainer"].explain(applicant, target="good", fixed=["sex", "age"], seed=0)

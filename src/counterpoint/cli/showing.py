@@ -12,7 +12,8 @@ import pandas as pd
 
 from counterpoint.models.needed import needed
 from counterpoint.result.counterfactuals import Counterfactuals
-from counterpoint.result.words import readable
+from counterpoint.result.words import own_cells, readable
+from counterpoint.table.encoding import as_frame
 from counterpoint.table.schema import Schema
 
 WIDE = 10_000  # columns of an output that is no terminal: nothing is cut
@@ -50,7 +51,8 @@ def show_results(results: Sequence[Counterfactuals], n: int) -> None:
         if i:
             console.print()
         if len(results) > 1:
-            console.print(f"Row {plain(found.row.index[0])}", style="bold")
+            index = as_frame(found.row, "row").index[0]
+            console.print(f"Row {plain(index)}", style="bold")
         console.print(plain(found.message[0].upper() + found.message[1:]), soft_wrap=True)
         if found.constraints:
             console.print(plain(f"Rules: {'; '.join(found.constraints)}."), soft_wrap=True)
@@ -79,8 +81,8 @@ def changes_table(found: Counterfactuals) -> Any:
     shares = found.problem.observed.aims.shares  # three decimals tell them apart
     for name in measures:
         table.add_column(plain(name), justify="right", style="cyan")
-    frame = found.to_frame(only_changes=True)
-    own = [readable(found.row[features[j].name].iloc[0], features[j].decimals) for j in shown]
+    frame, row = found.to_pandas(only_changes=True), own_cells(found)
+    own = [readable(row[features[j].name].iloc[0], features[j].decimals) for j in shown]
     table.add_row("row", *map(plain, own), readable(found.row_prediction), style="bold")
     for i, each in enumerate(frame.to_dict("records"), 1):
         cells = [plain(readable(each[features[j].name], features[j].decimals)) for j in shown]
@@ -95,8 +97,7 @@ def show_schema(schema: Schema) -> None:
     for title in ("column", "kind", "values"):
         table.add_column(title, overflow="fold")
     for feature in schema.features:
-        values = str(feature).partition(f"{feature.kind} ")[2]
-        table.add_row(plain(feature.name), str(feature.kind), plain(values))
+        table.add_row(plain(feature.name), str(feature.kind), plain(feature.values))
     rich_console().print(table)
 
 
@@ -115,9 +116,12 @@ def print_json(results: Iterable[Counterfactuals], n: int) -> None:
 def as_json(found: Counterfactuals, n: int) -> dict[str, Any]:
     """Return a result as plain values: what it says, the row, and at most n counterfactuals."""
     few = found.select(n) if len(found) > n else found
-    names = found.problem.predictor.encoding.schema.names
-    records = few.to_frame().astype(object).to_dict("records")
-    row = found.row.astype(object).to_dict("records")[0]
+    encoding = found.problem.predictor.encoding
+    names, own = encoding.schema.names, own_cells(found)
+    row: dict[Any, Any] = dict(zip(own.columns, own.astype(object).iloc[0], strict=True))
+    cells = encoding.by_feature(few.genomes.copy()).astype(object)
+    records: list[dict[Any, Any]] = cells.to_dict("records")
+    measured = few.to_pandas().iloc[:, len(encoding.columns) :].astype(object).to_dict("records")
     return {
         "status": found.status,
         "message": found.message,
@@ -135,9 +139,11 @@ def as_json(found: Counterfactuals, n: int) -> dict[str, Any]:
                     if is_changed
                 },
                 "reaches": bool(reaches),
-                **{str(k): plain_value(v) for k, v in record.items() if k not in names},
+                **{str(name): plain_value(value) for name, value in measures.items()},
             }
-            for record, changed, reaches in zip(records, few.changed, few.reaches, strict=True)
+            for record, measures, changed, reaches in zip(
+                records, measured, few.changed, few.reaches, strict=True
+            )
         ],
     }
 

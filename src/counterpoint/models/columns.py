@@ -15,7 +15,7 @@ import numpy as np
 from counterpoint.arrays import Floats, Ints
 from counterpoint.models.nameless import nameless
 from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import Feature
+from counterpoint.table.schema import Feature, Kind
 
 MOST_CELLS = 2**22  # of the tables; columns of so many levels are left to frames
 
@@ -66,6 +66,8 @@ class ColumnTables:
 
 def tabulate(transformer: Any, encoding: Encoding, observed: Floats) -> ColumnTables | None:
     """Return the tables of a fitted ColumnTransformer, or None if there can be none."""
+    if encoding.schema.has_groups:  # a group's columns are no features to tabulate
+        return None
     features = encoding.schema.features
     numbers, of_levels = [], []
     for inputs, made, part in parts_of(transformer, encoding):
@@ -77,7 +79,7 @@ def tabulate(transformer: Any, encoding: Encoding, observed: Floats) -> ColumnTa
             return None
     asked = sorted({int(j) for inputs, _ in of_levels for j in inputs})
     rows, spans = rows_of_each_level(encoding, observed[0], asked)
-    sample = transformed_quietly(transformer, encoding.decode(rows))
+    sample = transformed_quietly(transformer, encoding.to_rows(rows))
     if sample is None or sample.dtype.kind not in "iuf":
         return None
     answers = as_dense(sample)
@@ -162,4 +164,5 @@ def as_dense(made: Any) -> Any:
 
 def is_plain(feature: Feature) -> bool:
     """Whether a gene is the number an array would hold for its value; truth values are too."""
-    return feature.is_numeric or feature.levels == (False, True)
+    is_number = feature.is_numeric and feature.kind is not Kind.DATE
+    return is_number or feature.levels == (False, True)

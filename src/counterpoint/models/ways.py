@@ -67,7 +67,7 @@ def bare_ways(model: Any, encoding: Encoding, observed: Floats) -> Iterator[Way]
     tables, rest = past_columns(model, encoding, observed)
     if tables is not None:
         yield Way(tables, nameless(rest))
-    elif all(map(is_plain, encoding.schema.features)):
+    elif all(map(is_plain, encoding.columns)):
         for to_array in array_layouts(encoding):
             yield Way(to_array, nameless(model))
 
@@ -108,10 +108,10 @@ def array_layouts(encoding: Encoding) -> Iterator[Callable[[Floats], Any]]:
 
     The order in memory decides how a matrix product adds up, and so its last bits.
     """
-    dtypes = [feature.dtype for feature in encoding.schema.features]
+    dtypes, by_column = [column.dtype for column in encoding.columns], encoding.by_column
     if not encoding.is_float and all(isinstance(dtype, np.dtype) for dtype in dtypes):
         common = np.result_type(*dtypes)
-        yield lambda genomes: genomes.astype(common, order="F")
+        yield lambda genomes: by_column(genomes).astype(common, order="F")
     if not encoding.is_float:
-        yield lambda genomes: genomes.copy(order="F")
-    yield np.copy
+        yield lambda genomes: by_column(genomes).copy(order="F")
+    yield lambda genomes: np.copy(by_column(genomes))

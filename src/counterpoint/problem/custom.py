@@ -35,8 +35,8 @@ class Objective:
     name : str
         What it is called in tables, messages and files.
     function : callable
-        Takes a DataFrame of candidates and a DataFrame of one row, the explained one, both in the
-        data's own dtypes; returns a finite number for each candidate, less for better ones. It
+        Takes a table of candidates and a table of one row, the explained one, both of the data's
+        own kind and dtypes; returns a finite number for each candidate, less for better ones. It
         must judge each candidate by itself, and equal ones equally.
     worst : float or None, default=None
         Where hypervolume ends: a candidate that is not below it adds none. None takes, for each
@@ -86,7 +86,7 @@ class Objective:
             If the function raises, or does not return one finite number per candidate.
         """
         block = pad(genomes[None])[0]
-        frame, own = encoding.decode(block.copy()), encoding.decode(row[None].copy())
+        frame, own = encoding.to_rows(block.copy()), encoding.to_rows(row[None].copy())
         try:
             answer = self.function(frame, own)
         except CounterpointError:
@@ -151,8 +151,8 @@ class Distance(Objective):
     name : str
         What it is called in tables, messages and files, instead of "distance".
     function : callable
-        Takes a DataFrame of candidates and a DataFrame of one row, the explained one, both in the
-        data's own dtypes; returns a finite number of at least 0 for each candidate.
+        Takes a table of candidates and a table of one row, the explained one, both of the data's
+        own kind and dtypes; returns a finite number of at least 0 for each candidate.
     worst : float or None, default=None
         Where hypervolume ends; see `Objective`.
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.errors import InvalidInput, UnknownFeatureError, listed
-from counterpoint.table.schema import Feature, Schema, is_number
+from counterpoint.table.dates import day_of
+from counterpoint.table.schema import Feature, Kind, Schema, is_number
 from counterpoint.table.space import Space
 
 
@@ -168,22 +169,30 @@ def _check_range(feature: Feature, interval: Any) -> tuple[float, float]:
         )
     if not isinstance(interval, tuple | list) or len(interval) != 2:
         raise InvalidInput(f"ranges[{feature.name!r}] must be (low, high), got {interval!r}.")
-    low = feature.low if interval[0] is None else interval[0]
-    high = feature.high if interval[1] is None else interval[1]
+    ends = [_as_day(end, feature) if feature.kind is Kind.DATE else end for end in interval]
+    low = feature.low if ends[0] is None else ends[0]
+    high = feature.high if ends[1] is None else ends[1]
     if not (is_number(low) and is_number(high)):
         raise InvalidInput(f"ranges[{feature.name!r}] must hold numbers or None, got {interval!r}.")
     if not np.isfinite([float(low), float(high)]).all() or low > high:
         raise InvalidInput(
             f"ranges[{feature.name!r}] must be finite with low <= high, got {interval!r}; None "
-            f"stands for the data's own end in [{feature.low:g}, {feature.high:g}]."
+            f"stands for the data's own end in [{feature.shown(feature.low)}, "
+            f"{feature.shown(feature.high)}]."
         )
     smallest, largest = feature.dtype_range
     if low < smallest or high > largest:
         raise InvalidInput(
             f"ranges[{feature.name!r}] is {interval!r}, which the data's dtype {feature.dtype} "
-            f"cannot hold; stay within [{smallest:g}, {largest:g}]."
+            f"cannot hold; stay within [{feature.shown(smallest)}, {feature.shown(largest)}]."
         )
     return float(low), float(high)
+
+
+def _as_day(end: Any, feature: Feature) -> Any:
+    """Return an end of a range of dates in days; None and days stay what they are."""
+    is_day = end is None or is_number(end)
+    return end if is_day else day_of(end, f"ranges[{feature.name!r}]")
 
 
 def _check_max_changed(max_changed: int | None, d: int) -> int:

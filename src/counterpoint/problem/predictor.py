@@ -24,6 +24,7 @@ from counterpoint.models.threads import one_thread
 from counterpoint.models.trial import quickest
 from counterpoint.models.ways import Ask, quick_ways
 from counterpoint.table.encoding import Encoding
+from counterpoint.table.schema import Kind
 
 # A row's candidates are scored in blocks padded to a multiple of this: matrix products of such
 # blocks give the same bits alone and merged with others (tested in `is_batch_invariant`).
@@ -232,7 +233,7 @@ class Predictor:
     def _asked_plainly(self, method: str) -> Question:
         """Return the question of a method, asked as the model's user would: with frames."""
         function = getattr(self.model, method)
-        decode = np.copy if wants_array(self.model, self.encoding) else self._decode_copy
+        decode = self._decode_of(self.model)
 
         def plain(genomes: Floats) -> Any:
             rows = decode(genomes)
@@ -241,9 +242,17 @@ class Predictor:
 
         return Question(plain, plain)
 
-    def _decode_copy(self, genomes: Floats) -> Any:
-        """Return the frame of a copy: the model may write to its rows."""
-        return self.encoding.decode(genomes.copy())
+    def _decode_of(self, model: Any) -> Callable[[Floats], Any]:
+        """Return what turns genomes into the rows a model takes; it may write to them.
+
+        Adapters are ours and take pandas; all others are asked with the caller's kind of table.
+        """
+        encoding = self.encoding
+        if isinstance(model, Scorer):
+            return lambda genomes: encoding.decode(genomes.copy())
+        if wants_array(model, encoding):
+            return lambda genomes: encoding.by_column(genomes.copy())
+        return lambda genomes: encoding.to_rows(genomes.copy())
 
     def _choose_ways(self) -> None:
         """Ask by the quickest ways that are exact; chosen here once, for it catches warnings."""
@@ -258,7 +267,7 @@ class Predictor:
     def _not_finite(self, outputs: Floats, genomes: Floats) -> PredictorError:
         """Build the error for NaN and infinite scores, showing the first row that got one."""
         is_bad = ~np.isfinite(outputs).all(axis=1)
-        first = self.encoding.decode(genomes[is_bad][:1]).to_dict("records")[0]
+        first = self.encoding.by_feature(genomes[is_bad][:1]).to_dict("records")[0]
         return PredictorError(
             f"the model returned NaN or infinite scores for {int(is_bad.sum())} of "
             f"{len(genomes)} rows, first for {first}."
@@ -318,7 +327,11 @@ def unbound(model: Any) -> Any:
 
 def wants_array(model: Any, encoding: Encoding) -> bool:
     """Whether an estimator was fitted on a bare array, so that a frame would make it warn."""
+    if encoding.form.kind == "numpy":  # rows are arrays anyway, in the data's own dtype
+        return False
     is_fitted_on_array = hasattr(model, "n_features_in_") and not hasattr(
         model, "feature_names_in_"
     )
-    return is_fitted_on_array and all(f.is_numeric for f in encoding.schema.features)
+    return is_fitted_on_array and all(
+        column.is_numeric and column.kind is not Kind.DATE for column in encoding.columns
+    )

@@ -312,7 +312,7 @@ class Problem:
         """
         accepted = which.copy()
         if self.ruling is not None and self.ruling.rules.functions and which.any():
-            frame = self.predictor.encoding.decode(np.ascontiguousarray(genomes[which]))
+            frame = self.predictor.encoding.to_rows(np.ascontiguousarray(genomes[which]))
             accepted[which] = self.ruling.rules.ask(frame)
         return accepted
 

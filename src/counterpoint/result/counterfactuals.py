@@ -24,6 +24,7 @@ from counterpoint.result import measures, saving, words
 from counterpoint.result.diagnosis import limits_bind
 from counterpoint.result.fingerprint import Fingerprints, take_fingerprints
 from counterpoint.result.subset import greatest_contribution
+from counterpoint.table.frames import in_form
 
 Status = Literal["found", "best_effort", "infeasible", "already_met"]
 Stopped = Literal["budget", "patience", "exhausted", "seconds", "interrupt", ""]
@@ -64,8 +65,8 @@ class Counterfactuals:
 
     Parameters
     ----------
-    row : DataFrame
-        The explained row, as it was given.
+    row : DataFrame or Table
+        The explained row, as it was given; where the data are of polars or pyarrow, as one of them.
     genomes : ndarray of shape (n, d)
         The counterfactuals, encoded.
     predictions : ndarray of shape (n,)
@@ -88,7 +89,7 @@ class Counterfactuals:
         What a result read from a file remembers of data and model; its `problem` has neither.
     """
 
-    row: pd.DataFrame
+    row: Any
     genomes: Floats
     predictions: Floats
     objectives: Floats
@@ -106,7 +107,7 @@ class Counterfactuals:
         archive: Archive,
         a: int,
         problem: Problem,
-        row: pd.DataFrame,
+        row: Any,
         search: Search | WhatIf,
         seed: int,
         notes: tuple[str, ...],
@@ -210,43 +211,68 @@ class Counterfactuals:
         return take_fingerprints(self.problem) if self.kept is None else self.kept.fingerprints
 
     @cached_property
-    def history(self) -> pd.DataFrame:
+    def history(self) -> Any:
         """Hypervolume of the archive after each generation; computed when first asked for.
 
         Returns
         -------
-        DataFrame
+        DataFrame of pandas or polars, or Table of pyarrow, as the data are; pandas for arrays
             Columns generation, evaluations, hypervolume.
         """
         trace, n = self.trace, len(self.trace.evaluations)
         volumes = hypervolume_history(
             trace.objectives, trace.generation, n, self.problem.reference[0]
         )
-        return pd.DataFrame(
+        frame = pd.DataFrame(
             {"generation": np.arange(n), "evaluations": trace.evaluations, "hypervolume": volumes}
         )
+        return in_form(self.problem.predictor.encoding.form, frame, 0)
 
     def __len__(self) -> int:
         return len(self.genomes)
 
-    def to_frame(self, *, only_changes: bool = False) -> pd.DataFrame:
+    def to_rows(self) -> Any:
+        """Return the counterfactuals as the model takes them: the data's kind, dtypes and columns.
+
+        Returns
+        -------
+        DataFrame of pandas or polars, Table of pyarrow, or array of shape (n, columns)
+            One row per counterfactual, features only.
+        """
+        return self.problem.predictor.encoding.to_rows(self.genomes.copy())
+
+    def to_frame(self, *, only_changes: bool = False) -> Any:
         """Return one row per counterfactual: features, then prediction and objectives.
 
         Parameters
         ----------
         only_changes : bool, default=False
-            Show the changed cells only; unchanged ones become empty strings.
+            Show the changed cells only; unchanged ones become empty strings. A one-hot group is
+            one column then, of its levels.
 
         Returns
         -------
-        DataFrame
-            The feature columns in the data's own dtypes (objects with `only_changes`), then
-            prediction, gap, distance, changes and implausibility, then the caller's own objectives;
-            one that stands for another has its own name.
+        DataFrame of pandas or polars, or Table of pyarrow, as the data are; pandas for arrays
+            The feature columns in the data's own dtypes (with `only_changes` objects, or text
+            where the data are not of pandas), then prediction, gap, distance, changes and
+            implausibility, then the caller's own objectives; one that stands for another has its
+            own name.
         """
-        frame = self.problem.predictor.encoding.decode(self.genomes.copy())
+        encoding = self.problem.predictor.encoding
+        frame, rows = self.to_pandas(only_changes=only_changes), None
+        if not only_changes:
+            rows = self.to_rows()
+        n_features = self.genomes.shape[1] if only_changes else len(encoding.columns)
+        return in_form(encoding.form, frame, n_features, rows)
+
+    def to_pandas(self, *, only_changes: bool = False) -> pd.DataFrame:
+        """Return what `to_frame` does as a pandas frame, whatever the data are."""
+        encoding = self.problem.predictor.encoding
         if only_changes:
+            frame = encoding.by_feature(self.genomes.copy())
             frame = frame.astype(object).where(self.changed, "")
+        else:
+            frame = encoding.decode(self.genomes.copy())
         frame["prediction"] = self.predictions
         for m, name in enumerate(self.objective_names):
             column = self.objectives[:, m]

@@ -10,6 +10,7 @@ from counterpoint.problem.crowd import gower_weights
 from counterpoint.problem.limits import search_box
 from counterpoint.problem.problem import Problem
 from counterpoint.table.distance import gower_to_all
+from counterpoint.table.schema import Kind
 
 
 def limits_bind(problem: Problem) -> bool:
@@ -61,7 +62,7 @@ def broken_rules(problem: Problem, genomes: Floats) -> Bools:
     if problem.ruling is None:
         return np.zeros((len(genomes), 0), dtype=np.bool_)
     rules = problem.ruling.rules
-    frame = problem.predictor.encoding.decode(genomes.copy()) if rules.functions else None
+    frame = problem.predictor.encoding.to_rows(genomes.copy()) if rules.functions else None
     return ~rules.all_verdicts(genomes, problem.rows[0], frame)
 
 
@@ -71,5 +72,7 @@ def _relax(problem: Problem, j: int, genome: Floats) -> str:
     name = encoding.schema.names[j]
     if problem.limits.is_fixed[j]:
         return f"free {name!r}"
-    value = encoding.decode(genome[None].copy())[name].iloc[0]
-    return f"widen ranges[{name!r}] to {value}"
+    feature = encoding.schema.features[j]
+    value = encoding.by_feature(genome[None].copy())[name].iloc[0]
+    shown = feature.shown(genome[j]) if feature.kind is Kind.DATE else value
+    return f"widen ranges[{name!r}] to {shown}"

@@ -11,7 +11,7 @@ import datetime
 import json
 import math
 import reprlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from importlib import import_module
 from importlib.util import find_spec
@@ -22,10 +22,11 @@ import pandas as pd
 
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput, MissingDependency, listed
+from counterpoint.table.inference import unheld_levels
 from counterpoint.table.schema import LARGEST_WHOLE, MOST_DECIMALS, Feature, Kind, plain_dtype
 
 FORMAT = "counterpoint/counterfactuals"
-VERSION = 3  # 1 had no constraints, 2 no aims
+VERSION = 4  # 1 had no constraints, 2 no kinds of table but pandas, 3 no aims
 
 _PLAIN = ["bool", *(f"{k}int{b}" for k in ("", "u") for b in (8, 16, 32, 64))]
 _SCALARS = {*_PLAIN, "float16", "float32", "float64", "str"}
@@ -34,7 +35,9 @@ _DATES = {f"datetime64[{unit}]" for unit in ("s", "ms", "us", "ns")}
 _NULLABLE = {"boolean", "Float32", "Float64"} | {
     f"{kind}nt{bits}" for kind in ("I", "UI") for bits in (8, 16, 32, 64)
 }
-_ARROW = {*_PLAIN, "halffloat", "float", "double", "string", "large_string"}
+_ARROW = {*_PLAIN, "halffloat", "float", "double", "string", "large_string", "date32[day]"} | {
+    f"timestamp[{unit}]" for unit in ("s", "ms", "us", "ns")
+}
 
 
 @dataclass(frozen=True)
@@ -296,11 +299,12 @@ def _pyarrow() -> Any:
 
 
 def write_feature(feature: Feature) -> dict[str, Any]:
-    """Return a feature as JSON; the levels of a categorical dtype are its categories."""
+    """Return a feature as JSON; levels that are the categories of its dtype are not repeated."""
     what = f"column {feature.name!r}"
-    has_own = not isinstance(feature.dtype, pd.CategoricalDtype)
+    is_dtype = isinstance(feature.dtype, pd.CategoricalDtype)
+    has_own = not is_dtype or feature.levels != tuple(feature.dtype.categories)
     levels = feature.levels if has_own else ()
-    return {
+    document = {
         "name": write_label(feature.name, "column"),
         "kind": str(feature.kind),
         "dtype": write_dtype(feature.dtype, what),
@@ -309,11 +313,16 @@ def write_feature(feature: Feature) -> dict[str, Any]:
         "high": feature.high,
         "decimals": feature.decimals,
     }
+    if feature.columns:
+        document["columns"] = [write_feature(column) for column in feature.columns]
+    return document
 
 
 def read_feature(node: Node) -> Feature:
     """Return the feature a node stands for, refusing what no column of data could be."""
     keys = ("name", "kind", "dtype", "levels", "low", "high", "decimals")
+    if isinstance(node.value, dict) and "columns" in node.value:
+        return read_group(node, keys)
     name, kind_node, dtype_node, level_nodes, low, high, decimals = node.fields(*keys)
     kind, dtype = Kind(kind_node.one_of({*Kind})), read_dtype(dtype_node)
     levels = tuple(read_label(level) for level in level_nodes.items())
@@ -327,14 +336,31 @@ def read_feature(node: Node) -> Feature:
     return feature
 
 
+def read_group(node: Node, keys: tuple[str, ...]) -> Feature:
+    """Return the one-hot group a node stands for."""
+    *_, column_nodes = node.fields(*keys, "columns")
+    columns = tuple(read_feature(column) for column in column_nodes.items())
+    rest = {key: node.value[key] for key in keys}
+    whole = read_feature(Node(rest | {"dtype": "object"}, node.path))
+    switches = {Kind.INTEGER, Kind.REAL, Kind.BINARY}
+    is_sound = all(column.kind in switches and not column.columns for column in columns)
+    n_spare = len(whole.levels) - len(columns)
+    if not columns or not is_sound or n_spare not in (0, 1) or whole.kind is Kind.ORDERED:
+        raise InvalidInput(f"{node.path} describes no one-hot group: levels and columns disagree.")
+    return replace(whole, dtype=columns[0].dtype, columns=columns)
+
+
 def _fits_number(feature: Feature) -> bool:
     """Whether a numeric feature's dtype, range and decimals agree."""
-    kinds = "iu" if feature.kind is Kind.INTEGER else "f"
+    kinds = {Kind.INTEGER: "iuf", Kind.REAL: "f", Kind.DATE: "MO"}[feature.kind]
     if feature.levels or getattr(plain_dtype(feature.dtype), "kind", "") not in kinds:
+        return False
+    ends = (feature.low, feature.high)
+    if feature.kind is not Kind.REAL and any(end != round(end) for end in ends):
         return False
     if feature.decimals is not None:
         largest = max(1.0, abs(feature.low), abs(feature.high))
-        if feature.kind is Kind.INTEGER or largest * 10.0**feature.decimals >= LARGEST_WHOLE / 2:
+        if feature.kind is not Kind.REAL or largest * 10.0**feature.decimals >= LARGEST_WHOLE / 2:
             return False
     smallest, largest = feature.dtype_range
     return smallest <= feature.low <= feature.high <= largest
@@ -345,12 +371,7 @@ def _fits_levels(feature: Feature) -> bool:
     n, dtype, levels = len(feature.levels), feature.dtype, feature.levels
     if n == 0 or len(set(levels)) != n or feature.decimals is not None:
         return False
-    if isinstance(dtype, pd.CategoricalDtype):
-        is_held, is_ordered = levels == tuple(dtype.categories), bool(dtype.ordered)
-    else:
-        is_bool = pd.api.types.is_bool_dtype(dtype)
-        is_text = pd.api.types.is_string_dtype(dtype) or pd.api.types.is_object_dtype(dtype)
-        is_held = levels == (False, True) if is_bool else is_text
-        is_ordered = False
-    kind = Kind.ORDERED if is_ordered else Kind.BINARY if n == 2 else Kind.CATEGORICAL
-    return is_held and feature.kind is kind and (feature.low, feature.high) == (0.0, n - 1.0)
+    is_held = not unheld_levels(dtype, levels)
+    unordered = Kind.BINARY if n == 2 else Kind.CATEGORICAL  # which of both, a caller may declare
+    is_kind = feature.kind in (unordered, Kind.ORDERED)
+    return is_held and is_kind and (feature.low, feature.high) == (0.0, n - 1.0)

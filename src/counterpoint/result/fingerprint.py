@@ -10,6 +10,7 @@ import numpy as np
 from counterpoint.arrays import Floats
 from counterpoint.problem.problem import Problem
 from counterpoint.result.document import encode_text, write_feature, write_label
+from counterpoint.result.formbook import write_form
 
 DIGITS = 6  # of a score: enough to tell models apart, few enough to forgive another machine
 
@@ -47,6 +48,8 @@ def _of_data(problem: Problem) -> str:
     """Return the fingerprint of the observed rows."""
     features = problem.predictor.encoding.schema.features
     text = encode_text([write_feature(feature) for feature in features])
+    if (form := write_form(problem.predictor.encoding)) is not None:
+        text += encode_text(form)
     # Who keeps the text depends on what is installed. In levels these quotes would be escaped.
     text = text.replace('"storage":"pyarrow"', '"storage":"python"')
     return _digest(text, problem.observed.genomes)

@@ -31,6 +31,7 @@ from counterpoint.result.document import (
     read_label,
 )
 from counterpoint.result.fingerprint import Fingerprints
+from counterpoint.result.formbook import read_form
 from counterpoint.result.rulebook import check_rules, read_prices, read_rules
 from counterpoint.result.saving import Kept, NoSuchFile, Pathlike, check_path, signed
 from counterpoint.table.encoding import Encoding
@@ -41,13 +42,14 @@ MOST_BYTES = 2**26
 KEYS = (
     *("format", "version", "counterpoint", "fingerprints", "features", "row", "target", "limits"),
     *("shares", "search", "seed", "genomes", "predictions", "objectives", "trace", "notes"),
-    *("limits_bind", "hint", "constraints", "costs", "aims", "checksum"),
+    *("limits_bind", "hint", "constraints", "costs", "form", "aims", "checksum"),
 )
 # Keys of later versions: which one they came with, and what stood for them before.
 LATER: dict[str, tuple[int, Any]] = {
     "constraints": (2, []),
     "costs": (2, None),
-    "aims": (3, None),
+    "form": (3, None),
+    "aims": (4, None),
 }
 GONE = (
     "this result was loaded from a file, without its model and data; make an Explainer and call "
@@ -220,12 +222,12 @@ def check_version(root: Node) -> int:
     return version
 
 
-def read_problem(part: dict[str, Node], seed: int) -> tuple[Problem, pd.DataFrame]:
+def read_problem(part: dict[str, Node], seed: int) -> tuple[Problem, Any]:
     """Return what was asked, with the row for all data and nobody for a model; and the row."""
     features = tuple(read_feature(feature) for feature in part["features"].items())
-    check_names(part["features"], features)
-    schema = Schema(features)
-    encoding = Encoding(schema)
+    encoding = read_form(part["form"], features)
+    schema = encoding.schema
+    check_names(part["features"], schema)
     row, outputs = read_row(part["row"], schema)
     rows, row_outputs = encoding.encode(row, "$.row"), outputs[None]
     shares = part["shares"].numbers()
@@ -246,12 +248,15 @@ def read_problem(part: dict[str, Node], seed: int) -> tuple[Problem, pd.DataFram
         rules=read_rules(part["constraints"], schema),
         costs=costs,
     )
-    return replace(problem, observed=replace(problem.observed, aims=aims), worst=worst), row
+    problem = replace(problem, observed=replace(problem.observed, aims=aims), worst=worst)
+    is_pandas = encoding.form.kind in ("pandas", "numpy")
+    return problem, row if is_pandas else encoding.to_rows(rows.copy())
 
 
-def check_names(node: Node, features: tuple[Any, ...]) -> None:
+def check_names(node: Node, schema: Schema) -> None:
     """Refuse a table without columns, with repeated ones, or with those the result adds itself."""
-    names = [feature.name for feature in features]
+    groups = [feature.name for feature in schema.features if feature.columns]
+    names = [*groups, *(column.name for column in schema.columns)]
     if not names or len(set(names)) < len(names) or set(names) & set(OBJECTIVE_COLUMNS):
         node.refuse("a list of at least one feature, each with a name of its own")
 
@@ -261,9 +266,9 @@ def read_row(node: Node, schema: Schema) -> tuple[pd.DataFrame, Floats]:
     keys = ("index", "columns_dtype", "names", "columns", "outputs")
     index_node, labels_dtype, names, columns, outputs = node.fields(*keys)
     index = read_index(index_node)
-    own = {feature.name: feature.dtype for feature in schema.features}
+    own = {column.name: column.dtype for column in schema.columns}
     labels, cells = [], {}
-    for j, column in enumerate(columns.items(len(schema))):
+    for j, column in enumerate(columns.items(len(schema.columns))):
         name, dtype_node, value = column.fields("name", "dtype", "value")
         labels.append(read_label(name))
         if labels[-1] not in own:

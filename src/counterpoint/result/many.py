@@ -12,6 +12,7 @@ from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.document import encode_text
 from counterpoint.result.loading import MOST_BYTES, REFUSALS, check_file, parse, read_document
 from counterpoint.result.saving import Pathlike, check_path, signed, whole_file, write_document
+from counterpoint.table.encoding import as_frame
 
 FORMAT_KEY, VERSION_KEY = b"counterpoint.format", b"counterpoint.version"
 FORMAT, VERSION = b"results", b"1"
@@ -114,7 +115,7 @@ def load_many(path: Pathlike, *, most_bytes: int = MOST_BYTES) -> list[Counterfa
 def _record(found: Counterfactuals) -> dict[str, Any]:
     """Return one row of the file."""
     return {
-        "index": str(found.row.index[0]),
+        "index": str(as_frame(found.row, "row").index[0]),
         "status": found.status,
         "message": found.message,
         "n_found": len(found),

@@ -73,7 +73,8 @@ class Draft:
         worst = int(np.argmax(differences))
         if differences[worst] >= self.difference:
             self.difference = float(differences[worst])
-            values = self.problem.predictor.encoding.decode(genomes[[worst]]).to_dict("records")[0]
+            encoding = self.problem.predictor.encoding
+            values = encoding.by_feature(genomes[[worst]]).to_dict("records")[0]
             self.complaint = f"of {values} it says {quick[worst]:.6g}, the model {own[worst]:.6g}"
 
     def _gaps(self, genomes: Floats, predictions: Floats) -> Floats:

@@ -35,7 +35,9 @@ from counterpoint.result.document import (
     write_label,
 )
 from counterpoint.result.fingerprint import Fingerprints, take_fingerprints
+from counterpoint.result.formbook import write_form
 from counterpoint.result.rulebook import write_rules
+from counterpoint.table.encoding import as_frame
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals, Trace
@@ -99,6 +101,7 @@ def write_document(found: Counterfactuals) -> dict[str, Any]:
         "counterpoint": kept.version,
         "fingerprints": {"data": kept.fingerprints.data, "model": kept.fingerprints.model},
         "features": [write_feature(f) for f in problem.predictor.encoding.schema.features],
+        "form": write_form(problem.predictor.encoding),
         "row": row,
         "target": _write_target(found.target),
         "limits": _write_limits(problem.limits),
@@ -130,8 +133,8 @@ def _write_row(found: Counterfactuals) -> tuple[dict[str, Any], list[str]]:
 
     A column's dtype is null where it is the feature's own.
     """
-    row, features = found.row, found.problem.predictor.encoding.schema.features
-    own = {feature.name: feature.dtype for feature in features}
+    row = as_frame(found.row, "row")
+    own = {column.name: column.dtype for column in found.problem.predictor.encoding.columns}
     columns = []
     for j, name in enumerate(row.columns):
         what, cell = f"row column {name!r}", row.iloc[:, j]

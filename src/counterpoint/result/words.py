@@ -85,11 +85,11 @@ def summary(found: Counterfactuals, n: int = SHOWN) -> str:
 
 def changes_table(found: Counterfactuals) -> str:
     """Return a text table: the row first, then only the changed cells of each counterfactual."""
-    frame = found.to_frame(only_changes=True)
+    frame = found.to_pandas(only_changes=True)
     features = found.problem.predictor.encoding.schema.features
     decimals = {f.name: f.decimals for j, f in enumerate(features) if found.changed[:, j].any()}
     columns = [*decimals, "prediction", *found.objective_names[1:]]
-    own = found.row.assign(prediction=found.row_prediction)
+    own = own_cells(found).assign(prediction=found.row_prediction)
     rows = {name: [own[name].iloc[0] if name in own else "", *frame[name]] for name in columns}
     texts = {
         name: [readable(cell, decimals.get(name)) for cell in cells] for name, cells in rows.items()
@@ -100,6 +100,14 @@ def changes_table(found: Counterfactuals) -> str:
     return str(table.to_string())
 
 
+def own_cells(found: Counterfactuals) -> pd.DataFrame:
+    """Return the row by feature: as it was given, if that was by feature."""
+    encoding = found.problem.predictor.encoding
+    if isinstance(found.row, pd.DataFrame) and not encoding.schema.has_groups:
+        return found.row
+    return encoding.by_feature(found.problem.rows.copy())
+
+
 def readable(value: Any, decimals: int | None = None) -> str:
     """Return a cell as text: a real number with its column's decimals, or with four digits.
 
@@ -108,6 +116,8 @@ def readable(value: Any, decimals: int | None = None) -> str:
     >>> readable(3343.5, decimals=2), readable(0.123456), readable(123456.78), readable("own")
     ('3343.50', '0.1235', '123457', 'own')
     """
+    if isinstance(value, pd.Timestamp):  # of a column of dates: midnight says nothing
+        return str(value.date())
     if not isinstance(value, float | np.floating):
         return str(value)
     number = float(value)

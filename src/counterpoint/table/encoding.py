@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput, UnknownFeatureError, did_you_mean, listed
-from counterpoint.table.schema import (
-    Feature,
-    Kind,
-    Schema,
-    check_no_missing,
-    is_number,
-    numbers_of,
-)
+from counterpoint.table.dates import date_decoder, days_of
+from counterpoint.table.frames import PANDAS, Form, builder, is_frame, read_array, read_frame
+from counterpoint.table.groups import encode_group, expand
+from counterpoint.table.inference import check_no_missing, numbers_of
+from counterpoint.table.schema import Feature, Kind, Schema, is_number
 
-Rows = pd.DataFrame | pd.Series | Mapping[Any, Any] | Sequence[Mapping[Any, Any]]
+# A frame, series or array, a mapping of column to value, or a list of such mappings.
+Rows: TypeAlias = Any
 
 
 class Encoding:
@@ -29,6 +27,15 @@ class Encoding:
     ----------
     schema : Schema
         What the columns are.
+    form : Form
+        The kind of table the data came in.
+
+    Attributes
+    ----------
+    columns : tuple of Feature
+        What each column of a frame is by itself; a group of the schema has several.
+    is_float : bool
+        Whether a pandas frame of rows is one block of float64.
 
     Examples
     --------
@@ -41,35 +48,77 @@ class Encoding:
     [{'age': 30, 'own': 'no'}]
     """
 
-    def __init__(self, schema: Schema) -> None:
-        self.schema = schema
-        self._columns = pd.Index(schema.names)
-        self._decoders = [decoder(feature) for feature in schema.features]
-        self.is_float = all(feature.dtype == np.float64 for feature in schema.features)
+    def __init__(self, schema: Schema, form: Form = PANDAS) -> None:
+        self.schema, self.form, self.columns = schema, form, schema.columns
+        self._columns = pd.Index([column.name for column in self.columns])
+        self._decoders = [decoder(column) for column in self.columns]
+        self.is_float = all(column.dtype == np.float64 for column in self.columns)
+        self._build = None if form.kind == "pandas" else builder(form, self.columns)
+        self._places = _places_of(schema)
 
     def encode(self, frame: pd.DataFrame, argument: str = "data") -> Floats:
         """Return the genomes of `frame`, shape (n, d); `argument` names it in errors."""
         self._check_columns(frame, argument)
         genomes = np.empty((len(frame), len(self.schema)))
         for j, feature in enumerate(self.schema.features):
-            genomes[:, j] = encode_column(frame[feature.name], feature, argument)
+            if feature.columns:
+                genomes[:, j] = encode_group(frame, feature, argument)
+            else:
+                genomes[:, j] = encode_column(frame[feature.name], feature, argument)
         return genomes
 
+    def by_column(self, genomes: Floats) -> Floats:
+        """Return genes by column (n, c) of genomes (n, d): a group has one for each of its own.
+
+        Without groups these are the genomes themselves, not a copy.
+        """
+        if not self.schema.has_groups:
+            return genomes
+        genes = np.empty((len(genomes), len(self.columns)))
+        for j, (feature, places) in enumerate(zip(self.schema.features, self._places, strict=True)):
+            n_columns = len(feature.columns)
+            values = genomes[:, [j]]
+            genes[:, places] = expand(genomes[:, j], n_columns) if n_columns else values
+        return genes
+
+    def to_rows(self, genomes: Floats) -> Any:
+        """Return the rows of `genomes` (n, d) as the caller's kind of table: what models are asked.
+
+        It may share the memory of `genomes`, as in `decode`.
+        """
+        return self.decode(genomes) if self._build is None else self._build(self.by_column(genomes))
+
+    def by_feature(self, genomes: Floats) -> pd.DataFrame:
+        """Return the rows of `genomes` (n, d) by feature: the columns, and a group's levels."""
+        frame = self.decode(genomes)
+        if not self.schema.has_groups:
+            return frame
+        cells = {
+            j: pd.Series([feature.levels[int(code)] for code in genomes[:, j]], dtype=object)
+            if feature.columns
+            else frame[feature.name]
+            for j, feature in enumerate(self.schema.features)
+        }
+        shown = pd.DataFrame(cells, index=frame.index)
+        shown.columns = pd.Index(self.schema.names)
+        return shown
+
     def decode(self, genomes: Floats) -> pd.DataFrame:
-        """Return the rows of `genomes` (n, d) as a frame in the data's own dtypes.
+        """Return the rows of `genomes` (n, d) as a pandas frame in the data's own dtypes.
 
         The frame may share the memory of `genomes`: pass a copy if either will be written to.
         """
+        genes = self.by_column(genomes)
         if self.is_float:  # one block of floats: no column needs work
-            return pd.DataFrame(genomes, columns=self._columns, copy=False)
-        columns = {j: decode(genomes[:, j]) for j, decode in enumerate(self._decoders)}
+            return pd.DataFrame(genes, columns=self._columns, copy=False)
+        columns = {j: decode(genes[:, j]) for j, decode in enumerate(self._decoders)}
         frame = pd.DataFrame(columns, copy=False)
         frame.columns = self._columns
         return frame
 
     def _check_columns(self, frame: pd.DataFrame, argument: str) -> None:
         """Refuse missing, unknown and repeated columns by name."""
-        names = self.schema.names
+        names = [column.name for column in self.columns]
         known = set(names)
         for name in frame.columns:
             if name not in known:
@@ -84,12 +133,35 @@ class Encoding:
             )
 
 
-def as_frame(rows: Rows, argument: str) -> pd.DataFrame:
-    """Return rows given as a frame, a series, a mapping or a list of mappings as one frame."""
+def _places_of(schema: Schema) -> list[list[int]]:
+    """Return where in a frame the columns of each feature stand."""
+    place = {column.name: k for k, column in enumerate(schema.columns)}
+    return [
+        [place[column.name] for column in feature.columns or (feature,)]
+        for feature in schema.features
+    ]
+
+
+def as_frame(rows: Rows, argument: str, columns: Sequence[Hashable] | None = None) -> pd.DataFrame:
+    """Return rows in any form as one pandas frame.
+
+    Parameters
+    ----------
+    rows : DataFrame, Series, Table, mapping or list of mappings, or array
+        The rows.
+    argument : str
+        What they are called in errors.
+    columns : sequence, optional
+        The columns of an array; None takes no arrays, for nothing says what is what in them.
+    """
     if isinstance(rows, pd.DataFrame):
         return rows
     if isinstance(rows, pd.Series):
         return rows.to_frame().T
+    if isinstance(rows, np.ndarray) and columns is not None:
+        return _array_as_frame(rows, argument, columns)
+    if is_frame(rows):
+        return read_frame(rows, argument)
     if isinstance(rows, Mapping):
         return pd.DataFrame([dict(rows)])
     if isinstance(rows, list | tuple) and all(isinstance(row, Mapping) for row in rows):
@@ -100,13 +172,27 @@ def as_frame(rows: Rows, argument: str) -> pd.DataFrame:
     )
 
 
+def _array_as_frame(rows: Any, argument: str, columns: Sequence[Hashable]) -> pd.DataFrame:
+    """Return one row (c,) or several (n, c) of an array as a frame."""
+    table = rows[None] if rows.ndim == 1 else rows
+    if table.ndim != 2 or table.shape[1] != len(columns):
+        raise InvalidInput(
+            f"{argument} is an array of shape {rows.shape}; expected ({len(columns)},) or "
+            f"(n, {len(columns)}), one value per column of the data."
+        )
+    return read_array(table)
+
+
 def encode_column(column: pd.Series[Any], feature: Feature, argument: str) -> Floats:
     """Return one column's genes: its numbers, or the codes of its levels."""
     check_no_missing(column, argument)
+    if feature.kind is Kind.DATE:
+        return encode_dates(column, feature, argument)
     if feature.is_numeric:
         return encode_numbers(column, feature, argument)
     try:
-        codes = pd.Index(feature.levels, dtype=object).get_indexer(column.astype(object))
+        cells = pd.Index(column.astype(object), dtype=object)
+        codes = pd.Index(feature.levels, dtype=object).get_indexer(cells)
     except TypeError:  # a value that cannot be hashed is not a level
         codes = np.array([-1])
     if (codes < 0).any():
@@ -142,6 +228,19 @@ def encode_numbers(column: pd.Series[Any], feature: Feature, argument: str) -> F
     return values
 
 
+def encode_dates(column: pd.Series[Any], feature: Feature, argument: str) -> Floats:
+    """Return the days of a column of dates."""
+    days = days_of(column, argument)
+    low, high = feature.dtype_range
+    if not ((low <= days) & (days <= high)).all():
+        beyond = days[(days < low) | (days > high)][0]
+        raise InvalidInput(
+            f"{argument} column {feature.name!r} has {feature.shown(beyond)}, which the data's "
+            f"dtype {feature.dtype} cannot hold; give the data a wider dtype."
+        )
+    return days
+
+
 def unseen_level(column: pd.Series[Any], feature: Feature, argument: str) -> InvalidInput:
     """Build the error for a level the data do not have."""
     known = set(feature.levels)
@@ -164,7 +263,9 @@ def _is_in(value: object, known: set[Any]) -> bool:
 def decoder(feature: Feature) -> Callable[[Floats], Any]:
     """Return the function that turns genes of `feature` into a column of its own dtype."""
     dtype = feature.dtype
-    if isinstance(dtype, pd.CategoricalDtype):
+    if feature.kind is Kind.DATE:
+        return date_decoder(dtype)
+    if isinstance(dtype, pd.CategoricalDtype) and feature.levels == tuple(dtype.categories):
         return lambda genes: pd.Categorical.from_codes(genes.astype(np.intp), dtype=dtype)
     if feature.is_numeric and isinstance(dtype, np.dtype):
         return lambda genes: genes.astype(dtype)

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from functools import cached_property
 from numbers import Real
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pandas as pd
 
-from counterpoint.arrays import Floats
-from counterpoint.errors import InvalidInput, listed
-from counterpoint.streams import MAX_GENES
+from counterpoint.table import dates
+
+if TYPE_CHECKING:
+    from counterpoint.table.kinds import Declared
 
 Precision = Literal["observed", "full"]
 
 LARGEST_WHOLE = 2.0**53  # beyond it float64 skips integers
+LARGEST_SINGLE = 2.0**24  # and float32
 MOST_DECIMALS = 12
 OBJECTIVE_COLUMNS = ("prediction", "gap", "distance", "changes", "implausibility")
+SHOWN_LEVELS = 8
 
 
 class Kind(StrEnum):
@@ -28,6 +31,7 @@ class Kind(StrEnum):
 
     REAL = "real"
     INTEGER = "integer"
+    DATE = "date"
     CATEGORICAL = "categorical"
     ORDERED = "ordered"
     BINARY = "binary"
@@ -35,22 +39,25 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Feature:
-    """One column of the data.
+    """What can change by itself: one column of the data, or a one-hot group of columns.
 
     Parameters
     ----------
     name : hashable
-        The column's label.
+        The column's label, or the group's name.
     kind : Kind
-        Real, integer, categorical, ordered or binary.
+        Real, integer, date, categorical, ordered or binary.
     dtype : numpy or pandas dtype
-        The column's own dtype, in which counterfactuals are returned.
+        The column's own dtype, in which counterfactuals are returned; of a group that of its first.
     levels : tuple
         The values of a feature that is not a number, in code order; empty for numbers.
     low, high : float
-        Smallest and largest observed value, or code.
+        Smallest and largest value of the data or as declared, in days for dates; or code.
     decimals : int or None
         Decimal places a real feature is searched on; None searches the reals.
+    columns : tuple of Feature
+        The columns of a one-hot group, one per level; a last level without a column stands for all
+        of them being 0. Empty for a feature that is a column itself.
     """
 
     name: Hashable
@@ -60,11 +67,12 @@ class Feature:
     low: float
     high: float
     decimals: int | None = None
+    columns: tuple[Feature, ...] = ()
 
     @property
     def is_numeric(self) -> bool:
-        """Whether the values are numbers rather than levels."""
-        return self.kind in (Kind.REAL, Kind.INTEGER)
+        """Whether the values are numbers, or days, rather than levels."""
+        return self.kind in (Kind.REAL, Kind.INTEGER, Kind.DATE)
 
     @property
     def is_constant(self) -> bool:
@@ -73,144 +81,141 @@ class Feature:
 
     @property
     def is_single(self) -> bool:
-        """Whether the column is float32, plain or nullable."""
-        return bool(plain_dtype(self.dtype) == np.float32)
+        """Whether the column holds numbers of float32, plain or nullable."""
+        return self.is_numeric and bool(plain_dtype(self.dtype) == np.float32)
 
     @property
     def dtype_range(self) -> tuple[float, float]:
         """The smallest and largest number the column's dtype and a genome can both hold."""
+        if self.kind is Kind.DATE:
+            return dates.range_of(self.dtype)
         dtype = plain_dtype(self.dtype)
+        if self.kind is Kind.INTEGER and dtype.kind == "f":
+            largest = LARGEST_SINGLE if self.is_single else LARGEST_WHOLE
+            return -largest, largest
         if self.kind is Kind.INTEGER:
             whole = np.iinfo(dtype)
             return max(float(whole.min), -LARGEST_WHOLE), min(float(whole.max), LARGEST_WHOLE)
         largest = float(np.finfo(np.float32 if self.is_single else np.float64).max)
         return -largest, largest
 
-    def __str__(self) -> str:
+    def shown(self, gene: float) -> str:
+        """Return a value as text: a number, a date or a level."""
+        if self.kind is Kind.DATE:
+            return dates.written(gene)
+        return f"{gene:g}" if self.is_numeric else str(self.levels[int(gene)])
+
+    @property
+    def values(self) -> str:
+        """What the feature can be, as text."""
         if not self.is_numeric:
-            order = " < " if self.kind is Kind.ORDERED else ", "
-            return f"{self.name}: {self.kind} {{{order.join(map(str, self.levels))}}}"
-        places = "" if not self.decimals else f", {self.decimals} decimals"
-        return f"{self.name}: {self.kind} {self.low:g} to {self.high:g}{places}"
+            mark = " < " if self.kind is Kind.ORDERED else ", "
+            more = len(self.levels) - SHOWN_LEVELS
+            texts = [str(level) for level in self.levels[:SHOWN_LEVELS]]
+            text = mark.join([*texts, f"{more} more"] if more > 0 else texts)
+        elif self.is_constant:
+            text = self.shown(self.low)
+        else:
+            text = f"{self.shown(self.low)} to {self.shown(self.high)}"
+        text += f", {self.decimals} decimals" if self.decimals else ""
+        text += f" (one-hot in {len(self.columns)} columns)" if self.columns else ""
+        return f"{text} (constant)" if self.is_constant else text
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.kind} {self.values}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Schema:
     """The features of a table, in column order.
+
+    Parameters
+    ----------
+    features : tuple of Feature
+        The features; a group stands where its first column does.
+    order : tuple of int
+        Which of the features' columns, counted through, stands at each place of the table. Empty
+        if they stand as they are counted, as they do unless a group's columns lie apart.
 
     Examples
     --------
     >>> import pandas as pd
     >>> data = pd.DataFrame({"age": [22, 35], "rate": [0.5, 1.25], "own": [True, False]})
     >>> print(Schema.infer(data))
-    age: integer 22 to 35
-    rate: real 0.5 to 1.25, 2 decimals
-    own: binary {False, True}
+    age   integer  22 to 35
+    rate  real     0.5 to 1.25, 2 decimals
+    own   binary   False, True
     """
 
     features: tuple[Feature, ...]
+    order: tuple[int, ...] = ()
 
     @classmethod
-    def infer(cls, data: pd.DataFrame, precision: Precision = "observed") -> Schema:
+    def infer(
+        cls,
+        data: Any,
+        precision: Precision = "observed",
+        *,
+        features: Mapping[Any, Declared] | None = None,
+        groups: Mapping[Any, Sequence[Any]] | None = None,
+    ) -> Schema:
         """Infer every column's kind, levels, range and decimals.
 
         Parameters
         ----------
-        data : DataFrame
+        data : DataFrame of pandas or polars, Table of pyarrow, or array of shape (n, columns)
             The observed rows, features only.
         precision : {"observed", "full"}, default="observed"
             Whether real features are searched on the decimals seen in the data or on the reals.
+        features : dict of column name to kind, optional
+            What is meant where the data show something else, such as ``Integer(18, 90)``.
+        groups : dict of name to list of columns, optional
+            Columns that are one categorical feature, one-hot encoded. None looks for such groups
+            and warns of those it finds; ``{}`` keeps all columns apart.
 
         Returns
         -------
         Schema
-            One `Feature` per column.
+            One `Feature` per column or group.
 
         Raises
         ------
-        InvalidInput
-            If the frame is empty, has duplicate columns, missing or infinite values, or a
-            column of a kind we cannot search.
+        InvalidInput, UnknownFeatureError
+            If the frame is empty, has duplicate columns, missing or infinite values, a column of
+            a kind we cannot search, or is not what is declared of it.
         """
-        check_frame(data)
-        if precision not in ("observed", "full"):
-            raise InvalidInput(f"precision must be 'observed' or 'full', got {precision!r}.")
-        return cls(tuple(infer_feature(data[name], precision) for name in data.columns))
+        # Inference makes features and schemas, so it cannot be imported before they are there.
+        from counterpoint.table.inference import infer_features
+
+        return cls(*infer_features(data, precision, features, groups))
 
     @property
     def names(self) -> tuple[Hashable, ...]:
-        """The column labels, in order."""
+        """The names of the features, in order."""
         return tuple(feature.name for feature in self.features)
+
+    @cached_property
+    def has_groups(self) -> bool:
+        """Whether a feature is a group of columns."""
+        return any(feature.columns for feature in self.features)
+
+    @cached_property
+    def columns(self) -> tuple[Feature, ...]:
+        """What each column of the table is by itself, in the table's order."""
+        counted = [column for feature in self.features for column in feature.columns or (feature,)]
+        return tuple(counted[k] for k in self.order) if self.order else tuple(counted)
 
     def __len__(self) -> int:
         return len(self.features)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.features))
-
-
-def check_frame(data: object) -> None:
-    """Refuse what is not a usable table of observed rows."""
-    if not isinstance(data, pd.DataFrame):
-        raise InvalidInput(
-            f"data must be a pandas DataFrame of the observed rows, got {type(data).__name__}; "
-            "wrap arrays as pd.DataFrame(array, columns=[...])."
+        cells = [(str(each.name), str(each.kind), each.values) for each in self.features]
+        widths = [max(len(row[i]) for row in cells) for i in range(2)]
+        return "\n".join(
+            f"{name:<{widths[0]}}  {kind:<{widths[1]}}  {values}" for name, kind, values in cells
         )
-    if data.shape[0] == 0 or data.shape[1] == 0:
-        raise InvalidInput(
-            f"data is empty: {data.shape[0]} rows, {data.shape[1]} columns; "
-            "pass the observed rows with their feature columns."
-        )
-    if not data.columns.is_unique:
-        twice = data.columns[data.columns.duplicated()].unique()
-        raise InvalidInput(f"data has duplicate columns {listed(twice)}; give each its own name.")
-    if reserved := [name for name in data.columns if name in OBJECTIVE_COLUMNS]:
-        raise InvalidInput(
-            f"data has columns named {listed(reserved)}, which the result adds itself; rename them."
-        )
-    if data.shape[1] > MAX_GENES:
-        raise InvalidInput(f"data has {data.shape[1]} columns; at most {MAX_GENES} are supported.")
 
-
-def infer_feature(column: pd.Series[Any], precision: Precision) -> Feature:
-    """Infer one feature from the observed column."""
-    check_no_missing(column, "data")
-    dtype = column.dtype
-    if isinstance(dtype, pd.CategoricalDtype):  # first: categories of booleans are levels too
-        return infer_levels(column, tuple(dtype.categories), is_ordered=bool(dtype.ordered))
-    if pd.api.types.is_bool_dtype(dtype):
-        return Feature(column.name, Kind.BINARY, dtype, (False, True), 0.0, 1.0)
-    if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype):
-        return infer_number(column, precision)
-    if pd.api.types.is_object_dtype(dtype) or pd.api.types.is_string_dtype(dtype):
-        return infer_levels(column, observed_levels(column), is_ordered=False)
-    raise InvalidInput(
-        f"data column {column.name!r} has dtype {dtype}, which cannot be searched; use numbers, "
-        "booleans, strings or categories (a date can be given as a number of days)."
-    )
-
-
-def infer_number(column: pd.Series[Any], precision: Precision) -> Feature:
-    """Infer an integer or real feature with its observed range and decimals."""
-    values = numbers_of(column, "data")
-    low, high = float(values.min()), float(values.max())
-    if pd.api.types.is_integer_dtype(column.dtype):
-        return Feature(column.name, Kind.INTEGER, column.dtype, (), low, high)
-    if plain_dtype(column.dtype) == np.float16:
-        raise InvalidInput(
-            f"data column {column.name!r} has dtype float16, too coarse to search; "
-            "convert it with .astype('float32')."
-        )
-    decimals = observed_decimals(values, column.dtype) if precision == "observed" else None
-    return Feature(column.name, Kind.REAL, column.dtype, (), low, high, decimals)
-
-
-def infer_levels(column: pd.Series[Any], levels: tuple[Any, ...], *, is_ordered: bool) -> Feature:
-    """Infer a feature of levels; two unordered levels make it binary."""
-    kind = Kind.BINARY if len(levels) == 2 else Kind.CATEGORICAL
-    if is_ordered:
-        kind = Kind.ORDERED
-    return Feature(column.name, kind, column.dtype, levels, 0.0, len(levels) - 1.0)
+    __repr__ = __str__
 
 
 def plain_dtype(dtype: Any) -> Any:
@@ -221,72 +226,3 @@ def plain_dtype(dtype: Any) -> Any:
 def is_number(value: object) -> bool:
     """Whether `value` is a real number, truth values excluded."""
     return isinstance(value, Real | Decimal) and not isinstance(value, bool)
-
-
-def numbers_of(column: pd.Series[Any], argument: str) -> Floats:
-    """Return a numeric column as float64, refusing what float64 cannot hold or order."""
-    values = column.to_numpy(dtype=np.float64)
-    if not np.isfinite(values).all():
-        raise InvalidInput(
-            f"{argument} column {column.name!r} has infinite values; replace them by numbers."
-        )
-    if pd.api.types.is_integer_dtype(column.dtype) and np.abs(values).max() >= LARGEST_WHOLE:
-        raise InvalidInput(
-            f"{argument} column {column.name!r} holds whole numbers beyond 2**53, which look like "
-            "identifiers; drop the column or turn it into categories."
-        )
-    return values
-
-
-def check_no_missing(column: pd.Series[Any], argument: str) -> None:
-    """Refuse missing values, by column and count."""
-    n_missing = int(column.isna().sum())
-    if n_missing:
-        raise InvalidInput(
-            f"{argument} column {column.name!r} has {n_missing} missing values, which are not "
-            "supported yet; fill or drop those rows."
-        )
-
-
-def observed_levels(column: pd.Series[Any]) -> tuple[Any, ...]:
-    """Return the distinct values of a column of objects, sorted; refuse numbers in disguise."""
-    try:
-        levels = column.unique().tolist()
-    except TypeError as error:
-        raise InvalidInput(
-            f"data column {column.name!r} holds values that cannot be levels ({error}); "
-            "use strings, numbers or booleans."
-        ) from error
-    if all(isinstance(level, bool) for level in levels):
-        raise InvalidInput(
-            f"data column {column.name!r} has dtype {column.dtype} but holds only booleans; "
-            "convert it with .astype(bool)."
-        )
-    if all(is_number(level) or isinstance(level, bool) for level in levels):
-        raise InvalidInput(
-            f"data column {column.name!r} has dtype {column.dtype} but holds only numbers; convert "
-            "it with pd.to_numeric, or with .astype('category') if they are codes."
-        )
-    return tuple(sorted(levels, key=lambda level: (type(level).__name__, str(level))))
-
-
-def observed_decimals(values: Floats, dtype: Any) -> int | None:
-    """Return the fewest decimals that write every value exactly, or None if none do.
-
-    Examples
-    --------
-    >>> observed_decimals(np.array([0.5, 1.25]), np.dtype("float64"))
-    2
-    >>> observed_decimals(np.array([1 / 3]), np.dtype("float64")) is None
-    True
-    """
-    largest = max(1.0, float(np.abs(values).max()))
-    for decimals in range(MOST_DECIMALS + 1):
-        if largest * 10.0**decimals >= LARGEST_WHOLE / 2:  # the grid would be finer than float64
-            return None
-        rounded = np.rint(values * 10.0**decimals) / 10.0**decimals
-        if plain_dtype(dtype) == np.float32:
-            rounded = rounded.astype(np.float32).astype(np.float64)
-        if np.array_equal(rounded, values):
-            return decimals
-    return None

@@ -25,6 +25,7 @@ from sklearn.preprocessing import (
 from counterpoint.arrays import Floats
 from counterpoint.models.columns import MOST_CELLS, tabulate
 from counterpoint.table.encoding import Encoding
+from counterpoint.table.kinds import Categorical
 from counterpoint.table.schema import Schema
 
 N = 80
@@ -218,7 +219,7 @@ def test_columns_that_stay_text_have_no_table() -> None:
 def test_columns_of_very_many_levels_are_left_to_frames() -> None:
     n = int(MOST_CELLS**0.5) + 1
     data = pd.DataFrame({"name": [f"n{i}" for i in range(n)]})
-    encoding = Encoding(Schema.infer(data))
+    encoding = Encoding(Schema.infer(data, features={"name": Categorical()}))
     made = make_column_transformer((OneHotEncoder(dtype=np.float32), ["name"])).fit(data)
 
     assert tabulate(made, encoding, encoding.encode(data)) is None

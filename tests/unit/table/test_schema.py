@@ -8,14 +8,8 @@ import pandas as pd
 import pytest
 
 from counterpoint.errors import InvalidInput
-from counterpoint.table.schema import (
-    OBJECTIVE_COLUMNS,
-    Feature,
-    Kind,
-    Precision,
-    Schema,
-    observed_decimals,
-)
+from counterpoint.table.inference import observed_decimals
+from counterpoint.table.schema import OBJECTIVE_COLUMNS, Feature, Kind, Precision, Schema
 
 
 def infer(values: Any, precision: Precision = "observed") -> Feature:
@@ -133,18 +127,25 @@ def test_a_schema_prints_one_line_per_feature() -> None:
             "own": [True, False],
             "job": ["clerk", "nurse"],
             "size": category(["S", "L"], ["S", "M", "L"], ordered=True),
+            "since": pd.to_datetime(["2020-01-01", "2024-02-29"]),
+            "fix": [3, 3],
+            "town": category(["t0", "t9"], [f"t{i}" for i in range(10)]),
         }
     )
 
-    text = str(Schema.infer(data))
+    schema = Schema.infer(data)
 
-    assert text.splitlines() == [
-        "age: integer 22 to 35",
-        "rate: real 0.5 to 1.25, 2 decimals",
-        "own: binary {False, True}",
-        "job: binary {clerk, nurse}",
-        "size: ordered {S < M < L}",
+    assert str(schema).splitlines() == [
+        "age    integer      22 to 35",
+        "rate   real         0.5 to 1.25, 2 decimals",
+        "own    binary       False, True",
+        "job    binary       clerk, nurse",
+        "size   ordered      S < M < L",
+        "since  date         2020-01-01 to 2024-02-29",
+        "fix    integer      3 (constant)",
+        "town   categorical  t0, t1, t2, t3, t4, t5, t6, t7, 2 more",
     ]
+    assert repr(schema) == str(schema)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +192,7 @@ def test_a_feature_knows_what_its_dtype_can_hold(values: Any, range_: tuple[floa
     ("values", "message"),
     [
         (np.array([1.0, 2.0], dtype=np.float16), r"'x' has dtype float16.*astype\('float32'\)"),
-        (pd.to_datetime(["2020-01-01"]), r"'x' has dtype datetime64.*number of days"),
+        (pd.to_datetime(["2020-01-01 12:30"]), r"'x' has times of day, first 2020-01-01T12:30"),
         (pd.to_timedelta([1], unit="D"), r"'x' has dtype timedelta64.*cannot be searched"),
         ([1 + 2j], r"'x' has dtype complex128, which cannot be searched; use numbers"),
         ([1.0, np.nan, np.nan], r"data column 'x' has 2 missing values.*fill or drop"),
@@ -216,10 +217,10 @@ def test_a_column_that_cannot_be_searched_is_refused(values: Any, message: str) 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (np.ones((2, 2)), r"data must be a pandas DataFrame.*got ndarray; wrap arrays"),
-        ({"x": [1, 2]}, r"data must be a pandas DataFrame.*got dict"),
-        (None, r"data must be a pandas DataFrame.*got NoneType"),
-        (pd.Series([1, 2]), r"data must be a pandas DataFrame.*got Series"),
+        (np.ones(2), r"data must be a DataFrame of pandas or polars.*got an array of shape \(2,\)"),
+        ({"x": [1, 2]}, r"data must be a DataFrame.*got dict"),
+        (None, r"data must be a DataFrame.*got NoneType"),
+        (pd.Series([1, 2]), r"data must be a DataFrame.*got Series"),
         (pd.DataFrame({"x": []}), r"data is empty: 0 rows, 1 columns; pass the observed rows"),
         (pd.DataFrame(index=[0, 1]), r"data is empty: 2 rows, 0 columns"),
         (

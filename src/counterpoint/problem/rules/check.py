@@ -41,6 +41,7 @@ from counterpoint.problem.rules.syntax import (
     Word,
     write_number,
 )
+from counterpoint.table.dates import day_of
 from counterpoint.table.schema import Feature, Kind, Schema, is_number
 
 OfOne = TypeVar("OfOne", bound=Changed | InRange | InSet | InSteps | Moves)
@@ -139,6 +140,8 @@ class _Checker:
         if not feature.is_numeric:
             members = tuple(self.level(member, node.feature) for member in node.members)
             return replace(node, members=members)
+        if feature.kind is Kind.DATE:
+            return replace(node, members=tuple(self.day(member) for member in node.members))
         for member in node.members:
             if isinstance(member, Word):
                 raise self.invalid(member, f"{node.feature} is a number and {member} is not.")
@@ -152,6 +155,12 @@ class _Checker:
                 node.feature,
                 f"{node.feature.text!r} is {feature.kind}, and {what} is for numbers; "
                 "name its levels as in {a, b}.",
+            )
+        if feature.kind is Kind.DATE and (isinstance(node, InRange) or node.origin is not None):
+            raise self.invalid(
+                node.feature,
+                f"{node.feature.text!r} is a date; compare it with dates in quotes, as in "
+                f"{node.feature} >= '2024-12-31'.",
             )
         return node
 
@@ -232,6 +241,8 @@ class _Checker:
 
     def numbers(self, node: Expression, other: Expression) -> Expression:
         """Return a value made of numbers; `other` is what it is compared with."""
+        if self.is_date(other) and not self.is_date(node):
+            return self.day(node)
         if isinstance(node, Word) and node.role is Role.LEVEL:
             if isinstance(other, Word) and other.role is Role.LEVEL:
                 raise self.invalid(node, "neither side of the comparison names a feature.")
@@ -264,6 +275,31 @@ class _Checker:
                 word, f"{word.text!r} is {feature.kind}; one cannot calculate with its levels."
             )
         return found
+
+    # Dates, which are levels in so far as they are written in quotes and have a code: their day
+
+    def is_date(self, node: Expression) -> bool:
+        """Whether a value is a date: a feature of dates, the row's own, or some days from one."""
+        if isinstance(node, Chain):
+            is_moved = node.is_sum and not any(self.is_date(value) for _, value in node.rest)
+            return is_moved and self.is_date(node.first)
+        word = node.feature if isinstance(node, Was) else node
+        if not isinstance(word, Word) or word.role is Role.LEVEL or self.times[word.text] != 1:
+            return False
+        return self.features[self.columns[word.text]].kind is Kind.DATE
+
+    def day(self, node: Expression) -> Word:
+        """Return a date in quotes with its day for a code; refuse what else stands beside dates."""
+        text = node.text if isinstance(node, Word) else ""
+        try:
+            place = int(day_of(text, ""))
+        except InvalidInput:
+            raise self.invalid(
+                node,
+                "beside a date only dates can stand, in quotes, as in '2024-12-31'; or count the "
+                "days from one, as in was(…) + 30.",
+            ) from None
+        return Word(text, role=Role.LEVEL, place=place, is_quoted=True, span=node.span)
 
     # Words
 

@@ -207,13 +207,19 @@ class Domains:
             return f"no level of {feature.name!r} is left"
         low, high = self.start.low[j], self.start.high[j]
         if low == high:
-            return f"{feature.name!r} can only be {low:.15g}"
-        return f"no value of {feature.name!r} from {low:.15g} to {high:.15g} is left"
+            return f"{feature.name!r} can only be {_written(feature, low)}"
+        ends = f"{_written(feature, low)} to {_written(feature, high)}"
+        return f"no value of {feature.name!r} from {ends} is left"
+
+
+def _written(feature: Feature, value: float) -> str:
+    """Return a number in full, or a date."""
+    return feature.shown(value) if feature.kind is Kind.DATE else f"{value:.15g}"
 
 
 def grid_of(feature: Feature) -> Lattice | None:
     """Return the grid a number is searched on; None for the reals and for levels."""
-    if feature.kind is Kind.INTEGER:
+    if feature.kind in (Kind.INTEGER, Kind.DATE):
         return Lattice(Fraction(0), Fraction(1))
     if feature.kind is Kind.REAL and feature.decimals is not None:
         return Lattice(Fraction(0), Fraction(1, 10**feature.decimals))

@@ -33,7 +33,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from counterpoint.arrays import Bools, Floats
 from counterpoint.errors import InvalidInput
@@ -54,7 +53,7 @@ from counterpoint.problem.rules.tokens import MOST_CHARACTERS
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import Space
 
-RowFunction = Callable[[pd.DataFrame], Any]
+RowFunction = Callable[[Any], Any]  # of a table like the data
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class Rule:
         Parameters
         ----------
         function : callable
-            Takes a DataFrame in the data's own dtypes; returns booleans, one per row.
+            Takes a table of the data's own kind and dtypes; returns booleans, one per row.
         name : str or None, default=None
             What the rule is called in messages and results; None takes the function's own name.
 
@@ -115,8 +114,8 @@ class Rule:
             )
         return rule
 
-    def ask(self, frame: pd.DataFrame) -> Bools:
-        """Return what the rule's function says of each row of a frame.
+    def ask(self, frame: Any) -> Bools:
+        """Return what the rule's function says of each row of a table.
 
         Raises
         ------
@@ -151,6 +150,7 @@ class Rules:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> data = pd.DataFrame({"age": [20, 40, 60], "job": ["clerk", "nurse", "smith"]})
     >>> rules = Rules.parse(["age increases", "job=nurse IMPLIES age>30"], Schema.infer(data))
     >>> print(rules)
@@ -226,7 +226,7 @@ class Rules:
                 answers[:, i] = holds(rule.statement, genomes, row, self.blur)
         return answers
 
-    def all_verdicts(self, genomes: Floats, row: Floats, frame: pd.DataFrame | None) -> Bools:
+    def all_verdicts(self, genomes: Floats, row: Floats, frame: Any) -> Bools:
         """Return which of all k rules hold, shape (n, k), functions asked about the same rows."""
         answers = np.ones((len(genomes), len(self.rules)), dtype=np.bool_)
         for i, rule in enumerate(self.rules):
@@ -240,8 +240,8 @@ class Rules:
         """Return for which of the genomes (n, d) of a row (d,) all written rules hold."""
         return np.asarray(self.verdicts(genomes, row).all(axis=1))
 
-    def ask(self, frame: pd.DataFrame) -> Bools:
-        """Return for which rows of a frame all rules that are functions hold."""
+    def ask(self, frame: Any) -> Bools:
+        """Return for which rows of a table all rules that are functions hold."""
         answers = np.ones(len(frame), dtype=np.bool_)
         for rule in self.functions:
             answers &= rule.ask(frame)
@@ -278,6 +278,7 @@ class Rules:
 
         Examples
         --------
+        >>> import pandas as pd
         >>> schema = Schema.infer(pd.DataFrame({"age": [20, 40], "pay": [1.5, 9.0]}))
         >>> rules = Rules.parse(["age >= 35", "pay > 2", "fixed age"], schema)
         >>> print(*rules.contradictions(np.array([30.0, 2.0])))

@@ -176,3 +176,71 @@ def test_columns_and_levels_that_are_written_the_same_are_refused() -> None:
         checked("a = '2'", schema)
     with pytest.raises(InvalidInput, match="'a' has several levels written '2'"):
         checked("a = 2", schema)
+
+
+DATES = Schema.infer(
+    pd.DataFrame(
+        {
+            "since": pd.to_datetime(["2020-01-01", "2021-06-30"]),
+            "until": pd.to_datetime(["2021-01-01", "2022-06-30"]),
+            "age": [20, 40],
+        }
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("since >= '2020-02-29'", "since >= '2020-02-29'"),
+        ('"2020-02-29" < since', "'2020-02-29' < since"),
+        ("'2020-01-01' <= since < '2021-01-01'", "'2020-01-01' <= since and since < '2021-01-01'"),
+        ("since in {'2020-02-29', '2020-03-01'}", "since in {'2020-02-29', '2020-03-01'}"),
+        ("since <= was(since) + 30", "since <= was(since) + 30"),
+        ("since + 7 > '2020-02-29'", "since + 7 > '2020-02-29'"),
+        ("since < until", "since < until"),
+        ("until - since >= 30", "until - since >= 30"),
+        ("since increases by at most 30", "since increases by at most 30"),
+        ("since in steps of 7", "since in steps of 7"),
+    ],
+)
+def test_dates_are_written_in_quotes(text: str, canonical: str) -> None:
+    statement = checked(text, DATES)
+
+    assert str(statement) == canonical
+    assert repr(checked(canonical, DATES)) == repr(statement)
+
+
+def test_a_date_in_quotes_is_its_day() -> None:
+    statement = checked("since >= '1970-02-01'", DATES)
+
+    assert isinstance(statement, Compare)
+    assert isinstance(statement.right, Word)
+    assert statement.right.place == 31
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "since >= 2020-01-01",  # which would be 2018
+        "since >= 2020",
+        "since >= '2020'",
+        "since >= '2020-02-30'",
+        "since >= age",
+        "since in {18262}",
+        "since + 7 > 18262",
+    ],
+)
+def test_what_is_no_date_cannot_stand_beside_one(text: str) -> None:
+    with pytest.raises(
+        InvalidInput, match=r"beside a date only dates can stand, in quotes, as in '2024-12-31'; or"
+    ):
+        checked(text, DATES)
+
+
+@pytest.mark.parametrize("text", ["since in 18262..", "since in steps of 7 from 0"])
+def test_numbers_say_nothing_of_dates(text: str) -> None:
+    with pytest.raises(
+        InvalidInput, match=r"'since' is a date; compare it with dates in quotes, as in since >= '"
+    ):
+        checked(text, DATES)

@@ -1,0 +1,265 @@
+"""Frames: the caller's kind of table, read into pandas and built again from genes.
+
+pandas is the kind all other code works with. A `Form` remembers what else the caller brought, and
+`builder` returns the function that makes frames of that kind, in the same dtypes. narwhals reads
+polars and pyarrow; neither is imported here, they are there if their frames are.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+
+from counterpoint.arrays import Floats
+from counterpoint.errors import InvalidInput, listed
+from counterpoint.table import dates
+from counterpoint.table.schema import Feature, Kind
+
+FormKind = Literal["pandas", "polars", "pyarrow", "numpy"]
+Maker: TypeAlias = Callable[[Floats], Any]  # from the genes of a column (n,) to the column
+Build: TypeAlias = Callable[[Floats], Any]  # from genes by column (n, c) to a frame
+
+TAKEN = (
+    "a DataFrame of pandas or polars, a Table of pyarrow or a NumPy array with one column per "
+    "feature"
+)
+
+
+@dataclass(frozen=True)
+class Form:
+    """The kind of table the caller brought.
+
+    Parameters
+    ----------
+    kind : {"pandas", "polars", "pyarrow", "numpy"}
+        The library.
+    types : tuple
+        The dtypes of its columns in that library's own words, of an array its single dtype; empty
+        for pandas, where features know theirs.
+    """
+
+    kind: FormKind = "pandas"
+    types: tuple[Any, ...] = ()
+
+
+PANDAS = Form()
+
+
+def read_data(data: Any) -> tuple[pd.DataFrame, Form]:
+    """Return the observed rows as a pandas frame, and the kind of table they came in."""
+    if isinstance(data, pd.DataFrame):
+        return data, PANDAS
+    if isinstance(data, np.ndarray) and data.ndim == 2:
+        return read_array(data), Form("numpy", (data.dtype,))
+    if nw.dependencies.is_polars_lazyframe(data):
+        raise InvalidInput("data is a LazyFrame, of which no rows are known; pass data.collect().")
+    if is_polars(data):
+        return read_frame(data, "data"), Form("polars", tuple(data.dtypes))
+    if nw.dependencies.is_pyarrow_table(data):
+        return read_frame(data, "data"), Form("pyarrow", tuple(data.schema.types))
+    what = (
+        f"an array of shape {data.shape}" if isinstance(data, np.ndarray) else type(data).__name__
+    )
+    raise InvalidInput(f"data must be {TAKEN}, holding the observed rows; got {what}.")
+
+
+def is_frame(rows: object) -> bool:
+    """Whether rows are a frame of polars or pyarrow."""
+    return is_polars(rows) or bool(nw.dependencies.is_pyarrow_table(rows))
+
+
+def is_polars(rows: object) -> bool:
+    """Whether rows are a frame of polars."""
+    return bool(nw.dependencies.is_polars_dataframe(rows))
+
+
+def read_array(array: Any) -> pd.DataFrame:
+    """Return a two-dimensional array as a frame with the columns 0, 1, ...
+
+    Of an array of objects every column gets the dtype its values have.
+    """
+    frame = pd.DataFrame(array.astype(object) if array.dtype.kind == "U" else array)
+    if array.dtype.kind != "O":
+        return frame
+    columns = {j: _column_of_objects(array[:, j]) for j in range(array.shape[1])}
+    return pd.DataFrame(columns, index=frame.index)
+
+
+def _column_of_objects(values: Any) -> pd.Series[Any]:
+    """Return a column of an array of objects in the dtype its values have; text stays objects."""
+    is_text = any(isinstance(value, str) for value in values)
+    column: pd.Series[Any] = pd.Series(values, dtype=object)
+    return column if is_text else column.infer_objects()
+
+
+def read_frame(frame: Any, argument: str) -> pd.DataFrame:
+    """Return a frame of polars or pyarrow as one of pandas; `argument` names it in errors."""
+    names = frame.columns if is_polars(frame) else frame.column_names
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise InvalidInput(f"{argument} has duplicate columns {listed(sorted(twice))}.")
+    table = nw.from_native(frame, eager_only=True)
+    columns = {name: _read_column(table[name], argument) for name in table.columns}
+    index = pd.RangeIndex(len(table))
+    return pd.DataFrame(columns, index=index)
+
+
+def _read_column(column: nw.Series[Any], argument: str) -> pd.Series[Any]:
+    """Return a column as pandas can hold it without loss; refuse what it cannot."""
+    dtype, name = column.dtype, column.name
+    native = column.to_native()
+    if _is_arrow_dictionary(native):
+        levels = native.unify_dictionaries().chunk(0).dictionary.to_pylist() if len(column) else []
+        is_ordered = bool(native.type.ordered)
+        values = pd.Categorical(column.to_list(), categories=levels, ordered=is_ordered)
+        return pd.Series(values, name=name)
+    if isinstance(dtype, nw.Enum):
+        values = pd.Categorical(column.to_list(), categories=list(dtype.categories))
+        return pd.Series(values, name=name)
+    if dtype in (nw.String, nw.Categorical):
+        return pd.Series(column.to_list(), name=name, dtype=object)
+    is_number = dtype.is_numeric() and not dtype.is_decimal()
+    is_date = dtype in (nw.Date, nw.Datetime) or str(getattr(native, "type", "")) == "date64[ms]"
+    if is_number or is_date or dtype == nw.Boolean:
+        has_zone = getattr(dtype, "time_zone", None) is not None
+        is_list = has_zone or column.null_count() > 0  # which an array would drop, or make NaN
+        return pd.Series(column.to_list() if is_list else column.to_numpy(), name=name)
+    raise InvalidInput(
+        f"{argument} column {name!r} has dtype {getattr(native, 'type', None) or native.dtype}, "
+        "which cannot be searched; use numbers, booleans, strings, categories or dates."
+    )
+
+
+def _is_arrow_dictionary(native: Any) -> bool:
+    """Whether a column is one of pyarrow's dictionaries, which is what it calls categories."""
+    return str(getattr(native, "type", "")).startswith("dictionary<")
+
+
+def builder(form: Form, columns: Sequence[Feature]) -> Build:
+    """Return the function from genes by column (n, c) to a frame of the caller's kind."""
+    if form.kind == "numpy":
+        return array_builder(form.types[0], columns)
+    library = sys.modules[form.kind]
+    make = {"polars": polars_maker, "pyarrow": arrow_maker}[form.kind]
+    makers = [
+        (str(feature.name), make(library, feature, dtype))
+        for feature, dtype in zip(columns, form.types, strict=True)
+    ]
+
+    def build(genes: Floats) -> Any:
+        return as_table(form, {name: maker(genes[:, j]) for j, (name, maker) in enumerate(makers)})
+
+    return build
+
+
+def as_table(form: Form, columns: dict[str, Any]) -> Any:
+    """Return columns by name as a frame of polars or pyarrow."""
+    library = sys.modules[form.kind]
+    return library.DataFrame(columns) if form.kind == "polars" else library.table(columns)
+
+
+def in_form(form: Form, frame: pd.DataFrame, n_features: int, rows: Any = None) -> Any:
+    """Return a pandas frame of a result as the caller's kind of table; of arrays it stays one.
+
+    Parameters
+    ----------
+    form : Form
+        The kind of table.
+    frame : DataFrame
+        Features in its first columns, numbers in the others.
+    n_features : int
+        How many columns are features.
+    rows : table of that kind, optional
+        The same features; None writes them as text.
+    """
+    if form.kind in ("pandas", "numpy"):
+        return frame
+    columns: dict[str, Any] = {}
+    for j, name in enumerate(frame.columns):
+        if j >= n_features:
+            columns[str(name)] = frame[name].to_numpy()
+        else:
+            columns[str(name)] = as_texts(frame[name]) if rows is None else rows[name]
+    return as_table(form, columns)
+
+
+def as_texts(column: pd.Series[Any]) -> Any:
+    """Return a column as an array of text; midnight is left out."""
+    cells = [cell.date() if isinstance(cell, pd.Timestamp) else cell for cell in column]
+    return np.array([str(cell) for cell in cells], dtype=np.str_)
+
+
+def polars_maker(polars: Any, feature: Feature, dtype: Any) -> Maker:
+    """Return the function that makes a Series of polars of genes."""
+    if feature.kind is Kind.DATE:
+        unit = "D" if dtype == polars.Date else dtype.time_unit
+        return lambda genes: polars.Series(dates.as_days(genes).astype(f"datetime64[{unit}]"))
+    if feature.is_numeric:
+        return lambda genes: polars.Series(genes.astype(feature.dtype))
+    levels = polars.Series(list(feature.levels), dtype=dtype)
+    return lambda genes: levels.gather(genes.astype(np.int64))
+
+
+def arrow_maker(arrow: Any, feature: Feature, dtype: Any) -> Maker:
+    """Return the function that makes an array of pyarrow of genes."""
+    if feature.kind is Kind.DATE:
+        unit = getattr(dtype, "unit", "D")  # of timestamps; dates have none
+        return lambda genes: arrow.array(
+            dates.as_days(genes).astype(f"datetime64[{unit}]"), type=dtype
+        )
+    if feature.is_numeric:
+        return lambda genes: arrow.array(genes.astype(feature.dtype), type=dtype)
+    if not isinstance(feature.dtype, pd.CategoricalDtype):  # no kernel takes from all types
+        words = as_objects(feature.levels)
+        return lambda genes: arrow.array(words.take(genes.astype(np.int64)), type=dtype)
+    levels = arrow_dictionary(arrow, feature, dtype)
+    return lambda genes: levels.take(arrow.array(genes.astype(np.int64)))
+
+
+def arrow_dictionary(arrow: Any, feature: Feature, dtype: Any) -> Any:
+    """Return the levels of a feature as a dictionary array, with all the dictionary had."""
+    categories = feature.dtype.categories
+    places = arrow.array(categories.get_indexer(pd.Index(feature.levels)), type=dtype.index_type)
+    words = arrow.array(categories.tolist(), type=dtype.value_type)
+    return arrow.DictionaryArray.from_arrays(places, words, ordered=dtype.ordered)
+
+
+def array_builder(dtype: Any, columns: Sequence[Feature]) -> Build:
+    """Return the function that makes arrays of NumPy; text gets room for the longest level."""
+    if dtype.kind in "iuf" and all(feature.is_numeric for feature in columns):
+        return lambda genes: genes.astype(dtype)
+    if dtype.kind == "U":
+        dtype = np.result_type(dtype, *(np.array(feature.levels) for feature in columns))
+    makers = [array_maker(feature) for feature in columns]
+
+    def build(genes: Floats) -> Any:
+        made = np.empty(genes.shape, dtype=dtype)
+        for j, maker in enumerate(makers):
+            made[:, j] = maker(genes[:, j])
+        return made
+
+    return build
+
+
+def array_maker(feature: Feature) -> Maker:
+    """Return the function that makes one column of an array."""
+    if feature.kind is Kind.DATE and feature.dtype == object:  # Python's dates
+        return lambda genes: dates.as_days(genes).astype(object)
+    if feature.kind is Kind.DATE:  # among objects they become pandas' moments
+        return lambda genes: pd.Series(dates.as_days(genes).astype(feature.dtype))
+    if feature.is_numeric:
+        return lambda genes: genes.astype(feature.dtype)
+    levels = as_objects(feature.levels)
+    return lambda genes: levels.take(genes.astype(np.int64))
+
+
+def as_objects(levels: Sequence[Any]) -> Any:
+    """Return levels as an array of the objects they are."""
+    made = np.empty(len(levels), dtype=object)
+    made[:] = levels
+    return made

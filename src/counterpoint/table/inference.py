@@ -1,0 +1,367 @@
+"""Inference: what each column of the data is, from its dtype, its values and what was declared."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.arrays import Floats
+from counterpoint.errors import DataWarning, InvalidInput, UnknownFeatureError, did_you_mean, listed
+from counterpoint.streams import MAX_GENES
+from counterpoint.table import dates, groups, kinds
+from counterpoint.table.frames import read_data
+from counterpoint.table.kinds import Declared
+from counterpoint.table.schema import (
+    LARGEST_WHOLE,
+    MOST_DECIMALS,
+    OBJECTIVE_COLUMNS,
+    Feature,
+    Kind,
+    Precision,
+    is_number,
+    plain_dtype,
+)
+
+MANY_LEVELS = 50  # more than a search can try one by one, or a reader compare
+
+
+def infer_features(
+    data: Any,
+    precision: Precision,
+    declared: Mapping[Any, Declared] | None,
+    grouped: Mapping[Any, Sequence[Any]] | None,
+) -> tuple[tuple[Feature, ...], tuple[int, ...]]:
+    """Return what `Schema.infer` puts into a schema: features, and the order of their columns."""
+    frame = read_data(data)[0]
+    check_frame(frame)
+    if precision not in ("observed", "full"):
+        raise InvalidInput(f"precision must be 'observed' or 'full', got {precision!r}.")
+    kinds_of = check_declared(declared, frame)
+    columns = [infer_feature(frame[name], precision, kinds_of.get(name)) for name in frame.columns]
+    for feature in columns:
+        if feature.name not in kinds_of:
+            warn_of_many_levels(feature, len(frame))
+    found = groups.find_groups(grouped, frame, set(kinds_of))
+    return groups.gather(tuple(columns), frame, found)
+
+
+def check_frame(data: pd.DataFrame) -> None:
+    """Refuse what is not a usable table of observed rows."""
+    if data.shape[0] == 0 or data.shape[1] == 0:
+        raise InvalidInput(
+            f"data is empty: {data.shape[0]} rows, {data.shape[1]} columns; "
+            "pass the observed rows with their feature columns."
+        )
+    if not data.columns.is_unique:
+        twice = data.columns[data.columns.duplicated()].unique()
+        raise InvalidInput(f"data has duplicate columns {listed(twice)}; give each its own name.")
+    if reserved := [name for name in data.columns if name in OBJECTIVE_COLUMNS]:
+        raise InvalidInput(
+            f"data has columns named {listed(reserved)}, which the result adds itself; rename them."
+        )
+    if data.shape[1] > MAX_GENES:
+        raise InvalidInput(f"data has {data.shape[1]} columns; at most {MAX_GENES} are supported.")
+
+
+def check_declared(declared: object, frame: pd.DataFrame) -> dict[Any, Declared]:
+    """Return the kinds the caller declared, by column."""
+    if declared is None:
+        return {}
+    if not isinstance(declared, Mapping):
+        raise InvalidInput(
+            f"features must be a dict of column name to kind, got {declared!r}; {kinds.EXAMPLE}."
+        )
+    for name, kind in declared.items():
+        if name not in frame.columns:
+            raise UnknownFeatureError.of(name, frame.columns, argument="features")
+        if not isinstance(kind, Declared):
+            raise InvalidInput(
+                f"features[{name!r}] must be a Real, Integer, Date, Categorical or Ordered, got "
+                f"{kind!r}; {kinds.EXAMPLE}."
+            )
+    return dict(declared)
+
+
+def infer_feature(
+    column: pd.Series[Any], precision: Precision, declared: Declared | None = None
+) -> Feature:
+    """Infer one feature from the observed column and what was declared of it."""
+    check_no_missing(column, "data")
+    match declared:
+        case kinds.Categorical() | kinds.Ordered():
+            return declared_levels(column, declared)
+        case kinds.Date():
+            return infer_date(column, declared)
+        case kinds.Real() | kinds.Integer():
+            return infer_number(column, precision, declared)
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):  # first: categories of booleans are levels too
+        return infer_levels(column, tuple(dtype.categories), is_ordered=bool(dtype.ordered))
+    if pd.api.types.is_bool_dtype(dtype):
+        return Feature(column.name, Kind.BINARY, dtype, (False, True), 0.0, 1.0)
+    if dates.is_date_dtype(dtype):
+        return infer_date(column)
+    if is_numeric_dtype(dtype):
+        return infer_number(column, precision)
+    if pd.api.types.is_object_dtype(dtype) or pd.api.types.is_string_dtype(dtype):
+        if dates.holds_dates(column):
+            return infer_date(column)
+        return infer_levels(column, observed_levels(column), is_ordered=False)
+    raise InvalidInput(
+        f"data column {column.name!r} has dtype {dtype}, which cannot be searched; use numbers, "
+        "booleans, strings, categories or dates."
+    )
+
+
+def is_numeric_dtype(dtype: Any) -> bool:
+    """Whether a dtype holds numbers that a genome can: neither complex nor decimal ones."""
+    return bool(
+        pd.api.types.is_numeric_dtype(dtype)
+        and not pd.api.types.is_complex_dtype(dtype)
+        and getattr(plain_dtype(dtype), "kind", "O") in "iuf"
+    )
+
+
+def infer_date(column: pd.Series[Any], declared: kinds.Date | None = None) -> Feature:
+    """Infer a feature of whole days."""
+    days = dates.days_of(column, "data")
+    low, high = ends_of(column, days, declared, *(declared.days if declared else (None, None)))
+    feature = Feature(column.name, Kind.DATE, column.dtype, (), low, high)
+    check_held(feature, declared)
+    return feature
+
+
+def infer_number(
+    column: pd.Series[Any],
+    precision: Precision,
+    declared: kinds.Real | kinds.Integer | None = None,
+) -> Feature:
+    """Infer an integer or real feature with its range and decimals."""
+    name, dtype = column.name, column.dtype
+    is_whole = bool(pd.api.types.is_integer_dtype(dtype))
+    if declared is not None:
+        check_numeric(column, declared)
+    values = numbers_of(column, "data")
+    low, high = ends_of(
+        column, values, declared, *((declared.low, declared.high) if declared else (None, None))
+    )
+    if is_whole or isinstance(declared, kinds.Integer):
+        feature = Feature(name, Kind.INTEGER, dtype, (), low, high)
+        check_held(feature, declared)
+        return feature
+    if plain_dtype(dtype) == np.float16:
+        raise InvalidInput(
+            f"data column {name!r} has dtype float16, too coarse to search; "
+            "convert it with .astype('float32')."
+        )
+    decimals = observed_decimals(values, dtype) if precision == "observed" else None
+    if isinstance(declared, kinds.Real) and declared.decimals is not None:
+        decimals = declared.decimals
+    feature = Feature(name, Kind.REAL, dtype, (), low, high, decimals)
+    check_held(feature, declared)
+    return feature
+
+
+def check_numeric(column: pd.Series[Any], declared: kinds.Real | kinds.Integer) -> None:
+    """Refuse a column that cannot be the number it is declared to be."""
+    kind, name, dtype = type(declared).__name__, column.name, column.dtype
+    if not is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+        raise InvalidInput(
+            f"features[{name!r}] is {kind}, but the column has dtype {dtype}; convert it to "
+            "numbers first."
+        )
+    if isinstance(declared, kinds.Real) and pd.api.types.is_integer_dtype(dtype):
+        raise InvalidInput(
+            f"features[{name!r}] is Real, but the column's dtype {dtype} holds whole numbers only; "
+            "declare it Integer, or convert the data to floats."
+        )
+    if isinstance(declared, kinds.Integer):
+        values = numbers_of(column, "data")
+        if (broken := values[values != np.rint(values)]).size:
+            raise InvalidInput(
+                f"features[{name!r}] is Integer, but the data have {broken[0]:g}; round the "
+                "column, or declare it Real."
+            )
+
+
+def ends_of(
+    column: pd.Series[Any],
+    values: Floats,
+    declared: Declared | None,
+    low: float | None,
+    high: float | None,
+) -> tuple[float, float]:
+    """Return the range of a number: as declared, else as seen; refuse data beyond it."""
+    least, most = float(values.min()), float(values.max())
+    start, end = least if low is None else float(low), most if high is None else float(high)
+    if least < start or most > end:
+        beyond = least if least < start else most
+        text = dates.written(beyond) if isinstance(declared, kinds.Date) else f"{beyond:g}"
+        raise InvalidInput(
+            f"data column {column.name!r} has {text}, beyond the declared {declared}; widen it, "
+            "and give ranges= to explain if the search is to stay within less."
+        )
+    return start, end
+
+
+def check_held(feature: Feature, declared: Declared | None) -> None:
+    """Refuse a declared range the column's dtype cannot hold."""
+    if declared is None:
+        return
+    low, high = feature.dtype_range
+    if feature.low < low or feature.high > high:
+        raise InvalidInput(
+            f"features[{feature.name!r}] is {declared}, which the data's dtype {feature.dtype} "
+            f"cannot hold; stay within {feature.shown(low)} to {feature.shown(high)}."
+        )
+    largest = max(1.0, abs(feature.low), abs(feature.high))
+    if feature.decimals and largest * 10.0**feature.decimals >= LARGEST_WHOLE / 2:
+        raise InvalidInput(
+            f"features[{feature.name!r}] is {declared}: so many decimals of such numbers are finer "
+            "than a float; ask for fewer."
+        )
+
+
+def infer_levels(column: pd.Series[Any], levels: tuple[Any, ...], *, is_ordered: bool) -> Feature:
+    """Infer a feature of levels; two unordered levels make it binary."""
+    kind = Kind.BINARY if len(levels) == 2 else Kind.CATEGORICAL
+    if is_ordered:
+        kind = Kind.ORDERED
+    return Feature(column.name, kind, column.dtype, levels, 0.0, len(levels) - 1.0)
+
+
+def declared_levels(column: pd.Series[Any], declared: kinds.Categorical | kinds.Ordered) -> Feature:
+    """Return a feature of the levels that were declared, or of those the data show."""
+    seen = distinct(column)
+    levels = declared.levels
+    if levels is None:
+        dtype = column.dtype
+        own = tuple(dtype.categories) if isinstance(dtype, pd.CategoricalDtype) else seen
+        levels = own
+    known = set(levels)
+    kind = type(declared).__name__
+    if unnamed := [level for level in seen if level not in known]:
+        hint = did_you_mean(unnamed[0], levels) or "name all levels the data have."
+        raise InvalidInput(
+            f"data column {column.name!r} has the level {unnamed[0]!r}, which its {kind} does not "
+            f"name; {hint}"
+        )
+    if unheld := unheld_levels(column.dtype, levels):
+        raise InvalidInput(
+            f"features[{column.name!r}] names the level {unheld[0]!r}, which the column's dtype "
+            f"{column.dtype} cannot hold."
+        )
+    return infer_levels(column, levels, is_ordered=isinstance(declared, kinds.Ordered))
+
+
+def unheld_levels(dtype: Any, levels: Sequence[Any]) -> list[Any]:
+    """Return the levels that a column of this dtype cannot have as they are.
+
+    Examples
+    --------
+    >>> unheld_levels(np.dtype("int8"), (1, 2.5, 1000))
+    [2.5, 1000]
+    """
+    if isinstance(dtype, pd.CategoricalDtype):  # which would take others with a warning
+        return [level for level in levels if level not in set(dtype.categories)]
+    try:
+        column = pd.Series(list(levels), dtype=dtype)
+        return [level for held, level in zip(column, levels, strict=True) if held != level]
+    except (TypeError, ValueError, OverflowError):  # of one level at least
+        if len(levels) == 1:
+            return [*levels]
+        return [level for level in levels if unheld_levels(dtype, [level])]
+
+
+def warn_of_many_levels(feature: Feature, n: int) -> None:
+    """Warn of a column with more levels than a search can try."""
+    if feature.kind is Kind.CATEGORICAL and len(feature.levels) > MANY_LEVELS:
+        warnings.warn(
+            f"data column {feature.name!r} has {len(feature.levels)} levels in {n} rows, too many "
+            "to try them all; drop it, group its levels, or hold it with "
+            f"fixed=[{feature.name!r}]. If it is meant to be searched, "
+            f"features={{{feature.name!r}: Categorical()}} says so without this warning.",
+            DataWarning,
+            stacklevel=5,
+        )
+
+
+def numbers_of(column: pd.Series[Any], argument: str) -> Floats:
+    """Return a numeric column as float64, refusing what float64 cannot hold or order."""
+    values = column.to_numpy(dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise InvalidInput(
+            f"{argument} column {column.name!r} has infinite values; replace them by numbers."
+        )
+    if pd.api.types.is_integer_dtype(column.dtype) and np.abs(values).max() >= LARGEST_WHOLE:
+        raise InvalidInput(
+            f"{argument} column {column.name!r} holds whole numbers beyond 2**53, which look like "
+            "identifiers; drop the column or turn it into categories."
+        )
+    return values
+
+
+def check_no_missing(column: pd.Series[Any], argument: str) -> None:
+    """Refuse missing values, by column and count."""
+    n_missing = int(column.isna().sum())
+    if n_missing:
+        raise InvalidInput(
+            f"{argument} column {column.name!r} has {n_missing} missing values, which are not "
+            "supported yet; fill or drop those rows."
+        )
+
+
+def distinct(column: pd.Series[Any]) -> tuple[Any, ...]:
+    """Return the distinct values of a column, sorted; numbers by size."""
+    try:
+        levels = column.unique().tolist()
+    except TypeError as error:
+        raise InvalidInput(
+            f"data column {column.name!r} holds values that cannot be levels ({error}); "
+            "use strings, numbers or booleans."
+        ) from error
+    if all(is_number(level) for level in levels):
+        return tuple(sorted(levels))
+    return tuple(sorted(levels, key=lambda level: (type(level).__name__, str(level))))
+
+
+def observed_levels(column: pd.Series[Any]) -> tuple[Any, ...]:
+    """Return the distinct values of a column of objects, sorted; refuse numbers in disguise."""
+    levels = distinct(column)
+    if all(isinstance(level, bool) for level in levels):
+        raise InvalidInput(
+            f"data column {column.name!r} has dtype {column.dtype} but holds only booleans; "
+            "convert it with .astype(bool)."
+        )
+    if all(is_number(level) or isinstance(level, bool) for level in levels):
+        raise InvalidInput(
+            f"data column {column.name!r} has dtype {column.dtype} but holds only numbers; convert "
+            "it with pd.to_numeric, or with .astype('category') if they are codes."
+        )
+    return levels
+
+
+def observed_decimals(values: Floats, dtype: Any) -> int | None:
+    """Return the fewest decimals that write every value exactly, or None if none do.
+
+    Examples
+    --------
+    >>> observed_decimals(np.array([0.5, 1.25]), np.dtype("float64"))
+    2
+    >>> observed_decimals(np.array([1 / 3]), np.dtype("float64")) is None
+    True
+    """
+    largest = max(1.0, float(np.abs(values).max()))
+    for decimals in range(MOST_DECIMALS + 1):
+        if largest * 10.0**decimals >= LARGEST_WHOLE / 2:  # the grid would be finer than float64
+            return None
+        rounded = np.rint(values * 10.0**decimals) / 10.0**decimals
+        if plain_dtype(dtype) == np.float32:
+            rounded = rounded.astype(np.float32).astype(np.float64)
+        if np.array_equal(rounded, values):
+            return decimals
+    return None
