@@ -22,7 +22,7 @@ def test_the_ten_lines_of_the_readme_work(capsys: Any) -> None:
     scope: dict[str, Any] = {}
     exec(EXAMPLES[0], scope)  # noqa: S102 - our own text
 
-    assert len(EXAMPLES) == 3
+    assert len(EXAMPLES) == 4
     assert scope["found"].status == "found"
     assert "reach class 'good'" in capsys.readouterr().out
 
@@ -53,7 +53,7 @@ def test_a_model_file_of_the_readme_explains_like_the_model(
 def test_the_objectives_of_the_readme_work() -> None:
     scope: dict[str, Any] = {}
 
-    exec(EXAMPLES[0] + EXAMPLES[2], scope)  # noqa: S102 - our own text
+    exec(EXAMPLES[0] + EXAMPLES[3], scope)  # noqa: S102 - our own text
 
     frame = scope["found"].to_frame()
     apart = (frame["credit_amount"] - scope["applicant"]["credit_amount"].iloc[0]).abs()
