@@ -442,8 +442,8 @@ def test_files_that_contradict_themselves_are_refused(
 def test_a_file_from_before_there_were_aims_is_read(path: Path) -> None:
     explained().save(path)
     document = json.loads(path.read_text())
-    document["version"] = 3
-    del document["aims"]
+    document["version"] = 2
+    del document["aims"], document["form"]
     path.write_text(json.dumps(signed(document)))
 
     assert cp.load(path).objective_names == ("gap", "distance", "changes", "implausibility")

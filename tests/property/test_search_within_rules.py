@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.property.test_rules_laws import DATA, ROWS, SCHEMAS, genomes_of, rule_sets
 
@@ -67,6 +67,7 @@ def test_a_search_ends_in_rows_that_obey_or_in_a_clean_error(
 
 @SEARCHING
 @given(rule_sets, st.integers(0, len(ROWS) - 1))
+@example(["changed(n) and n decreases by at most 2"], 0)  # nothing is below it
 def test_where_the_rules_allow_anything_something_is_found(texts: list[str], i: int) -> None:
     """The table is so small that it is known whether they do."""
     schema = SCHEMAS["float64"]

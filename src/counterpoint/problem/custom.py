@@ -12,7 +12,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 
 from counterpoint.arrays import Floats
 from counterpoint.errors import CounterpointError, InvalidInput
@@ -23,7 +22,7 @@ from counterpoint.table.schema import is_number
 BEYOND = 0.1  # of the spread among observed rows, how far beyond the worst hypervolume ends
 ROUND_OFF = 1e-6  # share by which a row's value may differ in other company
 
-Measuring = Callable[[pd.DataFrame, pd.DataFrame], Any]
+Measuring = Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,7 @@ class Objective:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> import counterpoint as cp
     >>> data = pd.DataFrame({"hours": [10, 20, 30, 40], "wage": [9.0, 12.0, 20.0, 31.0]})
     >>> hours = cp.Objective("hours_more", lambda rows, row: rows["hours"] - row["hours"].iloc[0])

@@ -49,7 +49,7 @@ LATER: dict[str, tuple[int, Any]] = {
     "constraints": (2, []),
     "costs": (2, None),
     "form": (3, None),
-    "aims": (4, None),
+    "aims": (3, None),
 }
 GONE = (
     "this result was loaded from a file, without its model and data; make an Explainer and call "

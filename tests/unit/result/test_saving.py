@@ -93,7 +93,7 @@ def test_a_document_says_what_it_is_before_anything_else(document: Any) -> None:
 
     assert keys[:3] == ["format", "version", "counterpoint"]
     assert document["format"] == "counterpoint/counterfactuals"
-    assert document["version"] == 4
+    assert document["version"] == 3
     assert document["counterpoint"] == cp.__version__
 
 
@@ -336,12 +336,12 @@ def test_a_missing_file_is_both_errors(path: Path) -> None:
 
 def test_a_newer_version_asks_for_an_update(document: Any, path: Path) -> None:
     def change(document: Any) -> None:
-        document |= {"version": 5, "novelty": []}
+        document |= {"version": 4, "novelty": []}
 
     with pytest.raises(
         cp.InvalidInput,
         match=r"found\.json' cannot be loaded: it was written by a newer counterpoint "
-        r"\(format version 5\); update counterpoint\.",
+        r"\(format version 4\); update counterpoint\.",
     ):
         load_changed(document, path, change)
 

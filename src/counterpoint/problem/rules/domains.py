@@ -174,8 +174,6 @@ class Domains:
             self.keep_codes(j, np.arange(len(self.allowed[j])) != self.row[j])
         elif self.may_keep[j]:
             self.may_keep[j] = False
-            if self.low[j] == self.high[j] == self.row[j]:
-                self.low[j] = np.inf
             self._changed(j, True)
 
     def put_on(self, j: int, step: float, origin: float) -> None:
@@ -197,7 +195,8 @@ class Domains:
     def _changed(self, j: int, has_changed: bool) -> None:
         """Note a change; refuse an empty domain."""
         self.version += has_changed
-        if self.low[j] > self.high[j] and not self.may_keep[j]:
+        is_only_row = self.low[j] == self.high[j] == self.row[j]  # and that is excluded
+        if not self.may_keep[j] and (self.low[j] > self.high[j] or is_only_row):
             raise Impossible(self.nothing_left(j))
 
     def nothing_left(self, j: int) -> str:
