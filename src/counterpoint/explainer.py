@@ -30,7 +30,7 @@ from counterpoint.problem.accelerator import accelerated
 from counterpoint.problem.aims import Plausibility, check_aims, check_costs_apply
 from counterpoint.problem.custom import Distance, Objective
 from counterpoint.problem.predictor import Predictor
-from counterpoint.problem.problem import Observed, Problem
+from counterpoint.problem.problem import Observed
 from counterpoint.problem.target import parse_target
 from counterpoint.progress import Progress
 from counterpoint.result.counterfactuals import Counterfactuals
@@ -48,6 +48,7 @@ from counterpoint.task import (
     check_rules,
     check_search,
     check_weights,
+    problem_of,
 )
 
 
@@ -356,9 +357,8 @@ class Explainer:
     def _plan(self, task: Task, workers: int, memory: float) -> Plan:
         """Return how the rows are grouped."""
         (n, d), n_observed = task.genomes.shape, len(self.observed.genomes)
-        n_candidates = most_candidates(task.search)
-        extra = bytes_of_rules(task.demands.rules, n_candidates)
-        extra += 16 * len(self.observed.aims.objectives) * n_candidates  # each is kept twice
+        n_candidates, aims = most_candidates(task.search), self.observed.aims
+        extra = bytes_of_rules(task.demands.rules, n_candidates) + aims.n_bytes(n_candidates)
         return plan_groups(n, d, n_observed, task.search, workers, memory, extra)
 
     def _results(
@@ -373,7 +373,8 @@ class Explainer:
             watch = Watch(bar.hear)
 
             def search_group(group: Ints) -> list[Counterfactuals]:
-                problem, rows = self._problem(task, group), [self._row(task, i) for i in group]
+                problem = problem_of(task, group, self.observed, self.predictor)
+                rows = [self._row(task, i) for i in group]
                 with self.predictor.one_thread():
                     return explain_group(problem, task.search, task.seed, rows, watch)
 
@@ -397,20 +398,3 @@ class Explainer:
         if not is_opposite or self.classes is None or not self.predictor.has_decision:
             return None
         return self.predictor.label_blocks(genomes[:, None, :])[:, 0]
-
-    def _problem(self, task: Task, group: Ints) -> Problem:
-        """Set up the problem of a group of rows."""
-        targets = tuple(task.targets[i] for i in group)
-        wants_decision = targets[0].is_decision and self.predictor.has_decision
-        return Problem.of(
-            task.genomes[group],
-            task.outputs[group],
-            targets,
-            self.observed,
-            self.predictor,
-            task.demands.limits,
-            task.seed,
-            asks_labels=wants_decision and not self.predictor.is_consistent,
-            rules=task.demands.rules,
-            costs=task.demands.costs,
-        )

@@ -9,13 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Floats
+from counterpoint.arrays import Floats, Ints
 from counterpoint.errors import InvalidInput
 from counterpoint.evolution.baselines import WhatIf
 from counterpoint.evolution.mending import RETRIES
 from counterpoint.evolution.search import Search
 from counterpoint.problem.costs import check_costs
 from counterpoint.problem.limits import Limits, search_box
+from counterpoint.problem.predictor import Predictor
+from counterpoint.problem.problem import Observed, Problem
 from counterpoint.problem.rules.fence import FENCED
 from counterpoint.problem.rules.rules import Rules
 from counterpoint.problem.ruling import Ruling
@@ -136,6 +138,24 @@ def check_rules(demands: Demands, genomes: Floats, frame: pd.DataFrame, space: S
             if len(genomes) == 1:
                 raise
             raise InvalidInput(f"of row {frame.index[i]!r}: {error}") from error
+
+
+def problem_of(task: Task, group: Ints, observed: Observed, predictor: Predictor) -> Problem:
+    """Set up the problem of a group of rows."""
+    targets = tuple(task.targets[i] for i in group)
+    wants_decision = targets[0].is_decision and predictor.has_decision
+    return Problem.of(
+        task.genomes[group],
+        task.outputs[group],
+        targets,
+        observed,
+        predictor,
+        task.demands.limits,
+        task.seed,
+        asks_labels=wants_decision and not predictor.is_consistent,
+        rules=task.demands.rules,
+        costs=task.demands.costs,
+    )
 
 
 def bytes_of_rules(rules: Rules, n_candidates: int) -> int:

@@ -11,8 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from tests.frameworks import framework
 
 import counterpoint as cp
+from counterpoint.cli.main import main
 from counterpoint.evolution.search import Method
 from counterpoint.result.saving import signed
 
@@ -277,6 +279,36 @@ def test_a_search_goes_on_where_it_ended(method: Method) -> None:
     np.testing.assert_array_equal(longer.objectives, whole.objectives)
 
 
+def test_a_function_gets_the_caller_s_own_kind_of_table() -> None:
+    polars = framework("polars")
+    data = polars.from_pandas(DATA)
+
+    def cost(rows: Any, row: Any) -> Any:
+        assert isinstance(rows, polars.DataFrame)
+        return (rows["pay"] - row["pay"][0]).abs()
+
+    explainer = cp.Explainer(
+        lambda rows: rows["pay"] / 100, data, objectives=[cp.Objective("c", cost)]
+    )
+    found = explainer.explain(data[:1], (0.5, 1.0), cp.Search(evaluations=100))
+
+    frame = found.to_frame()
+    assert isinstance(frame, polars.DataFrame)
+    np.testing.assert_array_equal(frame["c"], (frame["pay"] - data["pay"][0]).abs())
+
+
+def test_an_objective_may_not_be_called_like_a_group_or_its_columns() -> None:
+    data = DATA.assign(red=[1, 0] * 100, blue=[0, 1] * 100)
+    for name in ("colour", "red"):
+        with pytest.raises(cp.InvalidInput, match=f"the name '{name}' of an objective is taken"):
+            cp.Explainer(
+                score,
+                data,
+                groups={"colour": ["red", "blue"]},
+                objectives=[cp.Objective(name, price)],
+            )
+
+
 def test_a_function_that_fails_during_the_search_says_where() -> None:
     def fails(rows: pd.DataFrame, row: pd.DataFrame) -> Any:
         unseen = ~rows["pay"].isin(DATA["pay"])
@@ -330,6 +362,23 @@ def test_a_saved_result_keeps_names_and_numbers(path: Path) -> None:
         "end": 100.0,
     }
     assert aims["distance"]["kind"] == "distance"
+
+
+def test_the_command_line_shows_a_saved_result_by_its_names(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    explained(**EVERYTHING).save(path)
+
+    status = main(["show", str(path)])
+
+    out = capsys.readouterr().out
+    assert status == 0
+    assert "Minimised: gap, effort (the distance), changes, rarity (the impl" in out
+    header = next(line for line in out.splitlines() if "youth" in line and "prediction" in line)
+    assert header.split()[-6:] == ["prediction", "effort", "changes", "rarity", "price", "youth"]
+    assert main(["show", str(path), "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)[0]["counterfactuals"][0]
+    assert {"effort", "rarity", "price", "youth"} <= set(first)
 
 
 def test_a_loaded_function_says_that_it_is_not_there(path: Path) -> None:

@@ -58,6 +58,8 @@ def show_results(results: Sequence[Counterfactuals], n: int) -> None:
             console.print(plain(f"Rules: {'; '.join(found.constraints)}."), soft_wrap=True)
         for note in found.notes:
             console.print(plain(f"Note: {note}"), style="dim", soft_wrap=True)
+        if aims := str(found.problem.observed.aims):
+            console.print(plain(f"Minimised: {aims}."), soft_wrap=True)
         if len(found) and n > 0:
             few = found.select(n)
             console.print()
@@ -76,16 +78,16 @@ def changes_table(found: Counterfactuals) -> Any:
         justify = "right" if features[j].is_numeric else "left"
         table.add_column(plain(features[j].name), justify=justify, overflow="fold")
     measures = ("prediction", *found.objective_names[1:])
+    shares = found.problem.observed.aims.shares  # three decimals tell them apart
     for name in measures:
         table.add_column(plain(name), justify="right", style="cyan")
     frame, row = found.to_pandas(only_changes=True), own_cells(found)
     own = [readable(row[features[j].name].iloc[0], features[j].decimals) for j in shown]
-    nothing = [""] * (len(measures) - 1)
-    table.add_row("row", *map(plain, own), readable(found.row_prediction), *nothing, style="bold")
+    table.add_row("row", *map(plain, own), readable(found.row_prediction), style="bold")
     for i, each in enumerate(frame.to_dict("records"), 1):
         cells = [plain(readable(each[features[j].name], features[j].decimals)) for j in shown]
-        told = [readable(each[name]) for name in measures]
-        table.add_row(str(i), *cells, *told)
+        said = [f"{each[m]:.3f}" if m in shares else readable(each[m]) for m in measures]
+        table.add_row(str(i), *cells, *said)
     return table
 
 

@@ -17,7 +17,7 @@ from counterpoint.errors import InvalidInput, listed
 from counterpoint.problem.custom import Distance, Objective, check_company
 from counterpoint.problem.objectives import DISTANCE, IMPLAUSIBILITY, OBJECTIVES
 from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import OBJECTIVE_COLUMNS
+from counterpoint.table.schema import OBJECTIVE_COLUMNS, Schema
 from counterpoint.table.space import Space
 
 MOST_OBJECTIVES = 8  # besides the built-in four: fronts of more hold nearly everything
@@ -104,6 +104,10 @@ class Aims:
         stand_ins = (self.distance, self.plausibility)
         return (*(each for each in stand_ins if isinstance(each, Objective)), *self.objectives)
 
+    def n_bytes(self, n_candidates: int) -> int:
+        """Return what the own objectives of one row's candidates take: each is kept twice."""
+        return 16 * len(self.objectives) * n_candidates
+
     def applied(
         self, genomes: Floats, rows: Floats, measured: Floats, encoding: Encoding
     ) -> Floats:
@@ -175,7 +179,7 @@ def check_aims(
     aims = Aims(own, distance, fitted)
     if aims == PLAIN:
         return PLAIN  # it is told by its identity: nothing is asked then
-    check_names(aims, encoding.schema.names)
+    check_names(aims, encoding.schema)
     for function in aims.functions:
         check_company(function, observed, encoding)
     return aims
@@ -203,9 +207,9 @@ def check_costs_apply(costs: Floats | None, aims: Aims) -> None:
         )
 
 
-def check_names(aims: Aims, columns: Iterable[Any]) -> None:
+def check_names(aims: Aims, schema: Schema) -> None:
     """Refuse names that the result's table has already: of columns, of others, or of its own."""
-    taken = set(columns)
+    taken = {*schema.names, *(column.name for column in schema.columns)}
     own = [function.name for function in aims.functions]
     reserved = [name for name in own if name in OBJECTIVE_COLUMNS]
     stand_ins = {"distance": aims.distance, "implausibility": aims.plausibility}

@@ -35,7 +35,7 @@ class Objective:
         What it is called in tables, messages and files.
     function : callable
         Takes a table of candidates and a table of one row, the explained one, both of the data's
-        kind and dtypes; returns a finite number for each candidate, less for better ones. It
+        own kind and dtypes; returns a finite number for each candidate, less for better ones. It
         must judge each candidate by itself, and equal ones equally.
     worst : float or None, default=None
         Where hypervolume ends: a candidate that is not below it adds none. None takes, for each
@@ -152,7 +152,7 @@ class Distance(Objective):
         What it is called in tables, messages and files, instead of "distance".
     function : callable
         Takes a table of candidates and a table of one row, the explained one, both of the data's
-        kind and dtypes; returns a finite number of at least 0 for each candidate.
+        own kind and dtypes; returns a finite number of at least 0 for each candidate.
     worst : float or None, default=None
         Where hypervolume ends; see `Objective`.
 

@@ -72,7 +72,7 @@ def read_aims(node: Node, schema: Schema) -> tuple[Aims, Floats]:
     aims = Aims(tuple(each for each, _ in own if each is not None), o2, fitted)
     if aims == PLAIN:
         node.refuse("null where there are only the built-in objectives")
-    check_names(aims, schema.names)
+    check_names(aims, schema)
     return aims, np.array([[o2_end, o4_end, *(end for _, end in own)]])
 
 
