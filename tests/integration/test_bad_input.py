@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import counterpoint as cp
+from counterpoint.datasets import load_credit
 
 N = 80
 FAST = cp.Search(population=8, generations=5)
@@ -526,3 +527,13 @@ def test_a_callers_dict_and_series_are_never_modified(explainer: cp.Explainer) -
 
     assert row == ROW
     pd.testing.assert_series_equal(series, pd.Series(ROW))
+
+
+def test_an_outcome_left_in_the_data_is_named() -> None:
+    """Some models pass over columns they do not know, so nobody else would say it."""
+    data, risk = load_credit()
+    model = HistGradientBoostingClassifier(max_iter=5, random_state=0).fit(data, risk)
+
+    with pytest.raises(cp.InvalidInput, match=r"'risk', which the model was not trained on; leave"):
+        cp.Explainer(model, data.assign(risk=risk))
+    assert cp.Explainer(model, data).classes == ("bad", "good")

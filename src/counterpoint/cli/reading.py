@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from counterpoint.errors import InvalidInput, UnknownFeatureError, did_you_mean, listed
+from counterpoint.models.answers import unknown_columns
 from counterpoint.models.needed import needed
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -52,7 +53,7 @@ def check_features(model: Any, data: pd.DataFrame) -> None:
     known = getattr(model, "feature_names_in_", None)
     if known is None:
         return
-    if strange := [name for name in data.columns if name not in set(known)]:
+    if strange := unknown_columns(model, list(data.columns)):
         how = " ".join(f"--drop {name}" for name in strange)
         raise InvalidInput(
             f"--data has the columns {listed(strange)}, which the model was not trained on; "

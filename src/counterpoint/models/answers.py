@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -90,3 +90,16 @@ def check_classes(classes: Any) -> tuple[Any, ...] | None:
             f"classes must be a list of at least two different labels, got {classes!r}."
         )
     return tuple(labels.tolist())
+
+
+def unknown_columns(model: Any, columns: Sequence[Any]) -> list[Any]:
+    """Return the columns of a table that a model was not trained on, if it has more than that.
+
+    Some models pass over columns they do not know, such as an outcome left in the data. Names alone
+    tell nothing: some models change them.
+    """
+    known = getattr(model, "feature_names_in_", None)
+    if known is None or len(columns) <= len(known):
+        return []
+    names = set(known)
+    return [name for name in columns if name not in names]

@@ -15,11 +15,17 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from counterpoint.arrays import Floats, Ints
-from counterpoint.errors import CounterpointError, InvalidInput, PredictorError
+from counterpoint.errors import CounterpointError, InvalidInput, PredictorError, listed
 from counterpoint.models.adapters.choice import adapt
 from counterpoint.models.adapters.multi_output import several_outputs
 from counterpoint.models.adapters.scorer import Scorer
-from counterpoint.models.answers import as_probabilities, as_scores, check_classes, codes_of
+from counterpoint.models.answers import (
+    as_probabilities,
+    as_scores,
+    check_classes,
+    codes_of,
+    unknown_columns,
+)
 from counterpoint.models.threads import one_thread
 from counterpoint.models.trial import quickest
 from counterpoint.models.ways import Ask, quick_ways
@@ -76,7 +82,9 @@ class Predictor:
         observed: Floats,
         classes: Sequence[Any] | None = None,
     ) -> None:
-        model = adapt(unbound(model), classes)
+        model = unbound(model)
+        check_columns(model, [column.name for column in encoding.columns])
+        model = adapt(model, classes)
         self.encoding, self.observed = encoding, observed
         self.model, self.method = asked_method(model)
         own = getattr(model, "classes_", None)
@@ -295,6 +303,15 @@ def pad(blocks: Floats) -> Floats:
     if n_more == 0:
         return blocks
     return np.concatenate([blocks, np.broadcast_to(blocks[:, -1:], (r, n_more, d))], axis=1)
+
+
+def check_columns(model: Any, columns: list[Any]) -> None:
+    """Refuse columns the model was not trained on: they would be searched for nothing."""
+    if unknown := unknown_columns(model, columns):
+        raise InvalidInput(
+            f"data has the columns {listed(unknown)}, which the model was not trained on; leave "
+            f"them out, as in data.drop(columns={unknown!r})."
+        )
 
 
 def asked_method(model: Any) -> tuple[Any, str]:

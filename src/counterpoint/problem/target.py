@@ -47,7 +47,9 @@ class Target:
     is_complement: bool = False
 
     def __post_init__(self) -> None:
-        _check_interval((self.low, self.high))
+        low, high = _check_interval((self.low, self.high))
+        object.__setattr__(self, "low", low)  # None, an open side, becomes infinite
+        object.__setattr__(self, "high", high)
 
     def prediction(self, outputs: Floats) -> Floats:
         """Return the prediction the interval is about, from model outputs of shape (n, c)."""

@@ -271,3 +271,12 @@ def test_a_named_class_accepts_its_own_label_and_a_complement_all_others() -> No
 
     assert named.tolist() == [False, True, False]
     assert other.tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize(("low", "high"), [(None, 0.5), (0.5, None)])
+def test_an_open_side_of_a_target_is_infinite(low: Any, high: Any) -> None:
+    target = Target(low, high)
+
+    assert target.low == (-np.inf if low is None else low)
+    assert target.high == (np.inf if high is None else high)
+    assert target.gap_of(0.5) == 0.0
