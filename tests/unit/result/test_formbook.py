@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import copy
 import json
 import re
 from collections.abc import Callable
@@ -12,9 +11,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from tests.documents import load_changed
 
 import counterpoint as cp
-from counterpoint.result.saving import signed
 
 DATA = pd.DataFrame(
     {
@@ -45,13 +44,6 @@ def explain(kind: str, *, is_fixed: bool = False) -> cp.Counterfactuals:
 def document_of(found: cp.Counterfactuals, path: Path) -> Any:
     found.save(path)
     return json.loads(path.read_text())
-
-
-def load_changed(document: Any, path: Path, change: Callable[[Any], Any]) -> cp.Counterfactuals:
-    changed = copy.deepcopy(document)
-    change(changed)
-    path.write_text(json.dumps(signed(changed)))
-    return cp.load(path)
 
 
 @pytest.mark.parametrize("kind", TABLES)

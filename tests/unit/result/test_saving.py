@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import datetime
 import json
 import os
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.documents import load_changed
 
 import counterpoint as cp
 from counterpoint.problem.limits import Limits
@@ -63,14 +63,6 @@ def document(found: cp.Counterfactuals, tmp_path_factory: pytest.TempPathFactory
     file = tmp_path_factory.mktemp("saved") / "found.json"
     found.save(file)
     return json.loads(file.read_text())
-
-
-def load_changed(document: Any, path: Path, change: Callable[[Any], Any]) -> cp.Counterfactuals:
-    """Load a document after a change, with a checksum that fits."""
-    changed = copy.deepcopy(document)
-    change(changed)
-    path.write_text(json.dumps(signed(changed)))
-    return cp.load(path)
 
 
 def put(*keys: Any) -> Callable[[Any], Any]:

@@ -14,20 +14,25 @@ from counterpoint.models.adapters.scorer import is_loaded
 SEVERAL = ("MultiLogloss", "MultiCrossEntropy")  # losses of several yes or no per row
 
 
-class CatBoostRegression:
-    """A CatBoost model of numbers; its own `classes_` are an empty list, which means none.
+class CatBoostModel:
+    """A fitted CatBoost model.
 
     Parameters
     ----------
     model : catboost.CatBoost
-        The fitted model.
+        The fitted model; its own `classes_` are an empty list if it is of numbers.
     """
 
     is_shared = True
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self.classes_: Sequence[Any] | None = None
+        labels = np.asarray(model.classes_, dtype=object).tolist()
+        self.classes_: Sequence[Any] | None = labels or None
+
+
+class CatBoostRegression(CatBoostModel):
+    """A CatBoost model of numbers."""
 
     def score(self, rows: pd.DataFrame) -> Any:
         """Return the predicted numbers."""
@@ -37,20 +42,8 @@ class CatBoostRegression:
         return numbers
 
 
-class CatBoostClassification:
-    """A CatBoost model of classes, be it `CatBoostClassifier` or `CatBoost` itself.
-
-    Parameters
-    ----------
-    model : catboost.CatBoost
-        The fitted model.
-    """
-
-    is_shared = True
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
-        self.classes_: Sequence[Any] | None = np.asarray(model.classes_, dtype=object).tolist()
+class CatBoostClassification(CatBoostModel):
+    """A CatBoost model of classes, be it `CatBoostClassifier` or `CatBoost` itself."""
 
     def score(self, rows: pd.DataFrame) -> Any:
         """Return the probability of each class."""
