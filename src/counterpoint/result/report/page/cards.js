@@ -1,0 +1,68 @@
+/** Cards: one counterfactual with its sentence, its changes and what can be done with it. */
+import { h } from "./dom.js";
+import { withUnit } from "./report.js";
+
+const MEANING = {
+  closest: "moves the values least",
+  "fewest changes": "changes the fewest values",
+  "most typical": "looks most like rows that were observed",
+  safest: "stays surest on the wanted side",
+  balanced: "the best compromise of all",
+};
+
+/** Return a counterfactual as a card; `actions` has toggleBookmark and showDetails. */
+export function buildCard(report, number, { title, meaning, actions, level = "h3" }) {
+  const each = report.counterfactuals[number - 1];
+  return h("article", { class: "card", "data-number": number },
+    h(level, {}, title),
+    meaning ? h("p", { class: "meaning" }, meaning) : null,
+    h("p", { class: "sentence" }, each.sentence),
+    changeList(report, each),
+    h("div", { class: "card-foot" },
+      h("span", { class: each.is_valid ? "chip good" : "chip" }, `${report.row.text} → ${each.text}`),
+      actions.bookmarkButton(number),
+      h("button", { type: "button", class: "quiet", onclick: () => actions.showDetails(number), "aria-label": `Compare counterfactual ${number} with the row` }, "Compare"),
+    ),
+  );
+}
+
+/** Return the changes of a counterfactual as a list: name, old value, new value. */
+export function changeList(report, each) {
+  return h("ul", { class: "changes" },
+    each.changes.map(([j, , text]) => {
+      const feature = report.features[j];
+      return h("li", {},
+        h("span", { class: "change-name" }, feature.name),
+        h("span", { class: "change-old" }, feature.text),
+        h("span", { class: "arrow", "aria-label": "to" }, "→"),
+        h("span", { class: "change-new" }, withUnit(feature, text)),
+      );
+    }),
+  );
+}
+
+/** Return the section of the named representatives; one that has several names is shown once. */
+export function buildCards(report, actions) {
+  const groups = grouped(report.representatives);
+  return h("section", { "aria-labelledby": "cards-title" },
+    h("h2", { id: "cards-title" }, groups.length ? "Ways to get there" : "No way was found"),
+    groups.length
+      ? h("div", { class: "cards" }, groups.map(({ number, names }) =>
+          buildCard(report, number, { title: titleOf(names), meaning: names.map((name) => MEANING[name]).filter(Boolean).join("; "), actions })))
+      : h("p", { class: "notice" }, "No counterfactual reaches the target. The table below shows those that came closest, if there are any."),
+  );
+}
+
+/** Return representatives by number, in the order of their first names. */
+export function grouped(representatives) {
+  const groups = new Map();
+  for (const { name, number } of representatives) {
+    groups.set(number, [...(groups.get(number) ?? []), name]);
+  }
+  return [...groups].map(([number, names]) => ({ number, names }));
+}
+
+function titleOf(names) {
+  const text = names.join(" · ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,39 @@
+/** The receipt's panel: to read, to print, or to save as JSON. */
+import { fill, h } from "./dom.js";
+import { fullReceipt, receiptLines } from "./receipt.js";
+
+/** Return the section of the receipt. */
+export function buildReceipt(report) {
+  const list = h("dl", { class: "receipt" });
+  let latest = null;
+  const element = h("section", { class: "panel", id: "receipt", "aria-labelledby": "receipt-title" },
+    h("h2", { id: "receipt-title" }, "Receipt"),
+    h("p", { class: "hint" }, "What was asked of which model and data, and what you chose on this page. Equal fingerprints mean equal data, and a model that says the same of them."),
+    list,
+    h("div", { class: "receipt-actions" },
+      h("button", { type: "button", class: "main", id: "save-receipt", onclick: () => saveJson("receipt.json", latest) }, "Save as JSON"),
+      h("button", { type: "button", class: "quiet", onclick: () => print() }, "Print"),
+    ),
+  );
+  function refresh(state, view) {
+    latest = fullReceipt(report, state, view);
+    fill(list, receiptLines(shortened(latest)).map(([name, lines]) => h("div", {}, h("dt", {}, name), lines.map((line) => h("dd", {}, line)))));
+  }
+  return { element, refresh };
+}
+
+/** Return the receipt as it is shown: bookmarks by number, for the table has the rest. */
+function shortened(receipt) {
+  const choices = { ...receipt.choices, bookmarks: receipt.choices.bookmarks.map((each) => each.counterfactual), answers: receipt.choices.answers.length || null };
+  return { ...receipt, choices };
+}
+
+/** Let the browser save a value as a file of JSON. */
+function saveJson(name, value) {
+  const blob = new Blob([`${JSON.stringify(value, null, 2)}\n`], { type: "application/json" });
+  const link = h("a", { href: URL.createObjectURL(blob), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}

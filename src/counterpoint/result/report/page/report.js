@@ -1,0 +1,30 @@
+/** The report's data: the summary as Python wrote it, with what is easier to reckon here. */
+
+/** Return the summary with whole counterfactuals: their numbers, and values of all features. */
+export function readReport(summary) {
+  const row = summary.features.map((feature) => feature.row);
+  const counterfactuals = summary.counterfactuals.map((each, i) => {
+    const values = row.slice();
+    const texts = summary.features.map((feature) => feature.text);
+    const isChanged = row.map(() => false);
+    for (const [j, value, text] of each.changes) {
+      values[j] = value;
+      texts[j] = text;
+      isChanged[j] = true;
+    }
+    return { ...each, number: i + 1, values, texts, isChanged };
+  });
+  return { ...summary, counterfactuals };
+}
+
+/** Return a text with the feature's unit, if it has one. */
+export function withUnit(feature, text) {
+  return feature.unit ? `${text} ${feature.unit}` : text;
+}
+
+/** Return the positions of the features that some of the counterfactuals change. */
+export function changedFeatures(report, counterfactuals = report.counterfactuals) {
+  return report.features
+    .map((_, j) => j)
+    .filter((j) => counterfactuals.some((each) => each.isChanged[j]));
+}

@@ -1,0 +1,52 @@
+/** The scale: where the row's prediction is, where it should be, and where counterfactuals are. */
+import { svg } from "./dom.js";
+import { counted, shortNumber } from "./numbers.js";
+
+const WIDTH = 640;
+const MARGIN = 12;
+
+/** Return the ends of the scale: 0 and 1 for probabilities, else all there is to show. */
+export function domainOf(report) {
+  if (report.target.is_probability) return [0, 1];
+  const values = [report.row.prediction, ...report.counterfactuals.map((each) => each.prediction)];
+  const ends = [report.target.low, report.target.high].filter((end) => end !== null);
+  const low = [...values, ...ends].reduce((a, b) => Math.min(a, b));
+  const high = [...values, ...ends].reduce((a, b) => Math.max(a, b));
+  const slack = high > low ? 0.05 * (high - low) : 1;
+  return [low - slack, high + slack];
+}
+
+/** Return what the scale says, in words. */
+export function scaleText(report) {
+  const predictions = report.counterfactuals.map((each) => each.prediction);
+  const head = `The prediction of the row is ${report.row.text}; wanted is ${report.target.text}.`;
+  if (!predictions.length) return head;
+  const low = predictions.reduce((a, b) => Math.min(a, b));
+  const high = predictions.reduce((a, b) => Math.max(a, b));
+  return `${head} ${counted(predictions.length, "counterfactual")} lie from ${shortNumber(low)} to ${shortNumber(high)}.`;
+}
+
+/** Return the scale as a drawing. */
+export function drawScale(report) {
+  const [low, high] = domainOf(report);
+  const x = (value) => MARGIN + ((value - low) / (high - low)) * (WIDTH - 2 * MARGIN);
+  const from = x(Math.max(low, report.target.low ?? low));
+  const to = x(Math.min(high, report.target.high ?? high));
+  const places = new Set(report.counterfactuals.map((each) => x(each.prediction).toFixed(0)));
+  const now = x(report.row.prediction);
+  const side = now > WIDTH - 90 ? "end" : now < 90 ? "start" : "middle";
+  const wanted = (from + to) / 2;
+  const isClose = Math.abs(wanted - now) < 110;
+  return svg(
+    "svg",
+    { class: "scale", viewBox: `0 0 ${WIDTH} 84`, role: "img", "aria-label": scaleText(report) },
+    svg("rect", { class: "scale-line", x: MARGIN, y: 38, width: WIDTH - 2 * MARGIN, height: 8, rx: 4 }),
+    svg("rect", { class: "scale-target", x: from, y: 38, width: Math.max(3, to - from), height: 8, rx: 4 }),
+    [...places].map((place) => svg("line", { class: "scale-tick", x1: place, x2: place, y1: 36, y2: 48 })),
+    svg("circle", { class: "scale-row", cx: now, cy: 42, r: 8 }),
+    svg("text", { class: "scale-now", x: now, y: 22, "text-anchor": side }, `now ${report.row.text}`),
+    svg("text", { class: "scale-wanted", x: isClose ? WIDTH - MARGIN : wanted, y: isClose ? 72 : 22, "text-anchor": isClose ? "end" : "middle" }, "wanted"),
+    svg("text", { class: "scale-end", x: MARGIN, y: 72 }, shortNumber(low)),
+    isClose ? null : svg("text", { class: "scale-end", x: WIDTH - MARGIN, y: 72, "text-anchor": "end" }, shortNumber(high)),
+  );
+}

@@ -1,0 +1,174 @@
+"""The summary: a result as plain values for the report's page, texts as they are shown."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from counterpoint.result.report.receipt import write_receipt
+from counterpoint.result.report.texts import cell_text, number_text
+from counterpoint.table.schema import Feature, Kind
+
+if TYPE_CHECKING:
+    from counterpoint.result.counterfactuals import Counterfactuals
+
+FORMAT = "counterpoint/report"
+VERSION = 1
+DIGITS = 6  # of an objective, which only ranks and draws
+# What each built-in objective asks of a counterfactual, in a reader's words: less is better.
+LABELS = {
+    "gap": ("Missing the target", "how far the prediction stays from the target"),
+    "distance": ("Size of the changes", "how far the values move, as shares of their ranges"),
+    "changes": ("Number of changes", "how many values differ from the row"),
+    "implausibility": ("Unusual cases", "how far it lies from rows that were observed"),
+}
+
+
+def summarise(found: Counterfactuals, now: datetime.datetime) -> dict[str, Any]:
+    """Return all the page shows of a result, but its figures, as what JSON can hold.
+
+    Parameters
+    ----------
+    found : Counterfactuals
+        The result; one loaded from a file will do.
+    now : datetime
+        When the report is made.
+    """
+    features = found.problem.predictor.encoding.schema.features
+    row = found.problem.rows[0]
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "title": title_of(found),
+        "message": found.message,
+        "status": found.status,
+        "notes": list(found.notes),
+        "is_loaded": found.kept is not None,
+        "target": _write_target(found),
+        "row": {"prediction": found.row_prediction, "text": number_text(found.row_prediction)},
+        "features": [
+            _write_feature(found, feature, gene, j)
+            for j, (feature, gene) in enumerate(zip(features, row, strict=True))
+        ],
+        "objectives": _write_objectives(found),
+        "counterfactuals": [_write_one(found, i) for i in range(len(found))],
+        "representatives": _representatives(found),
+        "receipt": write_receipt(found, now),
+    }
+
+
+def title_of(found: Counterfactuals) -> str:
+    """Return what the explained row is called: by its label in its table, if it has one."""
+    index = getattr(found.row, "index", None)
+    if index is None or len(index) != 1:
+        return "The row"
+    return f"Row {index[0]}"
+
+
+def _write_target(found: Counterfactuals) -> dict[str, Any]:
+    """Return the wanted outcome: its words, and its ends, null where it is open."""
+    target = found.target
+    return {
+        "text": str(target),
+        "low": _finite(target.low),
+        "high": _finite(target.high),
+        "is_probability": target.label is not None,
+    }
+
+
+def _write_feature(
+    found: Counterfactuals, feature: Feature, gene: float, j: int
+) -> dict[str, Any]:
+    """Return a feature: what it can be, what the row has, and how often it is changed."""
+    is_numeric = feature.is_numeric
+    return {
+        "name": str(feature.name),
+        "kind": str(feature.kind),
+        "is_numeric": is_numeric,
+        "is_ordered": is_numeric or feature.kind is Kind.ORDERED,
+        "levels": [str(level) for level in feature.levels],
+        "decimals": 0 if feature.kind is Kind.INTEGER else feature.decimals,
+        "unit": getattr(feature, "unit", None),
+        "low": _finite(feature.low),
+        "high": _finite(feature.high),
+        "range": f"{cell_text(feature, feature.low)} to {cell_text(feature, feature.high)}"
+        if is_numeric
+        else ", ".join(str(level) for level in feature.levels),
+        "row": _finite(gene),
+        "text": cell_text(feature, gene),
+        "is_fixed": bool(found.problem.limits.is_fixed[j]),
+        "n_changed": int(found.changed[:, j].sum()),
+    }
+
+
+def _write_objectives(found: Counterfactuals) -> list[dict[str, Any]]:
+    """Return the objectives: their names, labels, and least and largest value in the set."""
+    values = found.objectives
+    return [
+        {
+            "name": name,
+            "label": LABELS.get(name, (name, ""))[0],
+            "hint": LABELS.get(name, ("", "an objective of the caller's, less is better"))[1],
+            "low": _short(values[:, m].min()) if len(values) else 0.0,
+            "high": _short(values[:, m].max()) if len(values) else 0.0,
+        }
+        for m, name in enumerate(found.objective_names)
+    ]
+
+
+def _write_one(found: Counterfactuals, i: int) -> dict[str, Any]:
+    """Return one counterfactual: only its changes, as (feature, value, text)."""
+    features = found.problem.predictor.encoding.schema.features
+    genome = found.genomes[i]
+    return {
+        "changes": [
+            [int(j), _finite(genome[j]), cell_text(features[j], genome[j])]
+            for j in np.flatnonzero(found.changed[i])
+        ],
+        "prediction": _short(found.predictions[i]),
+        "text": number_text(found.predictions[i]),
+        "is_valid": bool(found.reaches[i]),
+        "objectives": [_short(value) for value in found.objectives[i]],
+        "sentence": _sentence(found, i),
+    }
+
+
+def _sentence(found: Counterfactuals, i: int) -> str:
+    """Return one counterfactual as a sentence."""
+    features = found.problem.predictor.encoding.schema.features
+    parts = [
+        f"{features[j].name} were {cell_text(features[j], found.genomes[i, j])} instead of "
+        f"{cell_text(features[j], found.problem.rows[0, j])}"
+        for j in np.flatnonzero(found.changed[i])
+    ]
+    return f"{number_text(found.predictions[i])} if " + " and ".join(parts) + "."
+
+
+def _representatives(found: Counterfactuals) -> list[dict[str, Any]]:
+    """Return the named representatives, with their place in the set counted from 1."""
+    values, valid = found.objectives, np.flatnonzero(found.reaches)
+    if not len(valid):
+        return []
+    named = {
+        "closest": values[valid, 1],
+        "fewest changes": values[valid, 2] + values[valid, 1],
+        "most typical": values[valid, 3],
+    }
+    return [
+        {"name": name, "number": int(valid[np.argmin(column)]) + 1}
+        for name, column in named.items()
+    ]
+
+
+def _finite(value: float) -> float | None:
+    """Return a number JSON has; null for an open side, or for a missing value."""
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def _short(value: float) -> float:
+    """Return a number with as many digits as it takes to rank and draw it."""
+    return float(f"{float(value):.{DIGITS}g}")
