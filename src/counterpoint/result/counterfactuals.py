@@ -23,7 +23,7 @@ from counterpoint.problem.target import Target
 from counterpoint.result import measures, saving, words
 from counterpoint.result.diagnosis import limits_bind
 from counterpoint.result.fingerprint import Fingerprints, take_fingerprints
-from counterpoint.result.subset import greatest_contribution
+from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.table.frames import in_form
 
 Status = Literal["found", "best_effort", "infeasible", "already_met"]
