@@ -308,6 +308,16 @@ class Counterfactuals:
         """
         return self.take(greatest_contribution(self.objectives, n, self.problem.worst))
 
+    def representatives(self) -> dict[str, int]:
+        """Return."""
+        from counterpoint.result.choosing.representatives import representatives
+        return representatives(self)
+
+    def prefer(self, *, seed=0, lang="en"):
+        """Return."""
+        from counterpoint.result.choosing.interview import Interview
+        return Interview(self, seed, lang)
+
     def continue_search(self, evaluations: int) -> Counterfactuals:
         """Return the result of searching on where this search ended.
 
