@@ -54,6 +54,9 @@ class Stage(IntEnum):
     FOREST_MARGIN = 27
     FOREST_TREE = 28
     FOREST_VALUE = 29
+    TASTE = 30
+    NEIGHBOUR = 31
+    NEIGHBOUR_VALUE = 32
 
 
 # Bits of the 64-bit address: stage 6, generation 22, individual 18, gene 18.

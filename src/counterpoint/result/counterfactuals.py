@@ -23,7 +23,7 @@ from counterpoint.problem.target import Target
 from counterpoint.result import measures, saving, words
 from counterpoint.result.diagnosis import limits_bind
 from counterpoint.result.fingerprint import Fingerprints, take_fingerprints
-from counterpoint.result.subset import greatest_contribution
+from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.table.frames import in_form
 
 Status = Literal["found", "best_effort", "infeasible", "already_met"]
@@ -307,6 +307,16 @@ class Counterfactuals:
         that greedily add most hypervolume; if fewer, all of them, filled up the same way.
         """
         return self.take(greatest_contribution(self.objectives, n, self.problem.worst))
+
+    def representatives(self) -> dict[str, int]:
+        """Return."""
+        from counterpoint.result.choosing.representatives import representatives
+        return representatives(self)
+
+    def prefer(self, *, seed=0, lang="en"):
+        """Return."""
+        from counterpoint.result.choosing.interview import Interview
+        return Interview(self, seed, lang)
 
     def continue_search(self, evaluations: int) -> Counterfactuals:
         """Return the result of searching on where this search ended.

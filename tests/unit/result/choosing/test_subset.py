@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput
-from counterpoint.result.subset import greatest_contribution
+from counterpoint.result.choosing.subset import greatest_contribution
 
 GRID = [
     np.linspace(0.0, 0.5, 4),
