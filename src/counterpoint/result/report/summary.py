@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from counterpoint.result.choosing.representatives import representatives
+from counterpoint.result.report.questions import write_questions
 from counterpoint.result.report.receipt import write_receipt
 from counterpoint.result.report.texts import cell_text, number_text
 from counterpoint.table.schema import Feature, Kind
@@ -20,10 +22,10 @@ VERSION = 1
 DIGITS = 6  # of an objective, which only ranks and draws
 # What each built-in objective asks of a counterfactual, in a reader's words: less is better.
 LABELS = {
-    "gap": ("Missing the target", "how far the prediction stays from the target"),
-    "distance": ("Size of the changes", "how far the values move, as shares of their ranges"),
-    "changes": ("Number of changes", "how many values differ from the row"),
-    "implausibility": ("Unusual cases", "how far it lies from rows that were observed"),
+    "gap": ("Missing the target", "Gap", "how far the prediction stays from the target"),
+    "distance": ("Size of the changes", "Size", "how far the values move, in shares of their ranges"),
+    "changes": ("Number of changes", "Changes", "how many values differ from the row"),
+    "implausibility": ("Unusual cases", "Unusual", "how far it is from rows that were observed"),
 }
 
 
@@ -56,6 +58,7 @@ def summarise(found: Counterfactuals, now: datetime.datetime) -> dict[str, Any]:
         "objectives": _write_objectives(found),
         "counterfactuals": [_write_one(found, i) for i in range(len(found))],
         "representatives": _representatives(found),
+        "interview": write_questions(found),
         "receipt": write_receipt(found, now),
     }
 
@@ -105,17 +108,12 @@ def _write_feature(
 
 
 def _write_objectives(found: Counterfactuals) -> list[dict[str, Any]]:
-    """Return the objectives: their names, labels, and least and largest value in the set."""
-    values = found.objectives
+    """Return the objectives: their names, and what they say in a reader's words."""
+    own = ("", "", "an objective of the caller's")
     return [
-        {
-            "name": name,
-            "label": LABELS.get(name, (name, ""))[0],
-            "hint": LABELS.get(name, ("", "an objective of the caller's, less is better"))[1],
-            "low": _short(values[:, m].min()) if len(values) else 0.0,
-            "high": _short(values[:, m].max()) if len(values) else 0.0,
-        }
-        for m, name in enumerate(found.objective_names)
+        {"name": name, "label": label or name, "short": short or name, "hint": hint}
+        for name in found.objective_names
+        for label, short, hint in [LABELS.get(name, own)]
     ]
 
 
@@ -149,17 +147,9 @@ def _sentence(found: Counterfactuals, i: int) -> str:
 
 def _representatives(found: Counterfactuals) -> list[dict[str, Any]]:
     """Return the named representatives, with their place in the set counted from 1."""
-    values, valid = found.objectives, np.flatnonzero(found.reaches)
-    if not len(valid):
-        return []
-    named = {
-        "closest": values[valid, 1],
-        "fewest changes": values[valid, 2] + values[valid, 1],
-        "most typical": values[valid, 3],
-    }
     return [
-        {"name": name, "number": int(valid[np.argmin(column)]) + 1}
-        for name, column in named.items()
+        {"name": name, "number": position + 1}
+        for name, position in representatives(found).items()
     ]
 
 

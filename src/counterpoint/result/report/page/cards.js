@@ -44,12 +44,13 @@ export function changeList(report, each) {
 /** Return the section of the named representatives; one that has several names is shown once. */
 export function buildCards(report, actions) {
   const groups = grouped(report.representatives);
+  const isReached = report.counterfactuals.some((each) => each.is_valid);
   return h("section", { "aria-labelledby": "cards-title" },
-    h("h2", { id: "cards-title" }, groups.length ? "Ways to get there" : "No way was found"),
+    h("h2", { id: "cards-title" }, isReached ? "Ways to get there" : groups.length ? "None gets there: the closest misses" : "Nothing was found"),
     groups.length
       ? h("div", { class: "cards" }, groups.map(({ number, names }) =>
           buildCard(report, number, { title: titleOf(names), meaning: names.map((name) => MEANING[name]).filter(Boolean).join("; "), actions })))
-      : h("p", { class: "notice" }, "No counterfactual reaches the target. The table below shows those that came closest, if there are any."),
+      : h("p", { class: "notice" }, report.status === "already_met" ? "Nothing has to change: the row reaches the target as it is." : "There is no counterfactual to show; the sentence above says why."),
   );
 }
 

@@ -17,7 +17,7 @@ export function buildInterview(report, store, actions) {
     h("p", { class: "hint" }, "Each question shows two counterfactuals. Say which you like better: the answers tell what matters to you. About five are enough, and each can be undone."),
     body,
   );
-  let shown = null;
+  let shown; // the answers on the page: neither some nor none yet
   function refresh(state) {
     if (shown === state.answers) return;
     shown = state.answers;

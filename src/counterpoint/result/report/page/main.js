@@ -8,7 +8,7 @@ import { buildHeader, buildRow } from "./header.js";
 import { buildInterview } from "./interview_panel.js";
 import { constraintsOf, weigh } from "./limits.js";
 import { buildLimits } from "./limits_panel.js";
-import { ranked } from "./ranking.js";
+import { rangesOf, ranksOf } from "./ranking.js";
 import { buildReceipt } from "./receipt_panel.js";
 import { readReport } from "./report.js";
 import { buildResults } from "./results.js";
@@ -19,8 +19,9 @@ import { buildWeights } from "./weights_panel.js";
 function viewOf(report, state) {
   const constraints = constraintsOf(report, state);
   const weighed = weigh(report.counterfactuals, constraints);
-  const ranks = new Map(ranked(report, state.weights).map((number, i) => [number, i + 1]));
-  return { constraints, ...weighed, ranks };
+  const pool = report.counterfactuals.filter((each) => each.is_valid || !state.onlyValid);
+  const ranges = rangesOf(pool, report.objectives.length); // of all: a limit must not move the scale
+  return { constraints, ...weighed, ranges, ranks: ranksOf(weighed.kept, ranges, state.weights) };
 }
 
 /** Return the actions that any panel may offer for a counterfactual. */

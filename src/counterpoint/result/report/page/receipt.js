@@ -34,8 +34,9 @@ function linesOf(value) {
   if (value === null || value === undefined) return [];
   if (Array.isArray(value)) return value.map((entry) => String(entry));
   if (typeof value !== "object") return [String(value)];
-  return Object.entries(value).flatMap(([key, entry]) => {
+  const parts = Object.entries(value).flatMap(([key, entry]) => {
     const lines = linesOf(entry);
-    return lines.length ? [`${key}: ${lines.join("; ")}`] : [];
+    return lines.length ? [`${key} ${lines.join("; ")}`] : [];
   });
+  return parts.length ? [parts.join(", ")] : [];
 }

@@ -22,9 +22,11 @@ export function withUnit(feature, text) {
   return feature.unit ? `${text} ${feature.unit}` : text;
 }
 
-/** Return the positions of the features that some of the counterfactuals change. */
+/** Return the positions of the features that some of the counterfactuals change, most often first. */
 export function changedFeatures(report, counterfactuals = report.counterfactuals) {
-  return report.features
+  const counts = report.features.map((_, j) => counterfactuals.filter((each) => each.isChanged[j]).length);
+  return counts
     .map((_, j) => j)
-    .filter((j) => counterfactuals.some((each) => each.isChanged[j]));
+    .filter((j) => counts[j] > 0)
+    .sort((a, b) => counts[b] - counts[a] || a - b);
 }

@@ -28,7 +28,7 @@ export function buildResults(report, store, actions) {
     onlyBookmarked.box.checked = state.onlyBookmarked;
     fill(helpers, relaxButton(view, store), resetButton(report, view, store));
     const rows = sorted(view.kept, state.sort, view.ranks);
-    const places = changedFeatures(report);
+    const places = changedFeatures(report, view.kept);
     fill(table, caption(state, view), head(report, places, state, store), body(report, places, rows.slice(0, state.nShown), view, actions));
     const left = rows.length - state.nShown;
     fill(more, left > 0 ? h("button", { type: "button", class: "quiet", id: "show-more", onclick: () => store.set({ nShown: state.nShown + MORE }) }, `Show ${Math.min(MORE, left)} more of ${left}`) : null);
@@ -70,10 +70,14 @@ function head(report, places, state, store) {
     h("th", { scope: "col" }, h("span", { class: "unseen" }, "Bookmark")),
     column("rank", "Rank", { isNumber: true, hint: "by the sliders" }),
     column("number", "No.", { isNumber: true, hint: "its number in the result" }),
-    places.map((j) => column(`feature.${j}`, report.features[j].unit ? `${report.features[j].name} (${report.features[j].unit})` : report.features[j].name, { isNumber: report.features[j].is_numeric })),
     column("prediction", "Prediction", { isNumber: true }),
-    report.objectives.map((objective, m) => column(`objective.${m}`, objective.label, { isNumber: true, hint: objective.hint })),
+    places.map((j) => column(`feature.${j}`, headText(report.features[j]), { isNumber: report.features[j].is_numeric })),
+    report.objectives.map((objective, m) => column(`objective.${m}`, objective.short, { isNumber: true, hint: objective.hint })),
   ));
+}
+
+function headText(feature) {
+  return feature.unit ? `${feature.name} (${feature.unit})` : feature.name;
 }
 
 function sortMark(sort, key) {
@@ -83,9 +87,9 @@ function sortMark(sort, key) {
 
 function body(report, places, rows, view, actions) {
   const own = h("tr", { class: "own" },
-    h("td", {}), h("td", {}), h("th", { scope: "row" }, "row"),
-    places.map((j) => h("td", { class: report.features[j].is_numeric ? "number" : null }, report.features[j].text)),
+    h("td", {}), h("td", {}), h("th", { scope: "row", class: "number" }, "row"),
     h("td", { class: "number" }, report.row.text),
+    places.map((j) => h("td", { class: report.features[j].is_numeric ? "number" : null }, report.features[j].text)),
     report.objectives.map(() => h("td", {})),
   );
   return h("tbody", {}, own, rows.map((each) => bodyRow(report, places, each, view, actions)));
@@ -97,8 +101,8 @@ function bodyRow(report, places, each, view, actions) {
     h("td", { class: "number" }, String(view.ranks.get(each.number))),
     h("th", { scope: "row", class: "number" },
       h("button", { type: "button", class: "link", id: `details-${each.number}`, "aria-label": `Compare counterfactual ${each.number} with the row`, onclick: () => actions.showDetails(each.number) }, String(each.number))),
-    places.map((j) => h("td", { class: `${each.isChanged[j] ? "changed" : "same"}${report.features[j].is_numeric ? " number" : ""}` }, each.texts[j])),
     h("td", { class: each.is_valid ? "number valid" : "number" }, each.text),
+    places.map((j) => h("td", { class: `${each.isChanged[j] ? "changed" : "same"}${report.features[j].is_numeric ? " number" : ""}` }, each.texts[j])),
     each.objectives.map((value) => h("td", { class: "number" }, shortNumber(value))),
   );
 }

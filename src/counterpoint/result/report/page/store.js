@@ -27,6 +27,6 @@ export function initialState(report) {
     sort: { key: "rank", isDescending: false },
     bookmarks: [],
     answers: null, // the interview has not begun
-    nShown: 50,
+    nShown: 25,
   };
 }

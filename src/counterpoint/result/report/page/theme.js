@@ -1,7 +1,7 @@
 /** Light and dark: as the system says, until the reader chooses. */
 
 const ORDER = { auto: "light", light: "dark", dark: "auto" };
-const NAMES = { auto: "as your system", light: "light", dark: "dark" };
+const NAMES = { auto: "auto", light: "light", dark: "dark" };
 
 /** Return the theme after this one. */
 export function nextTheme(theme) {

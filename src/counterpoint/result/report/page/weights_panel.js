@@ -23,12 +23,15 @@ export function buildWeights(report, store) {
     rows.map((row) => row.element),
     h("button", { type: "button", class: "quiet", id: "even-weights", onclick: () => store.set({ weights: report.objectives.map(() => 0.5) }) }, "All alike"),
   );
-  function refresh(state) {
-    rows.forEach(({ input, output }, m) => {
+  function refresh(state, view) {
+    rows.forEach(({ input, output, element: row }, m) => {
+      const isAlike = !(view.ranges[m][1] > view.ranges[m][0]);
+      input.disabled = isAlike;
+      row.classList.toggle("alike", isAlike);
       const percent = Math.round(100 * state.weights[m]);
       input.value = percent;
       input.setAttribute("aria-valuetext", weightWord(state.weights[m]));
-      output.textContent = weightWord(state.weights[m]);
+      output.textContent = isAlike ? "the same for all" : weightWord(state.weights[m]);
     });
   }
   return { element, refresh };
