@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import { ask, expected, pairKey, recommend, replay, unpackShares, update, utilities } from "../../src/counterpoint/result/report/page/interview.js";
+
+const golden = JSON.parse(readFileSync(new URL("interview.golden.json", import.meta.url), "utf-8"));
+const worthOf = ({ particles, attributes, width }) => utilities(unpackShares(particles, width), unpackShares(attributes, width));
+const isClose = (a, b) => Math.abs(a - b) < 1e-9;
+
+for (const [i, given] of golden.entries()) {
+  test(`interview ${i} asks, believes and recommends as Python does`, () => {
+    const worth = worthOf(given);
+    let belief = worth.map(() => 1 / worth.length);
+    const asked = new Set();
+    for (const turn of given.turns) {
+      const question = ask(belief, worth, asked);
+      assert.deepEqual([question.a, question.b], [turn.a, turn.b]);
+      assert.ok(isClose(question.worth, turn.worth));
+      belief = update(belief, worth, turn.a, turn.b, turn.answer);
+      asked.add(pairKey(turn.a, turn.b));
+      assert.equal(recommend(belief, worth), turn.best);
+      assert.ok(expected(belief, worth).every((value, k) => isClose(value, turn.expected[k])));
+    }
+  });
+}
+
+test("answers replayed give what answers in turn give, and an undone one leaves no trace", () => {
+  const [given] = golden;
+  const worth = worthOf(given);
+  const answers = given.turns.map(({ a, b, answer }) => ({ a, b, answer }));
+  assert.equal(replay(worth, answers).best, given.turns.at(-1).best);
+  const undone = replay(worth, answers.slice(0, 2));
+  assert.deepEqual([undone.question.a, undone.question.b], [given.turns[2].a, given.turns[2].b]);
+});
+
+test("no pair is asked twice, and there is an end", () => {
+  const worth = [Float64Array.from([1, 0.5, 0]), Float64Array.from([0, 0.2, 1])];
+  const answers = [];
+  for (let { question } = replay(worth, answers); question; { question } = replay(worth, answers)) {
+    answers.push({ a: question.a, b: question.b, answer: 0 });
+    assert.ok(answers.length <= 3);
+  }
+  assert.equal(new Set(answers.map(({ a, b }) => pairKey(a, b))).size, 3);
+});
+
+test("somebody who answers by one particle's taste is offered what that particle likes", () => {
+  const worth = worthOf(golden[0]);
+  const taste = worth[17];
+  const answers = [];
+  for (let k = 0; k < 12; k += 1) {
+    const { question } = replay(worth, answers);
+    answers.push({ a: question.a, b: question.b, answer: taste[question.a] > taste[question.b] ? 0 : 1 });
+  }
+  const regret = (i) => 1 - taste[i];
+  assert.ok(regret(replay(worth, answers).best) < 0.1);
+  assert.ok(regret(replay(worth, answers).best) <= regret(replay(worth, []).best));
+});
