@@ -25,7 +25,7 @@ export const SUMMARY = {
     one([[0, 18, "18"], [1, 12, "12"]], 0.8, [0, 0.6, 2, 0.1]),
     one([[2, 1, "cook"]], 0.4, [0.1, 0.3, 1, 0.2]),
     one([[1, null, "missing"], [2, 2, "<b>"]], 0.7, [0, 0.7, 2, 0.9]),
-  ],
+  ].map((each, i) => ({ number: i + 1, ...each })),
   representatives: [],
   receipt: { date: "2026-01-01T00:00:00+00:00", seed: 3, rules: [], limits: { fixed: [], ranges: ["age: 18 to 30"], "most changes": 3 }, versions: { python: "3.11" } },
 };

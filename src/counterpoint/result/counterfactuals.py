@@ -311,11 +311,13 @@ class Counterfactuals:
     def representatives(self) -> dict[str, int]:
         """Return."""
         from counterpoint.result.choosing.representatives import representatives
+
         return representatives(self)
 
     def prefer(self, *, seed=0, lang="en"):
         """Return."""
         from counterpoint.result.choosing.interview import Interview
+
         return Interview(self, seed, lang)
 
     def continue_search(self, evaluations: int) -> Counterfactuals:
@@ -379,6 +381,39 @@ class Counterfactuals:
         (True, True)
         """
         saving.save(self, path)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a page for people to a file of HTML: see the set, choose from it, print it.
+
+        One file of less than 1.5 MB, which needs a browser and nothing else: it asks nothing of the
+        network. A file of that name is replaced, in one step.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; its folder must exist.
+
+        Raises
+        ------
+        CounterpointError, FileNotFoundError
+            If the folder does not exist: an error that is both.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import counterpoint as cp
+        >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
+        >>> explainer = cp.Explainer(lambda rows: rows["age"] / 100, data)
+        >>> found = explainer.explain({"age": 20}, target=(0.4, 1.0))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     found.report(f"{folder}/row.html")
+        ...     print(open(f"{folder}/row.html").readline().strip())
+        <!DOCTYPE html>
+        """
+        # The report is made of a result's parts, so it cannot be imported before they are there.
+        from counterpoint.result.report.writing import write_report
+
+        write_report(self, path)
 
     def hypervolume(self) -> float:
         """Return the hypervolume of the set up to (gap of the row, 1, d, 1).

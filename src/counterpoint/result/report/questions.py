@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Container
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from counterpoint.arrays import Floats
+from counterpoint.arrays import Floats, Ints
 from counterpoint.result.choosing import preference
 from counterpoint.result.choosing.attributes import attributes_of
 from counterpoint.result.choosing.orders import knee
@@ -15,31 +16,40 @@ from counterpoint.result.choosing.orders import knee
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
 
-MOST_NUMBERS = 80_000  # of attributes and of particles each: 160 kB as they are written
+MOST_NUMBERS = 40_000  # of attributes and of particles each: 107 kB as they are written
 SEED = 0
 
 
-def write_questions(found: Counterfactuals) -> dict[str, Any] | None:
+def write_questions(
+    found: Counterfactuals, shown: Container[int] | None = None
+) -> dict[str, Any] | None:
     """Return the candidates of the interview with their attributes, and the particles.
 
-    Where a result is so large that the page would be, the most balanced candidates are asked about.
+    Parameters
+    ----------
+    found : Counterfactuals
+        The result.
+    shown : collection of int, optional
+        The numbers of the counterfactuals that the page has; None for all.
 
     Returns
     -------
     dict or None
-        None if there is nothing to choose between.
+        None if there is nothing to choose between. Of more candidates than a page should hold, the
+        most balanced.
     """
     if len(found) < 2:
         return None
     attributes = attributes_of(found)
-    n, width = attributes.values.shape
-    if n < 2 or width == 0:
+    width = attributes.values.shape[1]
+    if width == 0:
         return None
-    kept = _balanced(found, attributes.candidates, max(2, MOST_NUMBERS // width))
-    n_particles = min(preference.N_PARTICLES, MOST_NUMBERS // width)
-    particles = preference.draw_particles(
-        len(attributes.aims), len(attributes.features), n_particles, SEED
-    )
+    kept = _balanced(found, attributes.candidates, MOST_NUMBERS // width, shown)
+    if len(kept) < 2:
+        return None
+    n_particles = max(1, min(preference.N_PARTICLES, MOST_NUMBERS // width))
+    n_aims, n_features = len(attributes.aims), len(attributes.features)
+    particles = preference.draw_particles(n_aims, n_features, n_particles, SEED)
     return {
         "numbers": (attributes.candidates[kept] + 1).tolist(),
         "width": width,
@@ -48,13 +58,13 @@ def write_questions(found: Counterfactuals) -> dict[str, Any] | None:
     }
 
 
-def _balanced(found: Counterfactuals, candidates: Any, most: int) -> Any:
-    """Return the places of at most so many of the candidates, in their order."""
-    if len(candidates) <= most:
-        return np.arange(len(candidates))
-    order = knee(found)
-    best = order[np.isin(order, candidates)][:most]
-    return np.flatnonzero(np.isin(candidates, best))
+def _balanced(
+    found: Counterfactuals, candidates: Ints, most: int, shown: Container[int] | None
+) -> Ints:
+    """Return the places of at most so many of the candidates that are shown, in their order."""
+    places = {int(position): place for place, position in enumerate(candidates)}
+    order = [int(i) for i in knee(found) if int(i) in places and (shown is None or i + 1 in shown)]
+    return np.array(sorted(places[position] for position in order[:most]), dtype=np.int64)
 
 
 def pack_shares(shares: Floats) -> str:

@@ -23,7 +23,11 @@ DIGITS = 6  # of an objective, which only ranks and draws
 # What each built-in objective asks of a counterfactual, in a reader's words: less is better.
 LABELS = {
     "gap": ("Missing the target", "Gap", "how far the prediction stays from the target"),
-    "distance": ("Size of the changes", "Size", "how far the values move, in shares of their ranges"),
+    "distance": (
+        "Size of the changes",
+        "Size",
+        "how far the values move, in shares of their ranges",
+    ),
     "changes": ("Number of changes", "Changes", "how many values differ from the row"),
     "implausibility": ("Unusual cases", "Unusual", "how far it is from rows that were observed"),
 }
@@ -82,9 +86,7 @@ def _write_target(found: Counterfactuals) -> dict[str, Any]:
     }
 
 
-def _write_feature(
-    found: Counterfactuals, feature: Feature, gene: float, j: int
-) -> dict[str, Any]:
+def _write_feature(found: Counterfactuals, feature: Feature, gene: float, j: int) -> dict[str, Any]:
     """Return a feature: what it can be, what the row has, and how often it is changed."""
     is_numeric = feature.is_numeric
     return {
@@ -122,6 +124,7 @@ def _write_one(found: Counterfactuals, i: int) -> dict[str, Any]:
     features = found.problem.predictor.encoding.schema.features
     genome = found.genomes[i]
     return {
+        "number": i + 1,
         "changes": [
             [int(j), _finite(genome[j]), cell_text(features[j], genome[j])]
             for j in np.flatnonzero(found.changed[i])
@@ -148,8 +151,7 @@ def _sentence(found: Counterfactuals, i: int) -> str:
 def _representatives(found: Counterfactuals) -> list[dict[str, Any]]:
     """Return the named representatives, with their place in the set counted from 1."""
     return [
-        {"name": name, "number": position + 1}
-        for name, position in representatives(found).items()
+        {"name": name, "number": position + 1} for name, position in representatives(found).items()
     ]
 
 

@@ -1,11 +1,11 @@
 /** Bookmarks: numbers of counterfactuals, kept in the address, and in the browser where it may be. */
 
 /** Return the numbers in an address's hash, "#keep=3,7"; those there are none of are left out. */
-export function fromHash(hash, total) {
+export function fromHash(hash, known) {
   const match = /^#keep=([\d,]*)$/.exec(hash);
   if (!match) return null;
   const numbers = match[1].split(",").map(Number);
-  return [...new Set(numbers)].filter((n) => Number.isInteger(n) && n >= 1 && n <= total);
+  return [...new Set(numbers)].filter((n) => known.has(n));
 }
 
 /** Return the hash that stands for bookmarks; empty for none. */
@@ -20,11 +20,11 @@ export function toggled(numbers, number) {
 }
 
 /** Return the bookmarks of earlier visits: of the address, else of the browser, else none. */
-export function recalled(key, total, { hash, storage }) {
-  const fromAddress = fromHash(hash, total);
+export function recalled(key, known, { hash, storage }) {
+  const fromAddress = fromHash(hash, known);
   if (fromAddress) return fromAddress;
   try {
-    return fromHash(storage().getItem(key) ?? "", total) ?? [];
+    return fromHash(storage().getItem(key) ?? "", known) ?? [];
   } catch {
     return []; // a browser may forbid storage to files
   }

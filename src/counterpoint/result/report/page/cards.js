@@ -12,7 +12,7 @@ const MEANING = {
 
 /** Return a counterfactual as a card; `actions` has toggleBookmark and showDetails. */
 export function buildCard(report, number, { title, meaning, actions, level = "h3" }) {
-  const each = report.counterfactuals[number - 1];
+  const each = report.byNumber.get(number);
   return h("article", { class: "card", "data-number": number },
     h(level, {}, title),
     meaning ? h("p", { class: "meaning" }, meaning) : null,

@@ -11,7 +11,7 @@ export function buildDetails(report, bookmarkButton) {
     h("form", { method: "dialog", class: "dialog-foot" }, h("button", { class: "main", id: "close-details", onclick: (event) => { event.preventDefault(); dialog.close(); } }, "Close")),
   );
   function show(number) {
-    const each = report.counterfactuals[number - 1];
+    const each = report.byNumber.get(number);
     fill(content,
       h("h2", { id: "details-title" }, `Counterfactual ${number}`),
       h("p", { class: "sentence" }, each.sentence),

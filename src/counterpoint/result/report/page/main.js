@@ -49,7 +49,7 @@ function start() {
   const report = readReport(JSON.parse(document.getElementById("data").textContent));
   const place = { hash: location.hash, storage: () => localStorage, replaceHash: (hash) => history.replaceState(null, "", hash || location.pathname + location.search) };
   const key = `counterpoint:${report.receipt["data fingerprint"]}:${report.receipt["model fingerprint"]}:${report.receipt.seed}:${report.title}`;
-  const store = createStore({ ...initialState(report), bookmarks: recalled(key, report.counterfactuals.length, place) });
+  const store = createStore({ ...initialState(report), bookmarks: recalled(key, report.byNumber, place) });
   const actions = actionsOf(store);
   const details = buildDetails(report, actions.bookmarkButton);
   actions.showDetails = details.show;

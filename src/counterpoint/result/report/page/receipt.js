@@ -15,7 +15,7 @@ export function fullReceipt(report, state, remaining) {
 }
 
 function bookmarked(report, number) {
-  const each = report.counterfactuals[number - 1];
+  const each = report.byNumber.get(number);
   return {
     counterfactual: number,
     prediction: each.prediction,

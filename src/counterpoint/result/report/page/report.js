@@ -1,9 +1,9 @@
 /** The report's data: the summary as Python wrote it, with what is easier to reckon here. */
 
-/** Return the summary with whole counterfactuals: their numbers, and values of all features. */
+/** Return the summary with whole counterfactuals: values of all features, changed or not. */
 export function readReport(summary) {
   const row = summary.features.map((feature) => feature.row);
-  const counterfactuals = summary.counterfactuals.map((each, i) => {
+  const counterfactuals = summary.counterfactuals.map((each) => {
     const values = row.slice();
     const texts = summary.features.map((feature) => feature.text);
     const isChanged = row.map(() => false);
@@ -12,9 +12,10 @@ export function readReport(summary) {
       texts[j] = text;
       isChanged[j] = true;
     }
-    return { ...each, number: i + 1, values, texts, isChanged };
+    return { ...each, values, texts, isChanged };
   });
-  return { ...summary, counterfactuals };
+  const byNumber = new Map(counterfactuals.map((each) => [each.number, each]));
+  return { ...summary, counterfactuals, byNumber };
 }
 
 /** Return a text with the feature's unit, if it has one. */
