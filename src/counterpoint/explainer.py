@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Floats, Ints
+from counterpoint.arrays import Ints
 from counterpoint.errors import InvalidInput
 from counterpoint.evolution.baselines import WhatIf
 from counterpoint.evolution.search import Search
@@ -38,6 +38,7 @@ from counterpoint.streams import check_seed
 from counterpoint.table.encoding import Encoding, Rows, as_frame
 from counterpoint.table.frames import read_data
 from counterpoint.table.kinds import Declared
+from counterpoint.table.remarks import remarked
 from counterpoint.table.schema import Precision, Schema
 from counterpoint.table.space import describe_space
 from counterpoint.task import (
@@ -48,7 +49,9 @@ from counterpoint.task import (
     check_rules,
     check_search,
     check_weights,
+    labels_for,
     problem_of,
+    row_as_given,
 )
 
 
@@ -89,6 +92,11 @@ class Explainer:
         Columns that are one categorical feature, one-hot encoded, full or without the first. They
         change together, as one feature of that name. None looks for such groups and announces
         what it finds by a `DataWarning`; ``{}`` keeps all columns apart.
+    units : dict of feature name to str, optional
+        What numbers are counted in, for texts and figures: ``{"duration": "months"}``.
+    protected : iterable of feature names, default=()
+        Features that are never proposed to people as something to change; searches may still
+        change them, unless they are `fixed`.
     accelerate : {"onnx"} or None, default=None
         Let ONNX Runtime score the candidates in the model's place; what is returned is scored by
         the model itself. Needs the extra `counterpoint[onnx]`. A model that cannot be converted,
@@ -122,10 +130,13 @@ class Explainer:
         classes: Sequence[Any] | None = None,
         features: Mapping[Any, Declared] | None = None,
         groups: Mapping[Any, Sequence[Any]] | None = None,
+        units: Mapping[Hashable, str] | None = None,
+        protected: Iterable[Hashable] = (),
         accelerate: Literal["onnx"] | None = None,
     ) -> None:
         frame, form = read_data(data)
-        self.schema = Schema.infer(frame, precision, features=features, groups=groups)
+        inferred = Schema.infer(frame, precision, features=features, groups=groups)
+        self.schema = remarked(inferred, units, protected)
         self.encoding = Encoding(self.schema, form)
         genomes = self.encoding.encode(frame, "data")
         genomes.setflags(write=False)
@@ -346,7 +357,8 @@ class Explainer:
         demands.rules.ask(self.encoding.to_rows(genomes.copy()))  # a wrong function is told at once
         with self.predictor.one_thread():
             outputs = self.predictor.own.blocks(genomes[:, None, :])[:, 0]
-            targets = parse_target(target, self.classes, outputs, self._labels(target, genomes))
+            labels = labels_for(target, genomes, self.predictor)
+            targets = parse_target(target, self.classes, outputs, labels)
         return Task(frame, genomes, outputs, targets, search, seed, demands)
 
     def _is_shared(self, demands: Demands) -> bool:
@@ -374,7 +386,7 @@ class Explainer:
 
             def search_group(group: Ints) -> list[Counterfactuals]:
                 problem = problem_of(task, group, self.observed, self.predictor)
-                rows = [self._row(task, i) for i in group]
+                rows = [row_as_given(task, i, self.encoding) for i in group]
                 with self.predictor.one_thread():
                     return explain_group(problem, task.search, task.seed, rows, watch)
 
@@ -382,19 +394,3 @@ class Explainer:
             with self.predictor.one_thread() if plan.workers > 1 else nullcontext():
                 for results in search_groups(plan, search_group, watch):
                     yield from results
-
-    def _row(self, task: Task, i: int) -> Any:
-        """Return a row as it was given; where the data are no pandas frame, as they would have it.
-
-        Of an array it is a frame of one row, for a result needs names.
-        """
-        if self.encoding.form.kind in ("pandas", "numpy"):
-            return task.frame.iloc[[i]]
-        return self.encoding.to_rows(task.genomes[[i]])
-
-    def _labels(self, target: object, genomes: Floats) -> Ints | None:
-        """Return the classes `predict` gives the rows, if "opposite" is asked of a classifier."""
-        is_opposite = isinstance(target, str) and target == "opposite"
-        if not is_opposite or self.classes is None or not self.predictor.has_decision:
-            return None
-        return self.predictor.label_blocks(genomes[:, None, :])[:, 0]

@@ -22,6 +22,7 @@ from counterpoint.problem.rules.fence import FENCED
 from counterpoint.problem.rules.rules import Rules
 from counterpoint.problem.ruling import Ruling
 from counterpoint.problem.target import Target
+from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import Space
 
@@ -156,6 +157,24 @@ def problem_of(task: Task, group: Ints, observed: Observed, predictor: Predictor
         rules=task.demands.rules,
         costs=task.demands.costs,
     )
+
+
+def labels_for(target: object, genomes: Floats, predictor: Predictor) -> Ints | None:
+    """Return the classes `predict` gives rows (n, d), if "opposite" is asked of a classifier."""
+    is_opposite = isinstance(target, str) and target == "opposite"
+    if not is_opposite or predictor.classes is None or not predictor.has_decision:
+        return None
+    return predictor.label_blocks(genomes[:, None, :])[:, 0]
+
+
+def row_as_given(task: Task, i: int, encoding: Encoding) -> Any:
+    """Return a row as it was given; where the data are no pandas frame, as they would have it.
+
+    Of an array it is a frame of one row, for a result needs names.
+    """
+    if encoding.form.kind in ("pandas", "numpy"):
+        return task.frame.iloc[[i]]
+    return encoding.to_rows(task.genomes[[i]])
 
 
 def bytes_of_rules(rules: Rules, n_candidates: int) -> int:

@@ -26,7 +26,7 @@ from counterpoint.table.inference import unheld_levels
 from counterpoint.table.schema import LARGEST_WHOLE, MOST_DECIMALS, Feature, Kind, plain_dtype
 
 FORMAT = "counterpoint/counterfactuals"
-VERSION = 3  # 1 had no constraints, 2 no kinds of table but pandas and no aims
+VERSION = 4  # 1 had no constraints, 2 no kinds of table but pandas and no aims, 3 no remarks
 
 _PLAIN = ["bool", *(f"{k}int{b}" for k in ("", "u") for b in (8, 16, 32, 64))]
 _SCALARS = {*_PLAIN, "float16", "float32", "float64", "str"}

@@ -32,6 +32,7 @@ from counterpoint.result.document import (
 )
 from counterpoint.result.fingerprint import Fingerprints
 from counterpoint.result.formbook import read_form
+from counterpoint.result.remarkbook import read_remarks
 from counterpoint.result.rulebook import check_rules, read_prices, read_rules
 from counterpoint.result.saving import Kept, NoSuchFile, Pathlike, check_path, signed
 from counterpoint.table.encoding import Encoding
@@ -42,7 +43,7 @@ MOST_BYTES = 2**26
 KEYS = (
     *("format", "version", "counterpoint", "fingerprints", "features", "row", "target", "limits"),
     *("shares", "search", "seed", "genomes", "predictions", "objectives", "trace", "notes"),
-    *("limits_bind", "hint", "constraints", "costs", "form", "aims", "checksum"),
+    *("limits_bind", "hint", "constraints", "costs", "form", "aims", "remarks", "checksum"),
 )
 # Keys of later versions: which one they came with, and what stood for them before.
 LATER: dict[str, tuple[int, Any]] = {
@@ -50,6 +51,7 @@ LATER: dict[str, tuple[int, Any]] = {
     "costs": (2, None),
     "form": (3, None),
     "aims": (3, None),
+    "remarks": (4, None),
 }
 GONE = (
     "this result was loaded from a file, without its model and data; make an Explainer and call "
@@ -225,7 +227,7 @@ def check_version(root: Node) -> int:
 def read_problem(part: dict[str, Node], seed: int) -> tuple[Problem, Any]:
     """Return what was asked, with the row for all data and nobody for a model; and the row."""
     features = tuple(read_feature(feature) for feature in part["features"].items())
-    encoding = read_form(part["form"], features)
+    encoding = read_form(part["form"], read_remarks(part["remarks"], features))
     schema = encoding.schema
     check_names(part["features"], schema)
     row, outputs = read_row(part["row"], schema)

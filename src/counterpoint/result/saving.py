@@ -36,6 +36,7 @@ from counterpoint.result.document import (
 )
 from counterpoint.result.fingerprint import Fingerprints, take_fingerprints
 from counterpoint.result.formbook import write_form
+from counterpoint.result.remarkbook import write_remarks
 from counterpoint.result.rulebook import write_rules
 from counterpoint.table.encoding import as_frame
 
@@ -108,6 +109,7 @@ def write_document(found: Counterfactuals) -> dict[str, Any]:
         "constraints": write_rules(problem.ruling),
         "costs": None if problem.costs is None else problem.costs.tolist(),
         "aims": write_aims(problem),
+        "remarks": write_remarks(problem.predictor.encoding.schema.features),
         "shares": problem.observed.shares.tolist(),
         "search": _write_search(found.search),
         "seed": int(found.seed),

@@ -58,6 +58,10 @@ class Feature:
     columns : tuple of Feature
         The columns of a one-hot group, one per level; a last level without a column stands for all
         of them being 0. Empty for a feature that is a column itself.
+    unit : str
+        What the numbers are counted in, for readers; empty if nobody said.
+    is_protected : bool
+        Whether it is never to be proposed to people as something to change.
     """
 
     name: Hashable
@@ -68,6 +72,8 @@ class Feature:
     high: float
     decimals: int | None = None
     columns: tuple[Feature, ...] = ()
+    unit: str = ""
+    is_protected: bool = False
 
     @property
     def is_numeric(self) -> bool:
@@ -117,8 +123,10 @@ class Feature:
             text = self.shown(self.low)
         else:
             text = f"{self.shown(self.low)} to {self.shown(self.high)}"
+        text += f" {self.unit}" if self.unit else ""
         text += f", {self.decimals} decimals" if self.decimals else ""
         text += f" (one-hot in {len(self.columns)} columns)" if self.columns else ""
+        text += " (protected)" if self.is_protected else ""
         return f"{text} (constant)" if self.is_constant else text
 
     def __str__(self) -> str:

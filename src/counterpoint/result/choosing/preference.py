@@ -25,9 +25,9 @@ import numpy as np
 from counterpoint.arrays import Floats, Ints
 from counterpoint.streams import Stage, row_keys, uniforms
 
-SURE = 12.0  # s: a difference of a tenth of the range is preferred in about three of four answers
+SURE = 16.0  # s: a difference of a tenth of the range is preferred in about three of four answers
 TIE = 0.5  # T: how readily candidates are called equal
-N_PARTICLES = 1024
+N_PARTICLES = 512
 N_PROMISING = 14  # candidates whose pairs are weighed: 91 pairs
 ANSWERS = ("A", "B", "equal")
 

@@ -1,0 +1,146 @@
+"""Language: how a language writes numbers, dates and lists, and what its grammar must say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+Lang = Literal["en", "de"]
+Reader = Literal["customer", "analyst"]
+Aim = Literal["class", "other class", "probability", "value"]
+
+
+@dataclass(frozen=True)
+class Signs:
+    """How a language writes what is no sentence.
+
+    Parameters
+    ----------
+    thousands, decimal, percent : str
+        Between groups of three digits, before decimals, after a percentage.
+    quotes : str
+        The opening one and the closing one.
+    conjunction : str
+        Before the last of a list.
+    truth : (str, str)
+        Words for false and true.
+    months : tuple of str
+        The months' names.
+    date : str
+        A date, of `day`, `month` and `year`.
+    """
+
+    thousands: str
+    decimal: str
+    percent: str
+    quotes: str
+    conjunction: str
+    truth: tuple[str, str]
+    months: tuple[str, ...]
+    date: str
+
+    def number(self, text: str) -> str:
+        """Return a number as Python writes it, such as -1,234.5, with this language's signs."""
+        swap = {",": self.thousands, ".": self.decimal, "-": "\N{MINUS SIGN}"}
+        return "".join(swap.get(sign, sign) for sign in text)
+
+    def whole(self, n: int) -> str:
+        """Return a whole number."""
+        return self.number(f"{n:,}")
+
+    def quoted(self, text: str) -> str:
+        """Return a text in quotes."""
+        return f"{self.quotes[0]}{text}{self.quotes[1]}"
+
+    def listed(self, texts: Sequence[str]) -> str:
+        """Return texts as a list: "a, b and c"."""
+        if len(texts) < 2:
+            return "".join(texts)
+        return f"{', '.join(texts[:-1])} {self.conjunction} {texts[-1]}"
+
+
+class Change(NamedTuple):
+    """One changed feature in words: its name, the new value, the old one with the unit."""
+
+    name: str
+    new: str
+    old: str
+
+
+class Wish(NamedTuple):
+    """A target in words.
+
+    Attributes
+    ----------
+    aim : str
+        What it is about.
+    label : str
+        The class; empty for a value.
+    low, high : str
+        Both ends, empty where open; the same for a single number.
+    """
+
+    aim: Aim
+    label: str
+    low: str
+    high: str
+
+
+class Grammar(Protocol):
+    """What a language must be able to say; `ENGLISH` and `GERMAN` do."""
+
+    signs: Signs
+
+    def outcome(self, wish: Wish) -> str:
+        """Return the target as a heading."""
+
+    def now(self, wish: Wish, *, is_met: bool) -> str:
+        """Return the sentence that says what the model decides of the row."""
+
+    def offer(self, wish: Wish, n: int) -> str:
+        """Return the line before n alternatives."""
+
+    def would(self, wish: Wish, changes: Sequence[Change], *, is_met: bool) -> str:
+        """Return the sentence for a customer on one alternative."""
+
+    def condition(self, changes: Sequence[Change]) -> str:
+        """Return the changes as an item of a list, a sentence that begins with "if"."""
+
+    def shift(
+        self, outcome: str, before: str, after: str, changes: Sequence[Change], *, is_met: bool
+    ) -> str:
+        """Return the sentence for an analyst on one counterfactual, without its full stop."""
+
+    def marked(self, names: Sequence[str]) -> str:
+        """Return the mark of a counterfactual that changes protected features."""
+
+    def left_out(self, n: int) -> str:
+        """Return how many alternatives a customer is not shown, beside others."""
+
+    def all_left_out(self, n: int) -> str:
+        """Return that all n alternatives are not shown."""
+
+    def none(self, *, is_limited: bool) -> str:
+        """Return that there is no alternative."""
+
+    def caveat(self, reader: Reader) -> str:
+        """Return what a reader must not conclude."""
+
+    def heading(self, outcome: str, before: str) -> str:
+        """Return the analyst's first line."""
+
+    def counts(self, n_valid: int, n: int, n_shown: int) -> str:
+        """Return how many counterfactuals there are, and how many reach the target."""
+
+    def protected(self, n: int) -> str:
+        """Return how many are marked."""
+
+    def met(self) -> str:
+        """Return that nothing was searched."""
+
+    def measured(self, name: str, value: str) -> str:
+        """Return an objective and its value."""
+
+    def question(self, a: str, b: str) -> str:
+        """Return "A or B?" as text."""

@@ -1,0 +1,138 @@
+"""Sentences: one counterfactual in words, for a customer or an analyst."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from counterpoint.errors import InvalidInput, listed
+from counterpoint.problem.target import Target
+from counterpoint.result.wording.english import ENGLISH
+from counterpoint.result.wording.german import GERMAN
+from counterpoint.result.wording.language import Aim, Change, Grammar, Lang, Reader, Signs, Wish
+from counterpoint.result.wording.values import (
+    written_level,
+    written_number,
+    written_pair,
+    written_scores,
+    written_share,
+)
+from counterpoint.table.schema import Feature
+
+if TYPE_CHECKING:
+    from counterpoint.result.counterfactuals import Counterfactuals
+
+GRAMMARS: dict[str, Grammar] = {"en": ENGLISH, "de": GERMAN}
+READERS = ("customer", "analyst")
+
+
+def sentence(
+    found: Counterfactuals, position: int, lang: Lang = "en", reader: Reader = "analyst"
+) -> str:
+    """Return one counterfactual in a sentence.
+
+    Parameters
+    ----------
+    found : Counterfactuals
+        The result.
+    position : int
+        Which of its counterfactuals.
+    lang : {"en", "de"}, default="en"
+        The language. Names, classes and levels stay as they are.
+    reader : {"customer", "analyst"}, default="analyst"
+        An analyst also sees the predictions, and protected features marked.
+
+    Returns
+    -------
+    str
+        Plain text, not escaped for HTML.
+    """
+    grammar = grammar_of(lang, reader)
+    changes = changes_of(found, position, grammar.signs)
+    is_met = bool(found.reaches[position])
+    wish = wish_of(found.target, grammar.signs, reader)
+    if reader == "customer":
+        return grammar.would(wish, changes, is_met=is_met)
+    before, after = written_scores(
+        found.row_prediction, float(found.predictions[position]), grammar.signs
+    )
+    said = grammar.shift(grammar.outcome(wish), before, after, changes, is_met=is_met)
+    names = protected_changes(found, position)
+    return f"{said} [{grammar.marked(names)}]." if names else f"{said}."
+
+
+def grammar_of(lang: str, reader: str = "analyst") -> Grammar:
+    """Return the language of that code; refuse others, and other readers."""
+    if lang not in GRAMMARS:
+        raise InvalidInput(f"lang must be {_or(tuple(GRAMMARS))}, got {lang!r}.")
+    if reader not in READERS:
+        raise InvalidInput(f"reader must be {_or(READERS)}, got {reader!r}.")
+    return GRAMMARS[lang]
+
+
+def _or(options: tuple[str, ...]) -> str:
+    """Return the options as a choice."""
+    return listed(options).replace(" and ", " or ")
+
+
+def changes_of(found: Counterfactuals, position: int, signs: Signs) -> list[Change]:
+    """Return the changed features of one counterfactual in words, in the order of the table."""
+    features = found.problem.predictor.encoding.schema.features
+    genome, row = found.genomes[position], found.problem.rows[0]
+    changes = []
+    for j in np.flatnonzero(genome != row):
+        new, old = written_pair(features[j], float(genome[j]), float(row[j]), signs)
+        unit = f" {features[j].unit}" if features[j].unit else ""
+        changes.append(Change(spoken(features[j].name), new, old + unit))
+    return changes
+
+
+def spoken(name: Hashable) -> str:
+    """Return a feature's name as one says it.
+
+    Examples
+    --------
+    >>> spoken("credit_amount"), spoken("radio/TV"), spoken(3)
+    ('credit amount', 'radio/TV', '3')
+    """
+    text = str(name)
+    return text.replace("_", " ").strip() or text
+
+
+def wish_of(target: Target, signs: Signs, reader: Reader) -> Wish:
+    """Return a target in words; customers read probabilities in percent."""
+    label = "" if target.label is None else written_level(target.label, signs)
+    if target.is_decision:
+        return Wish("other class" if target.is_complement else "class", label, "", "")
+    aim: Aim = "value" if target.label is None else "probability"
+    low, high = target.low, target.high
+    if aim == "probability" and (low > 0.0 or high < 1.0):  # ends nobody can pass say nothing
+        low, high = (low if low > 0.0 else -np.inf), (high if high < 1.0 else np.inf)
+    texts = [
+        ""
+        if np.isinf(end)
+        else written_share(end, signs)
+        if aim == "probability" and reader == "customer"
+        else written_number(end, signs, 6)
+        for end in (low, high)
+    ]
+    return Wish(aim, label, *texts)
+
+
+def protected_changes(found: Counterfactuals, position: int) -> list[str]:
+    """Return the names of the protected features one counterfactual changes."""
+    changed = found.changed[position]
+    return [spoken(f.name) for j, f in enumerate(_features(found)) if changed[j] and f.is_protected]
+
+
+def changes_protected(found: Counterfactuals) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Return which counterfactuals change a protected feature, shape (n,)."""
+    is_protected = np.array([feature.is_protected for feature in _features(found)])
+    return np.asarray((found.changed & is_protected).any(axis=1))
+
+
+def _features(found: Counterfactuals) -> tuple[Feature, ...]:
+    """Return the features of a result."""
+    return found.problem.predictor.encoding.schema.features
