@@ -116,7 +116,7 @@ def as_markdown(results: pd.DataFrame) -> str:
 
 def draw(results: pd.DataFrame, file: Path) -> None:
     """Draw what is missing to the full search's hypervolume, over evaluations."""
-    import altair as alt
+    import altair as alt  # noqa: TID251 - a figure of its own
 
     mean = results.groupby(["without", "evaluations"], sort=False)["share"].mean().reset_index()
     full = mean[mean["without"] == "nothing left out"].set_index("evaluations")["share"]

@@ -100,7 +100,7 @@ def line(record: dict[str, Any]) -> str:
 
 def draw(records: list[dict[str, Any]], file: Path) -> None:
     """Draw time per explained row over observed rows and over features."""
-    import altair as alt
+    import altair as alt  # noqa: TID251 - a figure of its own
     import pandas as pd
 
     frame = pd.DataFrame(records).melt(

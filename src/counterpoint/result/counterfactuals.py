@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,9 @@ from counterpoint.result.diagnosis import limits_bind
 from counterpoint.result.fingerprint import Fingerprints, take_fingerprints
 from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.table.frames import in_form
+
+if TYPE_CHECKING:
+    from counterpoint.result.figures.plots import Plots
 
 Status = Literal["found", "best_effort", "infeasible", "already_met"]
 Stopped = Literal["budget", "patience", "exhausted", "seconds", "interrupt", ""]
@@ -227,6 +230,13 @@ class Counterfactuals:
             {"generation": np.arange(n), "evaluations": trace.evaluations, "hypervolume": volumes}
         )
         return in_form(self.problem.predictor.encoding.form, frame, 0)
+
+    @property
+    def plot(self) -> Plots:
+        """Figures: `found.plot.parallel()` and others; they need the extra "figures"."""
+        from counterpoint.result.figures.plots import Plots
+
+        return Plots(self)
 
     def __len__(self) -> int:
         return len(self.genomes)

@@ -1,0 +1,171 @@
+"""The plain ones: objectives against each other, frequency of changes, history of the search."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from counterpoint.result.figures.charts import theme
+from counterpoint.result.figures.frames.common import MOST_SHOWN, how_many
+from counterpoint.result.figures.frames.summaries import (
+    MOST_BARS,
+    frequency_data,
+    history_data,
+    objectives_data,
+)
+
+if TYPE_CHECKING:
+    from counterpoint.result.counterfactuals import Counterfactuals
+
+TRADE_OFF = "The trade-off: each objective against each other"
+LEFT = "All are minimised: better is left and below"
+FREQUENCY = "How often each feature changes"
+HISTORY = "How the search went"
+PANEL, LEAST_PANEL, BAR = 150, 70, 24
+
+
+def objectives(
+    found: Counterfactuals, n: int = MOST_SHOWN, width: int | None = None, dark: bool = False
+) -> Any:
+    """Return a scatter matrix of all objectives, own ones included."""
+    colors = theme.palette(dark)
+    frames = objectives_data(found, n)
+    names = frames["names"]["objective"].to_list()
+    last = len(names) - 1
+    each = PANEL if width is None else max(LEAST_PANEL, width // last - 20)
+    pairs = [(across, up) for up in range(1, last + 1) for across in range(up)]
+    panels = {
+        pair: scatter(names, pair, colors).properties(name=view_name(pair), width=each, height=each)
+        for pair in pairs
+    }
+    rows = [
+        alt.hconcat(*(panels[across, up] for across in range(up)), spacing=14, bounds="flush")
+        for up in range(1, last + 1)
+    ]
+    brush = alt.TopLevelSelectionParameter(
+        name="brush",
+        select=alt.IntervalSelectionConfig(type="interval", resolve="union"),
+        views=[view_name(pair) for pair in pairs],
+    )
+    chart = alt.vconcat(*rows, spacing=14, bounds="flush", params=[brush])
+    return theme.finished(chart, frames, colors, TRADE_OFF, [how_many(found, n), LEFT])
+
+
+def view_name(pair: tuple[int, int]) -> str:
+    """Return what a panel is called, so that one brush serves all."""
+    return f"objectives_{pair[0]}_{pair[1]}"
+
+
+def scatter(names: list[str], pair: tuple[int, int], colors: theme.Palette) -> Any:
+    """Return one panel of the matrix; only the outer ones have titles and numbers."""
+    across, up = pair
+    last = len(names) - 1
+
+    def axis(m: int, is_outer: bool) -> alt.Axis:
+        title = names[m] if is_outer else None
+        return alt.Axis(
+            title=title,
+            labels=is_outer,
+            ticks=is_outer,
+            tickCount=3,
+            labelOverlap=True,
+            format="~g",
+        )
+
+    brush = alt.selection_interval(name="brush")  # the one all panels share
+    zero = alt.Scale(zero=False, nice=True, padding=6)
+    notes = {f"objective_{m}:Q": name for m, name in enumerate(names)}
+    return (
+        theme.drawn_from("counterfactuals")
+        .mark_point(filled=True, stroke=colors.paper, strokeWidth=0.4)
+        .encode(
+            x=alt.X(f"objective_{across}:Q", scale=zero, axis=axis(across, up == last)),
+            y=alt.Y(f"objective_{up}:Q", scale=zero, axis=axis(up, across == 0)),
+            color=alt.condition(brush, theme.color(colors), alt.value(colors.quiet)),
+            shape=theme.shape(),
+            opacity=alt.condition("datum.counterfactual === 0", alt.value(1), alt.value(0.7)),
+            size=alt.condition("datum.counterfactual === 0", alt.value(130), alt.value(46)),
+            tooltip=theme.tooltip({**theme.PERSON, "prediction:Q": "prediction"} | notes),
+        )
+    )
+
+
+def frequency(
+    found: Counterfactuals, most: int = MOST_BARS, width: int | None = None, dark: bool = False
+) -> Any:
+    """Return bars of how many counterfactuals change each feature."""
+    colors = theme.palette(dark)
+    frame = frequency_data(found, most)["features"]
+    if len(found) == 0:
+        return theme.nothing(colors, FREQUENCY, f"Nothing to show: {found.message}", width or 520)
+    texts = [
+        f"{share:.0%}  ({count})"
+        for share, count in zip(frame["share"], frame["count"], strict=True)
+    ]
+    names = alt.Y(
+        "feature:N",
+        sort=frame["feature"].to_list(),
+        axis=alt.Axis(title=None, labelLimit=220, ticks=False, domain=False, labelFontSize=12),
+    )
+    base = theme.drawn_from("features").encode(y=names)
+    share = alt.X(
+        "share:Q",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(title="Share of the counterfactuals", format="%", tickCount=5),
+    )
+    notes = {"feature:N": "feature", "count:Q": "changed in", "count_valid:Q": "of which valid"}
+    bars = base.mark_bar(color=colors.valid, height=14, cornerRadiusEnd=2).encode(
+        x=share, tooltip=theme.tooltip(notes)
+    )
+    words = base.mark_text(align="left", dx=5, fontSize=11).encode(
+        x=share,
+        text="text:N",
+        color=alt.condition("datum.count > 0", alt.value(colors.ink), alt.value(colors.quiet)),
+    )
+    n_features = len(found.problem.predictor.encoding.schema)
+    cut = f"Shown: the {most} most often changed of {n_features} features"
+    chart = alt.layer(bars, words).properties(
+        width=420 if width is None else width, height=BAR * len(frame)
+    )
+    subtitle = [
+        f"{len(found)} counterfactuals for {found.target}",
+        cut if n_features > most else "",
+    ]
+    return theme.finished(
+        chart, {"features": frame.assign(text=texts)}, colors, FREQUENCY, subtitle
+    )
+
+
+def history(found: Counterfactuals, width: int | None = None, dark: bool = False) -> Any:
+    """Return the hypervolume over the model's evaluations."""
+    colors = theme.palette(dark)
+    frame = history_data(found)["history"]
+    if frame.empty:
+        return theme.nothing(colors, HISTORY, f"Nothing to show: {found.message}", width or 520)
+    base = theme.drawn_from("history").encode(
+        x=alt.X("evaluations:Q", axis=alt.Axis(title="Rows the model was asked about")),
+        y=alt.Y(
+            "hypervolume:Q",
+            scale=alt.Scale(zero=False),
+            axis=alt.Axis(title="Hypervolume of the set so far"),
+        ),
+        tooltip=theme.tooltip(
+            {
+                "generation:Q": "generation",
+                "evaluations:Q": "evaluations",
+                "hypervolume:Q": "hypervolume",
+            }
+        ),
+    )
+    line = base.mark_line(color=colors.valid, strokeWidth=2, interpolate="step-after")
+    dots = base.mark_point(color=colors.valid, filled=True, size=26, opacity=1)
+    chart = alt.layer(line, dots).properties(width=480 if width is None else width, height=260)
+    stopped = f"Stopped by {found.stopped}" if found.stopped else ""
+    return theme.finished(
+        chart,
+        {"history": frame},
+        colors,
+        HISTORY,
+        [f"Higher is better: more of the trade-off is covered. {stopped}"],
+    )

@@ -1,0 +1,165 @@
+"""Response surface over two features (Dandl et al. 2020, figure 2b)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from counterpoint.result.figures.charts import theme
+from counterpoint.result.figures.frames.axes import Axis
+from counterpoint.result.figures.frames.surface import RESOLUTION, surface_axes, surface_data
+from counterpoint.result.figures.frames.texts import prediction_name
+
+if TYPE_CHECKING:
+    from counterpoint.result.counterfactuals import Counterfactuals
+
+WIDTH, SIDE = 440, 56
+PER_LEVEL = 44
+MOST_NUMBERED = 15  # points with their number beside them
+
+
+def surface(
+    found: Counterfactuals,
+    x: Hashable,
+    y: Hashable,
+    resolution: int = RESOLUTION,
+    width: int | None = None,
+    dark: bool = False,
+) -> Any:
+    """Return the prediction over two features, with the row and what changes only those."""
+    colors = theme.palette(dark)
+    frames = surface_data(found, x, y, resolution)
+    axes = surface_axes(found, x, y)
+    width = WIDTH if width is None else width
+    height = round(width * 0.8)
+    if axes[1].is_level:
+        height = min(height, PER_LEVEL * len(axes[1].codes) + 20)
+    main = alt.layer(
+        heat(axes, colors, found),
+        *contours(axes, colors),
+        *people(len(frames["counterfactuals"]), axes, colors),
+    ).properties(width=width, height=height)
+    above = bars(axes[0], "x", colors).properties(width=width, height=SIDE)
+    beside = bars(axes[1], "y", colors).properties(width=SIDE, height=height)
+    chart = alt.vconcat(
+        above, alt.hconcat(main, beside, spacing=6, bounds="flush"), spacing=6, bounds="flush"
+    ).resolve_scale(color="independent", shape="independent")
+    n = len(frames["counterfactuals"]) - 1
+    few = "the one counterfactual" if n == 1 else f"the {n} counterfactuals"
+    subtitle = [
+        f"All other features as in the row; {few} changing nothing else",
+        f"Dashed: {found.target}" if frames["lines"]["is_target"].any() else "",
+        *(f"Shown: {axis.left_out}" for axis in axes if axis.left_out),
+    ]
+    title = f"{prediction_name(found)} by {axes[0].title} and {axes[1].title}"
+    return theme.finished(chart, frames, colors, title, subtitle)
+
+
+def heat(axes: tuple[Axis, Axis], colors: theme.Palette, found: Counterfactuals) -> Any:
+    """Return the cells, coloured by prediction."""
+    name = prediction_name(found)
+    ramp = alt.Scale(range=list(colors.ramp), interpolate="lab")
+    shade = alt.Color(
+        "prediction:Q",
+        scale=ramp,
+        legend=alt.Legend(title=name, orient="right", gradientLength=140, format=".3~g"),
+    )
+    notes = {"x_value:N": axes[0].title, "y_value:N": axes[1].title, "prediction:Q": name}
+    return (
+        theme.drawn_from("grid")
+        .mark_rect(strokeWidth=0.6)
+        .encode(
+            x=theme.position(axes[0], alt.X, "x"),
+            x2="x2",
+            y=theme.position(axes[1], alt.Y, "y"),
+            y2="y2",
+            color=shade,
+            stroke=alt.Stroke("prediction:Q", scale=ramp, legend=None),
+            tooltip=theme.tooltip(notes),
+        )
+    )
+
+
+def contours(axes: tuple[Axis, Axis], colors: theme.Palette) -> list[Any]:
+    """Return contour lines with their numbers; the target's dashed and strong."""
+    if any(axis.is_level for axis in axes):
+        return []
+    where = {"x": theme.position(axes[0], alt.X, "x"), "y": theme.position(axes[1], alt.Y, "y")}
+    lines = (
+        theme.drawn_from("lines")
+        .mark_line(color=colors.ink, interpolate="linear")
+        .encode(
+            **where,
+            detail="line:N",
+            order="order:Q",
+            strokeWidth=alt.condition("datum.is_target", alt.value(2.2), alt.value(0.7)),
+            opacity=alt.condition("datum.is_target", alt.value(0.95), alt.value(0.6)),
+            strokeDash=alt.condition("datum.is_target", alt.value([6, 4]), alt.value([1, 0])),
+        )
+    )
+    labels = theme.drawn_from("labels").encode(**where, text="text:N")
+    halo = labels.mark_text(
+        fontSize=10, stroke=colors.paper, strokeWidth=3, color=colors.paper, opacity=0.85
+    )
+    return [lines, halo, labels.mark_text(fontSize=10, color=colors.ink)]
+
+
+def people(n: int, axes: tuple[Axis, Axis], colors: theme.Palette) -> list[Any]:
+    """Return the counterfactuals, numbered if they are few, and the row on top."""
+    picked = alt.selection_point(name="picked", fields=["counterfactual"])
+    base = theme.drawn_from("counterfactuals").encode(
+        x=theme.position(axes[0], alt.X, "x"),
+        y=theme.position(axes[1], alt.Y, "y"),
+        tooltip=theme.tooltip(
+            {
+                **theme.PERSON,
+                "x_value:N": axes[0].title,
+                "y_value:N": axes[1].title,
+                "prediction:Q": "prediction",
+            }
+        ),
+    )
+    marks = base.mark_point(filled=True, stroke=colors.paper, strokeWidth=1.2).encode(
+        color=theme.color(colors),
+        shape=theme.shape(),
+        size=alt.condition("datum.counterfactual === 0", alt.value(190), alt.value(80)),
+        opacity=alt.condition(picked, alt.value(1), alt.value(0.25)),
+    )
+    layers = [marks.add_params(picked)]
+    if n - 1 <= MOST_NUMBERED:
+        numbers = base.transform_filter("datum.counterfactual > 0").encode(text="counterfactual:Q")
+        layers += [
+            numbers.mark_text(
+                dx=8, dy=-8, fontSize=10, stroke=colors.paper, strokeWidth=3, color=colors.paper
+            ),
+            numbers.mark_text(dx=8, dy=-8, fontSize=10, fontWeight=600, color=colors.ink),
+        ]
+    return layers
+
+
+def bars(axis: Axis, name: str, colors: theme.Palette) -> Any:
+    """Return the histogram of the observed rows along one axis, the row's value marked."""
+    place, far, along, size = (
+        (alt.X, "x2", alt.Y, "y") if name == "x" else (alt.Y, "y2", alt.X, "x")
+    )
+    hidden = theme.position(axis, place, "start")
+    hidden.axis = alt.Axis(labels=False, ticks=False, title=None, grid=False, domain=False)
+    own = hidden.copy()
+    own.shorthand = f"{name}:T" if axis.is_date else f"{name}:Q"
+    count = alt.Axis(title="rows", tickCount=2, grid=False, titleFontSize=10, labelFontSize=9)
+    shown = theme.drawn_from(f"bars_{name}").mark_bar(
+        color=colors.quiet, stroke=colors.paper, strokeWidth=0.8
+    )
+    row = (
+        theme.drawn_from("counterfactuals")
+        .transform_filter("datum.counterfactual === 0")
+        .mark_rule(color=colors.row, strokeWidth=2)
+        .encode(**{name: own})
+    )
+    notes = theme.tooltip({"count:Q": "rows"})
+    encoded = shown.encode(
+        **{name: hidden, far: "end", size: along("count:Q", axis=count)}, tooltip=notes
+    )
+    return alt.layer(encoded, row)

@@ -1,0 +1,229 @@
+"""One grammar for all figures: the row in one strong colour, unchanged in grey, valid or not.
+
+Colours are of Okabe and Ito's palette, which colour-blind readers can tell apart; outcomes differ
+in shape and dash, too.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from counterpoint.result.figures.frames.axes import Axis
+from counterpoint.result.figures.frames.common import INVALID, OUTCOMES, ROW, VALID, Frames
+
+FONT = "Inter, Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
+DASHES = {ROW: [1, 0], VALID: [1, 0], INVALID: [5, 3]}
+SHAPES = {ROW: "diamond", VALID: "circle", INVALID: "cross"}
+DIGITS = 6  # significant ones of a prediction in a chart
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The colours of a figure."""
+
+    paper: str
+    ink: str
+    faint: str  # titles of axes, numbers on them
+    line: str  # axes and rules
+    quiet: str  # what is unchanged or only observed
+    row: str
+    valid: str
+    invalid: str
+    ramp: tuple[str, ...]  # of a surface, from low to high
+
+    @property
+    def outcomes(self) -> list[str]:
+        """The colours of the outcomes, in their order."""
+        return [self.row, self.valid, self.invalid]
+
+
+LIGHT = Palette(
+    *("#ffffff", "#1f2328", "#4b5158", "#c5cad0", "#b4bac1", "#d55e00", "#0072b2", "#b0508a"),
+    ramp=("#fbfaf3", "#e9ecc6", "#bcd9a0", "#7fbd93", "#3f9a86"),
+)
+DARK = Palette(
+    *("#16191d", "#f0f2f4", "#b9c0c7", "#4a5058", "#6b737c", "#f0a030", "#56b4e9", "#d98cba"),
+    ramp=("#20262b", "#24424a", "#24635f", "#3a8570", "#6fae83"),
+)
+
+
+def palette(dark: bool) -> Palette:
+    """Return the colours for a light or a dark page."""
+    return DARK if dark else LIGHT
+
+
+def drawn_from(name: str) -> alt.Chart:
+    """Return a chart of one of the datasets that `finished` puts into the figure."""
+    return alt.Chart(alt.NamedData(name=name))
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return a frame as a list of rows fit for JSON; what is not finite becomes null.
+
+    Examples
+    --------
+    >>> records(pd.DataFrame({"x": [1.5, np.nan], "n": [1, 2], "prediction": [1 / 3, 0.5]}))
+    [{'x': 1.5, 'n': 1, 'prediction': 0.333333}, {'x': None, 'n': 2, 'prediction': 0.5}]
+    """
+    columns = {str(name): _cells(frame[name], str(name)) for name in frame.columns}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _cells(column: pd.Series[Any], name: str) -> list[Any]:
+    """Return a column as Python's own values."""
+    cells = column.tolist()
+    if name == "prediction":  # a grid has thousands: no reader sees more digits
+        cells = [float(f"{cell:.{DIGITS}g}") for cell in cells]
+    return [None if isinstance(cell, float) and not np.isfinite(cell) else cell for cell in cells]
+
+
+def color(
+    colors: Palette, *, legend: bool = True, symbol: Any = alt.Undefined, offset: int = 18
+) -> alt.Color:
+    """Return the colour of an outcome; its legend stands `offset` pixels below the drawing."""
+    signs = alt.Legend(title=None, symbolType=symbol, symbolOpacity=1, offset=offset)
+    return alt.Color(
+        "outcome:N",
+        scale=alt.Scale(domain=list(OUTCOMES), range=colors.outcomes),
+        legend=signs if legend else None,
+    )
+
+
+def shape(*, legend: bool = True) -> alt.Shape:
+    """Return the shape of an outcome."""
+    return alt.Shape(
+        "outcome:N",
+        scale=alt.Scale(domain=list(OUTCOMES), range=list(SHAPES.values())),
+        legend=alt.Legend(title=None, symbolOpacity=1, offset=18) if legend else None,
+    )
+
+
+def dash() -> alt.StrokeDash:
+    """Return the dash of an outcome's line."""
+    return alt.StrokeDash(
+        "outcome:N",
+        scale=alt.Scale(domain=list(OUTCOMES), range=list(DASHES.values())),
+        legend=None,
+    )
+
+
+def tooltip(titles: Mapping[str, str]) -> list[alt.Tooltip]:
+    """Return tooltips of fields (with their type) to titles."""
+    return [alt.Tooltip(field, title=title) for field, title in titles.items()]
+
+
+PERSON = {"counterfactual:Q": "counterfactual", "outcome:N": "outcome"}
+
+
+def position(axis: Axis, channel: Any, field: str, **options: Any) -> Any:
+    """Return a position channel on a feature's axis: numbers, dates, or levels by their texts."""
+    scale = alt.Scale(domain=list(axis.domain), nice=False, zero=False)
+    if axis.is_date:
+        utc = alt.Scale(domain=list(axis.domain), nice=False, type="utc")
+        shown = alt.Axis(title=axis.title, tickCount=5, labelOverlap=True, format="%b %Y")
+        days = (axis.high - axis.low) < 90.0
+        shown.format = "%d %b %Y" if days else "%b %Y"
+        return channel(f"{field}:T", scale=utc, axis=shown, **options)
+    if axis.is_level:
+        return channel(f"{field}:Q", scale=scale, axis=level_axis(axis, channel), **options)
+    few = axis.high - axis.low < 5 and axis.feature.decimals in (None, 0)
+    whole: dict[str, Any] = {"tickMinStep": 1} if few and axis.feature.kind != "real" else {}
+    shown = alt.Axis(title=axis.title, tickCount=6, labelOverlap=True, **whole)
+    return channel(f"{field}:Q", scale=scale, axis=shown, **options)
+
+
+def level_axis(axis: Axis, channel: Any) -> alt.Axis:
+    """Return an axis that writes the levels at their places.
+
+    The texts stand in an expression as one JSON list, of ASCII signs only, so that none of them
+    can be read as anything but text.
+    """
+    texts = json.dumps(axis.labels)
+    is_long = max(map(len, axis.labels)) * len(axis.labels) > 48
+    slanted: dict[str, Any] = (
+        {"labelAngle": -35, "labelAlign": "right"} if is_long and channel is alt.X else {}
+    )
+    return alt.Axis(
+        title=axis.title,
+        values=list(range(len(axis.labels))),
+        labelExpr=f"{texts}[datum.value]",
+        labelLimit=130,
+        labelOverlap=False,
+        grid=False,
+        ticks=False,
+        **slanted,
+    )
+
+
+def finished(
+    chart: Any, frames: Frames, colors: Palette, title: str, subtitle: Iterable[str] = ()
+) -> Any:
+    """Return a chart with its datasets, its title and the looks all figures share.
+
+    The datasets stand once, at the top, under the names of the frames: a page that shows the chart
+    can filter those that have a column `counterfactual`, by `view.data(name, rows).run()`.
+    """
+    chart = chart.properties(
+        title=alt.TitleParams(title, subtitle=[line for line in subtitle if line]),
+        datasets={name: records(frame) for name, frame in frames.items()},
+    )
+    return (
+        chart.configure(background=colors.paper, font=FONT, padding=12)
+        .configure_view(stroke=None)
+        .configure_title(
+            anchor="start",
+            frame="group",
+            color=colors.ink,
+            subtitleColor=colors.faint,
+            fontSize=16,
+            subtitleFontSize=12,
+            subtitleLineHeight=16,
+            subtitlePadding=5,
+            offset=14,
+        )
+        .configure_axis(
+            labelColor=colors.faint,
+            titleColor=colors.ink,
+            domainColor=colors.line,
+            tickColor=colors.line,
+            gridColor=colors.line,
+            gridOpacity=0.35,
+            labelFontSize=11,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            titlePadding=8,
+            titleLimit=320,
+        )
+        .configure_legend(
+            labelColor=colors.ink,
+            titleColor=colors.ink,
+            labelFontSize=12,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            orient="bottom",
+            symbolSize=90,
+            symbolStrokeWidth=2,
+            labelLimit=260,
+            titleLimit=260,
+        )
+        .configure_header(labelColor=colors.ink, titleColor=colors.ink)
+    )
+
+
+def nothing(colors: Palette, title: str, text: str, width: int) -> Any:
+    """Return a figure that says why it shows nothing."""
+    frame = pd.DataFrame({"text": ["\n".join(textwrap.wrap(text, max(30, width // 7)))]})
+    words = (
+        drawn_from("note")
+        .mark_text(align="left", baseline="top", fontSize=13, color=colors.faint, lineBreak="\n")
+        .encode(text="text:N", x=alt.value(0), y=alt.value(4))
+    )
+    return finished(words.properties(width=width, height=70), {"note": frame}, colors, title)

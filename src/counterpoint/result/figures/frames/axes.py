@@ -1,0 +1,172 @@
+"""Axis: one feature in its own units, numbers and dates as they are, levels side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.arrays import Floats, Ints
+from counterpoint.result.figures.frames.common import all_genes, is_loaded, observed_genes
+from counterpoint.result.figures.frames.texts import names_of, unique, written
+from counterpoint.table.schema import Feature, Kind
+
+if TYPE_CHECKING:
+    from counterpoint.result.counterfactuals import Counterfactuals
+
+DAY = 86_400_000.0  # milliseconds: what charts count dates in
+MOST_LEVELS = 20
+MOST_BARS = 30
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One feature as an axis.
+
+    Parameters
+    ----------
+    place : int
+        Which feature it is.
+    feature : Feature
+        The feature.
+    title : str
+        Its name as text.
+    low, high : float
+        The smallest and largest gene of the data, the row and the counterfactuals; for levels the
+        first and the last place.
+    codes : ndarray
+        The levels that are shown, in order; empty for numbers.
+    n_levels : int
+        How many levels the feature has; more than `codes` if some are left out.
+    """
+
+    place: int
+    feature: Feature
+    title: str
+    low: float
+    high: float
+    codes: Ints
+    n_levels: int
+
+    @classmethod
+    def of(cls, found: Counterfactuals, place: int) -> Axis:
+        """Return the axis of one feature."""
+        feature = found.problem.predictor.encoding.schema.features[place]
+        title = names_of(found)[place]
+        if feature.is_numeric:
+            genes = np.concatenate([observed_genes(found, place), all_genes(found)[:, place]])
+            genes = genes[np.isfinite(genes)]
+            ends = [feature.low, feature.high] if is_loaded(found) or len(genes) == 0 else []
+            low, high = np.min([*genes, *ends]), np.max([*genes, *ends])
+            none = np.empty(0, dtype=np.int64)
+            return cls(place, feature, title, float(low), float(high), none, 0)
+        codes = shown_levels(found, place, len(feature.levels))
+        return cls(place, feature, title, 0.0, float(len(codes) - 1), codes, len(feature.levels))
+
+    @property
+    def is_level(self) -> bool:
+        """Whether levels stand side by side instead of numbers."""
+        return not self.feature.is_numeric
+
+    @property
+    def is_date(self) -> bool:
+        """Whether it is a scale of dates."""
+        return self.feature.kind is Kind.DATE
+
+    @property
+    def labels(self) -> list[str]:
+        """The texts of the levels shown."""
+        texts = unique(self.feature.levels)
+        return [texts[code] for code in self.codes]
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """Where the axis begins and ends, with half a place around levels and single values."""
+        room = 0.5 if self.is_level or self.low == self.high else 0.0
+        ends = self.scaled(np.array([self.low - room, self.high + room]))
+        return float(ends[0]), float(ends[1])
+
+    @property
+    def left_out(self) -> str:
+        """Say how many levels are not shown, if any."""
+        n = len(self.codes)
+        return f"{n} of {self.n_levels} levels of {self.title}" if n < self.n_levels else ""
+
+    def scaled(self, genes: Floats) -> Floats:
+        """Return genes, or places of levels, in the units of the axis: dates in milliseconds."""
+        return genes * DAY if self.is_date else genes
+
+    def at(self, genes: Floats) -> Floats:
+        """Return where genes stand on the axis; NaN for missing ones and levels not shown."""
+        if not self.is_level:
+            return self.scaled(genes)
+        return np.array([self._place_of_level(gene) for gene in genes], dtype=np.float64)
+
+    def _place_of_level(self, gene: float) -> float:
+        """Return which of the shown levels a gene is."""
+        hit = np.flatnonzero(self.codes == gene)
+        return float(hit[0]) if len(hit) else np.nan
+
+    def written(self, genes: Floats) -> list[str]:
+        """Return the values of genes as texts."""
+        return [written(self.feature, gene) for gene in genes]
+
+    def grid(self, resolution: int) -> Floats:
+        """Return genes over the whole axis that the feature can really have, in order."""
+        if self.is_level:
+            return self.codes.astype(np.float64)
+        feature, values = self.feature, np.linspace(self.low, self.high, resolution)
+        if feature.kind is not Kind.REAL:
+            values = np.rint(values)
+        elif feature.decimals is not None:
+            values = np.round(values, feature.decimals)
+        if feature.is_single:  # what the model would be given
+            values = values.astype(np.float32).astype(np.float64)
+        return np.unique(np.clip(values, self.low, self.high))
+
+    def cells(self, genes: Floats) -> tuple[Floats, Floats]:
+        """Return where the cell around each gene of a grid begins and ends."""
+        places = self.at(genes)
+        if self.is_level:
+            return places - 0.5, places + 0.5
+        between = (places[1:] + places[:-1]) / 2.0
+        low, high = self.domain
+        return np.array([low, *between]), np.array([*between, high])
+
+
+def shown_levels(found: Counterfactuals, place: int, n_levels: int) -> Ints:
+    """Return the levels to show: all, or those of the row and set, then the most frequent ones."""
+    if n_levels <= MOST_LEVELS:
+        return np.arange(n_levels)
+    genes = all_genes(found)[:, place]
+    occurring = genes[np.isfinite(genes)].astype(np.int64)
+    counts = np.bincount(observed_genes(found, place).astype(np.int64), minlength=n_levels)
+    first = np.unique(occurring, return_index=True)[1]
+    order = [*occurring[np.sort(first)], *np.argsort(-counts, kind="stable")]
+    return np.sort(np.array(list(dict.fromkeys(order))[:MOST_LEVELS], dtype=np.int64))
+
+
+def histogram(axis: Axis, genes: Floats) -> pd.DataFrame:
+    """Return the bars of observed genes on an axis: start, end, count and share of the rows."""
+    edges = bar_edges(axis)
+    if axis.is_level:
+        counts = np.array([(genes == code).sum() for code in axis.codes])
+    else:
+        counts = np.histogram(genes, bins=edges)[0]
+    ends = axis.scaled(edges)
+    share = counts / max(1, len(genes))
+    return pd.DataFrame({"start": ends[:-1], "end": ends[1:], "count": counts, "share": share})
+
+
+def bar_edges(axis: Axis) -> Floats:
+    """Return where bars begin and end: around whole numbers and levels, or evenly spaced."""
+    low, high = axis.low, axis.high
+    if axis.is_level:
+        return np.arange(len(axis.codes) + 1) - 0.5
+    if axis.feature.kind is Kind.REAL and low < high:
+        return np.asarray(np.linspace(low, high, MOST_BARS + 1), dtype=np.float64)
+    step = max(1.0, np.ceil((high - low + 1.0) / MOST_BARS))
+    n_bars = int((high - low) // step) + 1
+    return np.asarray(low - 0.5 + step * np.arange(n_bars + 1))

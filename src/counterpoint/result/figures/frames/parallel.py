@@ -1,0 +1,135 @@
+"""Parallel coordinates: each changed feature an axis, each counterfactual a line across them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.arrays import Bools, Floats
+from counterpoint.result.figures.frames.common import (
+    MOST_SHOWN,
+    Frames,
+    all_genes,
+    chosen,
+    everyone,
+    shown,
+)
+from counterpoint.result.figures.frames.texts import names_of, unique, written
+from counterpoint.table.schema import Feature
+
+if TYPE_CHECKING:
+    from counterpoint.result.counterfactuals import Counterfactuals
+
+MOST_AXES = 12
+MOST_TICKS = 8  # levels named on one axis; of more only the ends and the row's
+
+
+def parallel_data(
+    found: Counterfactuals,
+    features: Sequence[Hashable] | None = None,
+    most: int = MOST_AXES,
+    n: int = MOST_SHOWN,
+) -> Frames:
+    """Return the lines and axes of parallel coordinates.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``counterfactuals``: one line per counterfactual and axis, the row as number 0; `position`
+        runs from 0, the smallest value on the axis, to 1. ``axes``: the axes in their order.
+        ``ticks``: what is written on them, the smallest and largest value or the levels.
+    """
+    return lines_and_note(found, features, most, n)[0]
+
+
+def lines_and_note(
+    found: Counterfactuals, features: Sequence[Hashable] | None, most: int, n: int
+) -> tuple[Frames, str]:
+    """Return the frames of `parallel_data`, and which features they leave out, in words."""
+    drawn = shown(found, n, "plot.parallel")
+    places, left_out = chosen(found, features, most, "plot.parallel", drawn[1:] - 1)
+    names = names_of(found)
+    people, genes = everyone(found).iloc[drawn], all_genes(found)[drawn]
+    lines, ticks = [], []
+    for order, place in enumerate(places):
+        feature = found.problem.predictor.encoding.schema.features[place]
+        column, position = genes[:, place], positions(feature, genes[:, place])
+        cells = {
+            "axis": order,
+            "feature": names[place],
+            "value": [written(feature, gene) for gene in column],
+            "position": position,
+            "changed": _differs(column),
+        }
+        lines.append(people.assign(**cells))
+        ticks += ticks_of(order, feature, column, position)
+    axes = pd.DataFrame(
+        {"axis": np.arange(len(places)), "feature": [names[place] for place in places]}
+    )
+    empty = people.iloc[:0].assign(axis=0, feature="", value="", position=0.0, changed=False)
+    frames = {
+        "counterfactuals": pd.concat(lines, ignore_index=True) if lines else empty,
+        "axes": axes,
+        "ticks": pd.DataFrame(ticks, columns=["axis", "position", "text", "end", "is_row"]),
+    }
+    return frames, left_out
+
+
+def _differs(genes: Floats) -> Bools:
+    """Return which genes differ from the first, the row's; a missing value equals another."""
+    both_missing = np.isnan(genes) & np.isnan(genes[0])
+    return np.asarray((genes != genes[0]) & ~both_missing)
+
+
+def positions(feature: Feature, genes: Floats) -> Floats:
+    """Return where genes (n,) stand between the smallest, 0, and the largest, 1; in order.
+
+    Levels that occur are evenly spaced; a single value stands in the middle; missing ones are NaN.
+    """
+    finite = genes[np.isfinite(genes)]
+    if len(finite) == 0:
+        return np.full(len(genes), np.nan)
+    if not feature.is_numeric:
+        ranked = np.searchsorted(np.unique(finite), genes).astype(np.float64)
+        genes = np.where(np.isfinite(genes), ranked, np.nan)
+        finite = genes[np.isfinite(genes)]
+    low, high = finite.min(), finite.max()
+    if low == high:
+        return np.where(np.isfinite(genes), 0.5, np.nan)
+    size = max(abs(low), abs(high))  # else the span of the largest numbers would overflow
+    low, high, genes = low / size, high / size, genes / size
+    return np.asarray(np.clip((genes - low) / (high - low), 0.0, 1.0))
+
+
+def ticks_of(axis: int, feature: Feature, genes: Floats, position: Floats) -> list[dict[str, Any]]:
+    """Return what is written on one axis: the levels or both ends, and the row's own value."""
+    known = np.isfinite(genes)
+    spots = dict(sorted(zip(position[known].tolist(), genes[known].tolist(), strict=True)))
+    if feature.is_numeric or len(spots) > MOST_TICKS:
+        marked = {min(spots, default=0.0), max(spots, default=0.0), float(position[0])}
+    else:
+        marked = set(spots)
+    texts = dict(zip(spots, _texts(feature, list(spots.values())), strict=True))
+    ends = {min(spots): "low", max(spots): "high"} if len(spots) > 1 else {}
+    return [
+        {
+            "axis": axis,
+            "position": spot,
+            "text": texts[spot],
+            "end": ends.get(spot, ""),
+            "is_row": spot == position[0],
+        }
+        for spot in spots
+        if spot in marked
+    ]
+
+
+def _texts(feature: Feature, genes: list[float]) -> list[str]:
+    """Return texts of values; those of levels tell them apart."""
+    if feature.is_numeric:
+        return [written(feature, gene) for gene in genes]
+    levels = unique(feature.levels)
+    return [levels[int(gene)] for gene in genes]

@@ -1,0 +1,152 @@
+"""Response surface: the prediction over two features, all others as in the row."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.arrays import Floats
+from counterpoint.errors import InvalidInput
+from counterpoint.evolution.search import check_whole
+from counterpoint.models.needed import needed
+from counterpoint.result.figures.frames.axes import Axis, histogram
+from counterpoint.result.figures.frames.common import (
+    Frames,
+    all_genes,
+    ask,
+    changes_only,
+    check_can_ask,
+    everyone,
+    observed_genes,
+    place_of,
+    target_ends,
+    varied,
+)
+from counterpoint.result.figures.frames.texts import number
+
+if TYPE_CHECKING:
+    from counterpoint.result.counterfactuals import Counterfactuals
+
+RESOLUTION = 40
+N_LEVELS = 7  # contour lines, about
+NICE_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+
+
+def surface_axes(found: Counterfactuals, x: Hashable, y: Hashable) -> tuple[Axis, Axis]:
+    """Return the axes of two features; refuse unknown ones and one feature twice."""
+    first, second = (
+        place_of(found, name, f"plot.surface({arg}=...)") for name, arg in ((x, "x"), (y, "y"))
+    )
+    if first == second:
+        raise InvalidInput(
+            f"plot.surface needs two different features, got {x!r} twice; for one feature there is "
+            f"plot.ice({x!r})."
+        )
+    return Axis.of(found, first), Axis.of(found, second)
+
+
+def surface_data(
+    found: Counterfactuals, x: Hashable, y: Hashable, resolution: int = RESOLUTION
+) -> Frames:
+    """Return the prediction over two features, and who stands on it.
+
+    Places on an axis are the feature's own numbers, milliseconds since 1970 for dates, and 0, 1, 2
+    for levels; `x_value` and `y_value` are texts.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``grid``: the model's prediction of each cell, from (x, y) to (x2, y2). ``lines``: contour
+        lines, those of the target marked. ``labels``: a number on each. ``counterfactuals``: the
+        row, and those that change only these two features. ``bars_x``, ``bars_y``: histograms.
+    """
+    check_can_ask(found, "surface")
+    check_whole("resolution", resolution, 2, 200, owner="plot.surface")
+    axes = surface_axes(found, x, y)
+    grid, heights = grid_of(found, axes, resolution)
+    lines = contour_lines(found, axes, resolution, heights)
+    return {
+        "grid": grid,
+        "lines": lines,
+        "labels": labels_of(lines),
+        "counterfactuals": points_of(found, axes),
+        "bars_x": histogram(axes[0], observed_genes(found, axes[0].place)),
+        "bars_y": histogram(axes[1], observed_genes(found, axes[1].place)),
+    }
+
+
+def grid_of(
+    found: Counterfactuals, axes: tuple[Axis, Axis], resolution: int
+) -> tuple[pd.DataFrame, Floats]:
+    """Return the cells with their predictions, and these as an array (rows of y, columns of x)."""
+    genes = [axis.grid(resolution) for axis in axes]
+    across, up = (mesh.ravel() for mesh in np.meshgrid(*genes))
+    predictions = ask(found, varied(found, {axes[0].place: across, axes[1].place: up}))
+    columns: dict[str, Any] = {}
+    for name, axis, own, index in zip(
+        "xy", axes, genes, np.indices((len(genes[1]), len(genes[0])))[::-1], strict=True
+    ):
+        start, end = axis.cells(own)
+        columns |= {name: start[index.ravel()], f"{name}2": end[index.ravel()]}
+        columns |= {f"{name}_value": np.array(axis.written(own), dtype=object)[index.ravel()]}
+    frame = pd.DataFrame(columns | {"prediction": predictions})
+    return frame, predictions.reshape(len(genes[1]), len(genes[0]))
+
+
+def points_of(found: Counterfactuals, axes: tuple[Axis, Axis]) -> pd.DataFrame:
+    """Return the row and the counterfactuals that change nothing but the two features."""
+    which = [0, *(1 + changes_only(found, [axis.place for axis in axes]))]
+    people, genes = everyone(found).iloc[which], all_genes(found)[which]
+    columns: dict[str, Any] = {}
+    for name, axis in zip("xy", axes, strict=True):
+        own = genes[:, axis.place]
+        columns |= {name: axis.at(own), f"{name}_value": axis.written(own)}
+    return people.assign(**columns).reset_index(drop=True)
+
+
+def contour_lines(
+    found: Counterfactuals, axes: tuple[Axis, Axis], resolution: int, heights: Floats
+) -> pd.DataFrame:
+    """Return contour lines point by point; none where an axis has levels or a single value."""
+    rows: list[pd.DataFrame] = []
+    if not any(axis.is_level for axis in axes) and min(heights.shape) > 1:
+        contourpy = needed("contourpy", "plot.surface", '"counterpoint[figures]"')
+        places = [axis.at(axis.grid(resolution)) for axis in axes]
+        generator = contourpy.contour_generator(*places, heights)
+        ends = [end for end in target_ends(found) if heights.min() < end < heights.max()]
+        for level in sorted({*ends, *contour_levels(heights, ends)}):
+            for line in generator.lines(level):
+                points = pd.DataFrame(line, columns=["x", "y"])
+                points = points.assign(level=level, is_target=level in ends, line=len(rows))
+                rows.append(points.assign(order=np.arange(len(points))))
+    columns = ["line", "order", "x", "y", "level", "is_target"]
+    return pd.concat(rows)[columns] if rows else pd.DataFrame(columns=columns)
+
+
+def contour_levels(heights: Floats, ends: list[float]) -> list[float]:
+    """Return round numbers between the lowest and the highest prediction, clear of the target's."""
+    low, high = float(heights.min()), float(heights.max())
+    if not high > low:
+        return []
+    rough = (high - low) / N_LEVELS
+    power = 10.0 ** np.floor(np.log10(rough))
+    step = next(power * nice for nice in NICE_STEPS if power * nice >= rough * 0.999)
+    levels = step * np.arange(np.ceil(low / step), np.floor(high / step) + 1.0)
+    inside = levels[(levels > low) & (levels < high)]
+    return [level for level in inside.tolist() if all(abs(level - end) > step / 4 for end in ends)]
+
+
+def labels_of(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return one label per contour level: in the middle of its longest line."""
+    found = []
+    for _, group in lines.groupby("level"):
+        longest = group[group["line"] == group["line"].value_counts().index[0]]
+        middle = longest.iloc[len(longest) // 2]
+        text = number(middle["level"])
+        found.append(
+            {"x": middle["x"], "y": middle["y"], "text": text, "is_target": middle["is_target"]}
+        )
+    return pd.DataFrame(found, columns=["x", "y", "text", "is_target"])
