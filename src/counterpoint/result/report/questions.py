@@ -12,6 +12,7 @@ from counterpoint.arrays import Floats, Ints
 from counterpoint.result.choosing import preference
 from counterpoint.result.choosing.attributes import attributes_of
 from counterpoint.result.choosing.orders import knee
+from counterpoint.result.wording.sentences import changes_protected
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
@@ -63,7 +64,12 @@ def _balanced(
 ) -> Ints:
     """Return the places of at most so many of the candidates that are shown, in their order."""
     places = {int(position): place for place, position in enumerate(candidates)}
-    order = [int(i) for i in knee(found) if int(i) in places and (shown is None or i + 1 in shown)]
+    is_protected = changes_protected(found)  # which is nothing to be advised
+    order = [
+        int(i)
+        for i in knee(found)
+        if int(i) in places and not is_protected[i] and (shown is None or int(i) + 1 in shown)
+    ]
     return np.array(sorted(places[position] for position in order[:most]), dtype=np.int64)
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from counterpoint.result.choosing.representatives import representatives
 from counterpoint.result.report.questions import write_questions
 from counterpoint.result.report.receipt import write_receipt
-from counterpoint.result.report.texts import cell_text, number_text
+from counterpoint.result.report.texts import cell_text, changed_text, number_text
+from counterpoint.result.wording.sentences import changes_protected, sentence
 from counterpoint.table.schema import Feature, Kind
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ LABELS = {
     "distance": (
         "Size of the changes",
         "Size",
-        "how far the values move, in shares of their ranges",
+        "how far the values move in their ranges",
     ),
     "changes": ("Number of changes", "Changes", "how many values differ from the row"),
     "implausibility": ("Unusual cases", "Unusual", "how far it is from rows that were observed"),
@@ -60,7 +61,10 @@ def summarise(found: Counterfactuals, now: datetime.datetime) -> dict[str, Any]:
             for j, (feature, gene) in enumerate(zip(features, row, strict=True))
         ],
         "objectives": _write_objectives(found),
-        "counterfactuals": [_write_one(found, i) for i in range(len(found))],
+        "counterfactuals": [
+            _write_one(found, i, bool(is_protected))
+            for i, is_protected in enumerate(changes_protected(found))
+        ],
         "representatives": _representatives(found),
         "interview": write_questions(found),
         "receipt": write_receipt(found, now),
@@ -96,7 +100,7 @@ def _write_feature(found: Counterfactuals, feature: Feature, gene: float, j: int
         "is_ordered": is_numeric or feature.kind is Kind.ORDERED,
         "levels": [str(level) for level in feature.levels],
         "decimals": 0 if feature.kind is Kind.INTEGER else feature.decimals,
-        "unit": getattr(feature, "unit", None),
+        "unit": feature.unit,
         "low": _finite(feature.low),
         "high": _finite(feature.high),
         "range": f"{cell_text(feature, feature.low)} to {cell_text(feature, feature.high)}"
@@ -104,6 +108,7 @@ def _write_feature(found: Counterfactuals, feature: Feature, gene: float, j: int
         else ", ".join(str(level) for level in feature.levels),
         "row": _finite(gene),
         "text": cell_text(feature, gene),
+        "is_protected": feature.is_protected,
         "is_fixed": bool(found.problem.limits.is_fixed[j]),
         "n_changed": int(found.changed[:, j].sum()),
     }
@@ -119,39 +124,33 @@ def _write_objectives(found: Counterfactuals) -> list[dict[str, Any]]:
     ]
 
 
-def _write_one(found: Counterfactuals, i: int) -> dict[str, Any]:
+def _write_one(found: Counterfactuals, i: int, is_protected: bool) -> dict[str, Any]:
     """Return one counterfactual: only its changes, as (feature, value, text)."""
     features = found.problem.predictor.encoding.schema.features
-    genome = found.genomes[i]
+    genome, row = found.genomes[i], found.problem.rows[0]
     return {
         "number": i + 1,
         "changes": [
-            [int(j), _finite(genome[j]), cell_text(features[j], genome[j])]
+            [int(j), _finite(genome[j]), changed_text(features[j], genome[j], row[j])]
             for j in np.flatnonzero(found.changed[i])
         ],
         "prediction": _short(found.predictions[i]),
         "text": number_text(found.predictions[i]),
         "is_valid": bool(found.reaches[i]),
         "objectives": [_short(value) for value in found.objectives[i]],
-        "sentence": _sentence(found, i),
+        "sentence": sentence(found, i, "en", "analyst"),
+        "is_protected": is_protected,
     }
 
 
-def _sentence(found: Counterfactuals, i: int) -> str:
-    """Return one counterfactual as a sentence."""
-    features = found.problem.predictor.encoding.schema.features
-    parts = [
-        f"{features[j].name} were {cell_text(features[j], found.genomes[i, j])} instead of "
-        f"{cell_text(features[j], found.problem.rows[0, j])}"
-        for j in np.flatnonzero(found.changed[i])
-    ]
-    return f"{number_text(found.predictions[i])} if " + " and ".join(parts) + "."
-
-
 def _representatives(found: Counterfactuals) -> list[dict[str, Any]]:
-    """Return the named representatives, with their place in the set counted from 1."""
+    """Return the named representatives by number; what changes protected features is no advice."""
+    advised = np.flatnonzero(~changes_protected(found))
+    if not len(advised):
+        return []
     return [
-        {"name": name, "number": position + 1} for name, position in representatives(found).items()
+        {"name": name, "number": int(advised[position]) + 1}
+        for name, position in representatives(found.take(advised)).items()
     ]
 
 

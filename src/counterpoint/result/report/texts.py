@@ -4,41 +4,45 @@ from __future__ import annotations
 
 import math
 
-from counterpoint.result.words import readable
-from counterpoint.table.schema import Feature, Kind
+from counterpoint.result.wording.english import ENGLISH
+from counterpoint.result.wording.values import written, written_number, written_pair
+from counterpoint.table.schema import Feature
 
 MISSING = "missing"
 
 
 def cell_text(feature: Feature, gene: float) -> str:
-    """Return a value of a feature as it is shown; what is not there is "missing".
+    """Return a value of a feature as it is shown, without its unit; or that it is missing.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from counterpoint.table.schema import Schema
-    >>> pay, own = Schema.infer(pd.DataFrame({"pay": [1250.5, 80.0], "own": ["no", "yes"]})).features
+    >>> data = pd.DataFrame({"pay": [1250.5, 80.0], "own": ["no", "yes"]})
+    >>> pay, own = Schema.infer(data).features
     >>> cell_text(pay, 1250.5), cell_text(own, 1.0), cell_text(pay, float("nan"))
     ('1,250.5', 'yes', 'missing')
     """
     if math.isnan(gene):
         return MISSING
-    if not feature.is_numeric or feature.kind is Kind.DATE:
-        return feature.shown(gene)
-    if feature.kind is Kind.INTEGER:
-        return f"{gene:,.0f}"
-    return number_text(gene, feature.decimals)
+    if not feature.is_numeric:  # without the quotes that a sentence needs
+        return str(feature.levels[int(gene)])
+    return written(feature, gene, ENGLISH.signs)
 
 
-def number_text(value: float, decimals: int | None = None) -> str:
-    """Return a number as text, thousands apart.
+def changed_text(feature: Feature, new: float, old: float) -> str:
+    """Return a new value with as many digits as it takes to tell it from the old one."""
+    if math.isnan(new) or math.isnan(old) or not feature.is_numeric:
+        return cell_text(feature, new)
+    return written_pair(feature, new, old, ENGLISH.signs)[0]
+
+
+def number_text(value: float) -> str:
+    """Return a prediction as text.
 
     Examples
     --------
-    >>> number_text(0.47931), number_text(123456.7), number_text(1250.5, 2)
-    ('0.4793', '123,457', '1,250.50')
+    >>> number_text(0.47931), number_text(123456.7)
+    ('0.4793', '123,457')
     """
-    text = readable(float(value), decimals)
-    whole, point, rest = text.partition(".")
-    is_plain = whole.lstrip("-").isdigit()
-    return f"{int(whole):,}{point}{rest}" if is_plain and abs(value) >= 1000.0 else text
+    return written_number(float(value), ENGLISH.signs)

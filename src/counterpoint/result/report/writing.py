@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from counterpoint.errors import InvalidInput
 from counterpoint.result.choosing.orders import knee
+from counterpoint.result.report.drawings import draw_figures
 from counterpoint.result.report.page import build_page, script_json
 from counterpoint.result.report.questions import write_questions
 from counterpoint.result.report.summary import summarise
@@ -18,20 +19,26 @@ if TYPE_CHECKING:
 MOST_BYTES = 1_500_000  # what a mail takes, and a phone opens
 
 
-def write_report(found: Counterfactuals, path: Pathlike) -> None:
+def write_report(found: Counterfactuals, path: Pathlike, *, figures: bool = True) -> None:
     """Write the report of a result to a file; see `Counterfactuals.report`."""
-    write_whole(path, report_page(found, datetime.datetime.now(datetime.UTC)).encode("utf-8"))
+    if not isinstance(figures, bool):
+        raise InvalidInput(f"report.figures must be True or False, got {figures!r}.")
+    drawings = draw_figures(found) if figures else None
+    page = report_page(found, datetime.datetime.now(datetime.UTC), drawings)
+    write_whole(path, page.encode("utf-8"))
 
 
 def report_page(
-    found: Counterfactuals, now: datetime.datetime, most_bytes: int = MOST_BYTES
+    found: Counterfactuals,
+    now: datetime.datetime,
+    figures: dict[str, Any] | None = None,
+    most_bytes: int = MOST_BYTES,
 ) -> str:
     """Return the report as HTML of at most so many bytes.
 
     If not all counterfactuals fit, the representatives and the most balanced others are shown, and
     a note says so.
     """
-    figures = None
     summary = summarise(found, now)
     page = build_page(summary, figures)
     if len(page.encode("utf-8")) <= most_bytes:

@@ -11,7 +11,7 @@ import pandas as pd
 from counterpoint.arrays import Floats, Ints
 from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.evolution.search import check_whole
-from counterpoint.result.subset import greatest_contribution
+from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.result.words import counted
 
 if TYPE_CHECKING:

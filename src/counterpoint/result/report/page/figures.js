@@ -1,8 +1,48 @@
-/** Figures: what is packed in the page is unpacked, and brushes are turned into numbers. */
+/** Figures: what is packed in the page is unpacked, and brushes tell which counterfactuals are meant. */
 
 /** Return a text that was compressed with gzip and written in base64. */
 export async function unpacked(text) {
   const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).text();
+}
+
+/** Return what figures know of a counterfactual: the fields that their brushes name. */
+export function recordOf(each) {
+  const objectives = each.objectives.map((value, m) => [`objective_${m}`, value]);
+  return { counterfactual: each.number, prediction: each.prediction, ...Object.fromEntries(objectives) };
+}
+
+/** Whether a record lies in one of a selection's parts, as Vega-Lite stores them. */
+export function isSelected(store, record) {
+  return store.some(({ fields, values }) => fields.every(({ field, type }, k) => fits(record[field], type, values[k])));
+}
+
+function fits(value, type, wanted) {
+  if (type === "E") return Array.isArray(wanted) ? wanted.includes(value) : value === wanted;
+  const [low, high] = [Math.min(...wanted), Math.max(...wanted)];
+  return value >= low && value <= high;
+}
+
+/** Return the numbers that a selection means, or null if it is empty. */
+export function selectedNumbers(counterfactuals, store) {
+  if (!store.length) return null;
+  return counterfactuals.filter((each) => isSelected(store, recordOf(each))).map((each) => each.number);
+}
+
+/** Return a dataset with only the row and those counterfactuals; one without numbers stays whole. */
+export function onlyNumbers(rows, numbers) {
+  if (!rows.length || !("counterfactual" in rows[0])) return rows;
+  return rows.filter((each) => each.counterfactual === 0 || numbers.has(each.counterfactual));
+}
+
+/** Return how often each feature is changed by counterfactuals, in the rows the figure has. */
+export function countedFeatures(rows, report, counterfactuals) {
+  const places = new Map(report.features.map((feature, j) => [feature.name, j]));
+  const total = Math.max(1, counterfactuals.length);
+  return rows.map((row) => {
+    const changing = counterfactuals.filter((each) => each.isChanged[places.get(row.feature)]);
+    const share = changing.length / total;
+    return { ...row, count: changing.length, count_valid: changing.filter((each) => each.is_valid).length, share, text: `${Math.round(100 * share)}%  (${changing.length})` };
+  });
 }

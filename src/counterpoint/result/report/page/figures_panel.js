@@ -1,8 +1,94 @@
-/** The figures' panel. */
+/** The figures' panel: drawn when the page is there, and linked: what one selects, all show. */
 import { h } from "./dom.js";
+import { countedFeatures, onlyNumbers, selectedNumbers, unpacked } from "./figures.js";
+import { constraintsOf, weigh } from "./limits.js";
+import { isDark } from "./theme.js";
+
+const SELECTIONS = ["brush_store", "picked_store"];
+const LINKED = new Set(["parallel", "objectives"]);
+const OPTIONS = { actions: false, ast: true, renderer: "svg", defaultStyle: false, tooltip: { disableDefaultStyle: true, theme: "own" } };
 
 /** Return the section of figures; null if the report has none. */
-export function buildFigures() {
-  if (!document.getElementById("figure-data").textContent) return null;
-  return { element: h("section", {}), refresh() {} };
+export function buildFigures(report, store) {
+  const packed = document.getElementById("figure-data").textContent.trim();
+  if (!packed) return null;
+  const status = h("p", { class: "hint", role: "status" }, "Drawing ...");
+  const grid = h("div", { class: "figures" });
+  const clear = h("button", { type: "button", class: "quiet", id: "clear-brush", hidden: true, onclick: () => clearAll() }, "Clear the brush");
+  const element = h("section", { id: "figures", "aria-labelledby": "figures-title" },
+    h("h2", { id: "figures-title" }, "Figures"), status, clear, grid);
+  let drawn = [];
+  let given = null;
+  async function draw() {
+    for (const each of drawn) each.finalize();
+    const colours = isDark() ? "dark" : "light";
+    drawn = await Promise.all(given.map((figure, k) => drawFigure(figure, grid.children[k].lastChild, colours, report, store)));
+    refresh(store.get());
+  }
+  async function clearAll() {
+    store.set({ brush: null });
+    await draw();
+  }
+  function refresh(state) {
+    clear.hidden = !state.brush;
+    for (const each of drawn) each.show(state);
+  }
+  async function start() {
+    const library = await unpacked(document.getElementById("figure-library").textContent.trim());
+    document.head.append(h("script", {}, library));
+    given = JSON.parse(await unpacked(packed)).figures;
+    grid.append(...given.map(buildFrame));
+    await draw();
+    status.textContent = "Click a line, or drag across points, and the table and the other figures follow. The table above says the same in words.";
+  }
+  start().catch((error) => {
+    status.textContent = `The figures cannot be drawn in this browser (${error.message}). All they show is in the table.`;
+  });
+  return { element, refresh, recolour: () => given && draw() };
+}
+
+function buildFrame(figure) {
+  return h("figure", { class: "figure panel", id: `figure-${figure.name}` },
+    h("figcaption", {}, h("h3", {}, figure.title), [figure.subtitle].flat().map((line) => h("p", { class: "hint" }, line))),
+    h("div", { class: "figure-frame", tabindex: 0, role: "group", "aria-label": figure.title }));
+}
+
+/** Draw one figure; return how to show a state in it, and how to take it away. */
+async function drawFigure(figure, place, colours, report, store) {
+  const spec = { ...figure[colours], datasets: figure.datasets };
+  const { view, finalize } = await window.vegaEmbed(place, spec, OPTIONS);
+  for (const name of LINKED.has(figure.name) ? SELECTIONS : []) {
+    listen(view, name, (selection) => {
+      const numbers = selectedNumbers(report.counterfactuals, selection);
+      if (!numbers && store.get().brush?.figure !== figure.name) return;
+      store.set({ brush: numbers && { figure: figure.name, numbers } });
+    });
+  }
+  let last = "";
+  function show(state) {
+    const others = state.brush?.figure === figure.name ? { ...state, brush: null } : state;
+    const { kept } = weigh(report.counterfactuals, constraintsOf(report, others));
+    const key = kept.map((each) => each.number).join();
+    if (key === last) return;
+    last = key;
+    const numbers = new Set(kept.map((each) => each.number));
+    for (const [name, rows] of Object.entries(figure.datasets)) {
+      view.data(name, name === "features" ? countedFeatures(rows, report, kept) : onlyNumbers(rows, numbers));
+    }
+    view.runAsync();
+  }
+  return { show, finalize };
+}
+
+/** Tell when a selection of a view changes, where it has one of that name; not at each pixel. */
+function listen(view, name, told) {
+  let timer = 0;
+  try {
+    view.addDataListener(name, (_, selection) => {
+      clearTimeout(timer);
+      timer = setTimeout(() => told(selection), 60);
+    });
+  } catch {
+    // this figure has no such selection
+  }
 }

@@ -18,6 +18,15 @@ export function constraintsOf(report, state) {
       without: (now) => ({ ...now, onlyValid: false }),
     });
   }
+  if (state.onlyUnprotected) {
+    found.push({
+      id: "protected",
+      text: "those that change a protected feature are hidden",
+      relax: "Showing changes of protected features",
+      allows: (each) => !each.is_protected,
+      without: (now) => ({ ...now, onlyUnprotected: false }),
+    });
+  }
   if (state.onlyBookmarked) {
     found.push({
       id: "bookmarks",

@@ -15,16 +15,19 @@ export function buildResults(report, store, actions) {
   const more = h("div", { class: "more" });
   const onlyValid = checkbox("only-valid", "Only those that reach the target", (isOn) => store.set({ onlyValid: isOn }));
   const onlyBookmarked = checkbox("only-bookmarked", "Only bookmarked", (isOn) => store.set({ onlyBookmarked: isOn }));
+  const onlyUnprotected = checkbox("only-unprotected", "Without changes of protected features", (isOn) => store.set({ onlyUnprotected: isOn }));
+  const hasProtected = report.counterfactuals.some((each) => each.is_protected);
   const element = h("section", { id: "results", tabindex: -1, "aria-labelledby": "results-title" },
     h("h2", { id: "results-title" }, "All counterfactuals"),
     remain, helpers,
-    h("div", { class: "filters" }, onlyValid.element, onlyBookmarked.element),
+    h("div", { class: "filters" }, onlyValid.element, hasProtected ? onlyUnprotected.element : null, onlyBookmarked.element),
     h("div", { class: "scroll", role: "region", tabindex: 0, "aria-labelledby": "results-title" }, table),
     more,
   );
   function refresh(state, view) {
     remain.textContent = remainText(view.kept.length, report.counterfactuals.length, view.constraints, view);
     onlyValid.box.checked = state.onlyValid;
+    onlyUnprotected.box.checked = state.onlyUnprotected;
     onlyBookmarked.box.checked = state.onlyBookmarked;
     fill(helpers, relaxButton(view, store), resetButton(report, view, store));
     const rows = sorted(view.kept, state.sort, view.ranks);
@@ -50,7 +53,7 @@ function relaxButton(view, store) {
 }
 
 function resetButton(report, view, store) {
-  const isLimited = view.constraints.some((constraint) => constraint.id !== "valid");
+  const isLimited = view.constraints.some((constraint) => !["valid", "protected"].includes(constraint.id));
   if (!isLimited) return null;
   const reset = () => store.set({ limits: report.features.map(() => ({})), brush: null, onlyBookmarked: false });
   return h("button", { type: "button", class: "quiet", id: "reset-all", onclick: reset }, "Take back all limits");
