@@ -8,6 +8,8 @@ from counterpoint.arrays import Floats, Ints
 from counterpoint.errors import InvalidInput
 from counterpoint.evolution.indicators import hypervolume
 
+SLACK = 1e-9  # what rounding may take from or add to a volume
+
 
 def greatest_contribution(objectives: Floats, n: int, worst: Floats | None = None) -> Ints:
     """Return the positions of the paper's choice of n: valid ones first, then by hypervolume.
@@ -37,8 +39,29 @@ def greatest_contribution(objectives: Floats, n: int, worst: Floats | None = Non
     # The authors' reference: gaps are probabilities around 0.5, one more change than any has.
     ends = np.ones(2) if worst is None else worst[0]
     reference = np.array([0.5, ends[0], objectives[pool, 2].max() + 1.0, *ends[1:]])
+    gains = np.full(len(objectives), np.inf)  # at most so much does each add
+    gains[chosen] = -np.inf
     while len(chosen) < n:
-        rest = [int(i) for i in pool if i not in chosen]
-        volumes = [hypervolume(objectives[[*chosen, i]], reference) for i in rest]
-        chosen.append(rest[int(np.argmax(volumes))])
+        chosen.append(_next(objectives, chosen, pool, gains, reference))
     return np.array(chosen, dtype=np.int64)
+
+
+def _next(
+    objectives: Floats, chosen: list[int], pool: Ints, gains: Floats, reference: Floats
+) -> int:
+    """Return which of the pool adds most volume to the chosen, the first of several.
+
+    What one adds never grows while others are chosen (hypervolume is submodular), so whoever added
+    less before than another does now need not be measured again. `gains` is brought up to date.
+    """
+    volume = hypervolume(objectives[chosen], reference) if chosen else 0.0
+    best, most = -1, -np.inf
+    for i in pool[np.argsort(-gains[pool], kind="stable")].tolist():
+        if gains[i] == -np.inf or volume + gains[i] < most - SLACK * abs(most):
+            break
+        total = hypervolume(objectives[[*chosen, i]], reference)
+        gains[i] = total - volume
+        if total > most or (total == most and i < best):
+            best, most = i, total
+    gains[best] = -np.inf
+    return best

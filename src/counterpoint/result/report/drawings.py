@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +27,9 @@ def draw_figures(found: Counterfactuals) -> dict[str, Any]:
         dark pages, and the datasets both name. ``library``: JavaScript that draws them.
     """
     needed("altair", "a report with figures", EXTRA)
-    library = _library()
+    library, dark = _library(), _dark_colours()
     return {
-        "figures": [_draw(name, chart) for name, chart in _charts(found).items()],
+        "figures": [_draw(name, chart, dark) for name, chart in _charts(found).items()],
         "library": library,
     }
 
@@ -41,21 +41,21 @@ def _library() -> str:
     return str(converter.javascript_bundle("window.vegaEmbed=vegaEmbed;"))
 
 
-def _charts(found: Counterfactuals) -> dict[str, Callable[[bool], Any]]:
-    """Return how each figure is drawn, given whether the page is dark."""
+def _charts(found: Counterfactuals) -> dict[str, Any]:
+    """Return the figures of a result by name; of a loaded one those that ask no model."""
     if len(found) == 0:
         return {}
     plot, often = found.plot, _often_changed(found)
-    charts: dict[str, Callable[[bool], Any]] = {
-        "parallel": lambda dark: plot.parallel(width=WIDTH, dark=dark),
-        "objectives": lambda dark: plot.objectives(width=WIDTH, dark=dark),
-        "strips": lambda dark: plot.strips(width=WIDTH, dark=dark),
-        "frequency": lambda dark: plot.frequency(width=WIDTH - 120, dark=dark),
+    charts = {
+        "parallel": plot.parallel(width=WIDTH),
+        "objectives": plot.objectives(width=WIDTH - 80),
+        "strips": plot.strips(width=WIDTH - 60),
+        "frequency": plot.frequency(width=WIDTH - 120),
     }
-    if found.kept is None:  # these ask the model
-        charts["ice"] = lambda dark: plot.ice(width=WIDTH, dark=dark)
+    if found.kept is None:
+        charts["ice"] = plot.ice(width=WIDTH - 100)
         if len(often) > 1:
-            charts["surface"] = lambda dark: plot.surface(*often[:2], width=WIDTH - 140, dark=dark)
+            charts["surface"] = plot.surface(*often[:2], width=WIDTH - 220)
     return charts
 
 
@@ -66,34 +66,32 @@ def _often_changed(found: Counterfactuals) -> list[Any]:
     return [names[j] for j in np.argsort(-counts, kind="stable") if counts[j] > 0]
 
 
-def _draw(name: str, chart: Callable[[bool], Any]) -> dict[str, Any]:
+def _draw(name: str, chart: Any, dark: dict[str, str]) -> dict[str, Any]:
     """Return one figure: its title, two looks, and the data they share."""
-    light, dark = (_without_data(chart(is_dark).to_dict()) for is_dark in (False, True))
-    title = light[0].pop("title", {})
-    dark[0].pop("title", None)
+    spec = chart.to_dict()
+    title, datasets = spec.pop("title", {}), spec.pop("datasets", {})
     return {
         "name": name,
         "title": title.get("text", name),
         "subtitle": title.get("subtitle", []),
-        "light": light[0],
-        "dark": dark[0],
-        "datasets": light[1],
+        "light": spec,
+        "dark": _recoloured(spec, dark),
+        "datasets": datasets,
     }
 
 
-def _without_data(spec: Any) -> tuple[Any, dict[str, Any]]:
-    """Return a specification that only names its data, and the data by name."""
-    datasets: dict[str, Any] = {}
+def _dark_colours() -> dict[str, str]:
+    """Return for each colour of a light figure that of a dark one."""
+    theme = needed("counterpoint.result.figures.charts.theme", "a report with figures", EXTRA)
+    light, dark = (asdict(theme.palette(is_dark)) for is_dark in (False, True))
+    ramps = zip(light.pop("ramp"), dark.pop("ramp"), strict=True)
+    return {light[name]: dark[name] for name in light} | dict(ramps)
 
-    def strip(part: Any) -> Any:
-        if isinstance(part, list):
-            return [strip(each) for each in part]
-        if not isinstance(part, dict):
-            return part
-        data = part.get("data")
-        if isinstance(data, dict) and "name" in data and "values" in data:
-            datasets[data["name"]] = data["values"]
-            part = part | {"data": {"name": data["name"]}}
-        return {key: strip(value) for key, value in part.items()}
 
-    return strip(spec), datasets
+def _recoloured(part: Any, colours: dict[str, str]) -> Any:
+    """Return a specification in other colours."""
+    if isinstance(part, list):
+        return [_recoloured(each, colours) for each in part]
+    if isinstance(part, dict):
+        return {key: _recoloured(value, colours) for key, value in part.items()}
+    return colours.get(part, part) if isinstance(part, str) else part
