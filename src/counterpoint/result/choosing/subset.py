@@ -26,8 +26,7 @@ def greatest_contribution(objectives: Floats, n: int, worst: Floats | None = Non
     ndarray of shape (at most n,)
         Positions in the order they were chosen.
     """
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise InvalidInput(f"select needs a whole number of at least 1, got {n!r}.")
+    check_size(n)
     if len(objectives) <= n:
         return np.arange(len(objectives))
     valid = np.flatnonzero(objectives[:, 0] <= 0.0)
@@ -42,3 +41,9 @@ def greatest_contribution(objectives: Floats, n: int, worst: Floats | None = Non
         volumes = [hypervolume(objectives[[*chosen, i]], reference) for i in rest]
         chosen.append(rest[int(np.argmax(volumes))])
     return np.array(chosen, dtype=np.int64)
+
+
+def check_size(n: object) -> None:
+    """Refuse what is no number of counterfactuals."""
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise InvalidInput(f"select needs a whole number of at least 1, got {n!r}.")
