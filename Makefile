@@ -6,7 +6,7 @@ TORCH ?= torch==2.13.0+cpu
 
 N ?= 10000
 
-.PHONY: fuzz demo test test-adapters lint types bench variants models constrained plausibility ablation check clean
+.PHONY: fuzz demo test test-adapters lint types bench variants models constrained plausibility interview ablation check clean
 
 demo: .venv/demo.done  ## train a model on the embedded credit data and explain one applicant
 	$(BIN)/python -m counterpoint.demo
@@ -45,6 +45,9 @@ constrained: .venv/dev.done  ## what rules cost the search, on the embedded cred
 
 plausibility: .venv/dev.done  ## which plausibility follows the true density
 	$(BIN)/python -m benchmarks.plausibility
+
+interview: .venv/dev.done  ## what the interview's recommendation is worth to simulated users; writes docs/choosing.md
+	$(BIN)/python -m benchmarks.interview
 
 ablation: .venv/dev.done  ## what each idea of the default search is worth; writes docs/ablation.*
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[figures]"

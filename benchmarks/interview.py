@@ -1,4 +1,4 @@
-"""How good is what the interview recommends? Simulated users with hidden utilities.
+"""How good the interview's recommendation is: simulated users with hidden utilities.
 
     python -m benchmarks.interview [--rows 10] [--users 3] [--questions 5] [--tuning]
 
@@ -32,6 +32,7 @@ import counterpoint as cp
 from counterpoint.arrays import Floats
 from counterpoint.datasets import load_credit
 from counterpoint.demo import train_model
+from counterpoint.result.choosing.interview import Answer
 
 PAGE = Path(__file__).parent.parent / "docs" / "choosing.md"
 BEGIN, END = "<!-- interview: begin -->", "<!-- interview: end -->"
@@ -61,12 +62,12 @@ class Case(NamedTuple):
 
 def heavy(rng: Rng, n: int) -> Floats:
     """Return costs of which a few are far above the rest."""
-    return np.exp(1.5 * rng.normal(size=n))
+    return np.asarray(np.exp(1.5 * rng.normal(size=n)))
 
 
 def by_objectives(case: Case, rng: Rng) -> Floats:
     """Return a weighted sum of objectives."""
-    return case.aims @ rng.dirichlet(np.ones(case.aims.shape[1]))
+    return np.asarray(case.aims @ rng.dirichlet(np.ones(case.aims.shape[1])))
 
 
 def by_features(case: Case, rng: Rng) -> Floats:
@@ -78,7 +79,7 @@ def by_both(case: Case, rng: Rng) -> Floats:
     """Return a weighted sum of objectives, and a fine for changing one of two dreaded features."""
     often = np.argsort(-case.changed.mean(axis=0), kind="stable")[:6]
     dreaded = rng.choice(often, size=2, replace=False)
-    return by_objectives(case, rng) + case.changed[:, dreaded].max(axis=1)
+    return np.asarray(by_objectives(case, rng) + case.changed[:, dreaded].max(axis=1))
 
 
 def by_effort(case: Case, rng: Rng) -> Floats:
@@ -90,15 +91,14 @@ def by_effort(case: Case, rng: Rng) -> Floats:
 
 def by_worst(case: Case, rng: Rng) -> Floats:
     """Return the worst of all weighted objectives: nothing makes up for it."""
-    return (case.aims * rng.dirichlet(np.ones(case.aims.shape[1]))).max(axis=1)
+    return np.asarray((case.aims * rng.dirichlet(np.ones(case.aims.shape[1]))).max(axis=1))
 
 
 def by_squares(case: Case, rng: Rng) -> Floats:
     """Return a sum in which large moves and bad objectives cost more than in proportion."""
     steep = heavy(rng, case.moves.shape[1])
-    return by_objectives(case._replace(aims=case.aims**2), rng) + case.moves**2 @ (
-        steep / steep.sum()
-    )
+    bent = by_objectives(case._replace(aims=case.aims**2), rng)
+    return np.asarray(bent + case.moves**2 @ (steep / steep.sum()))
 
 
 FAMILIES: dict[str, Callable[[Case, Rng], Floats]] = {
@@ -144,20 +144,21 @@ def as_seen(found: cp.Counterfactuals) -> Case:
     """Return the case of a result."""
     aims = found.objectives - found.objectives.min(axis=0)
     span = aims.max(axis=0)
+    aims = (aims / np.where(span > 0, span, 1))[:, span > 0]
     row, space = found.problem.rows[0], found.problem.space
-    moves = found.genomes - row
+    way = found.genomes - row
     width = np.maximum(space.high, row) - np.minimum(space.low, row)
-    moves = np.where(space.is_level, np.sign(np.abs(moves)), moves / np.where(width > 0, width, 1))
-    return Case(found, (aims / np.where(span > 0, span, 1))[:, span > 0], 1.0 * found.changed, moves)
+    moves = np.where(space.is_level, np.abs(np.sign(way)), way / np.where(width > 0, width, 1))
+    return Case(found, aims, found.changed.astype(np.float64), np.asarray(moves, dtype=np.float64))
 
 
 def regrets(costs: Floats) -> Floats:
     """Return what each candidate lacks to the best, as a share of the range."""
     span = costs.max() - costs.min()
-    return (costs - costs.min()) / (span if span > 0 else 1.0)
+    return np.asarray((costs - costs.min()) / (span if span > 0 else 1.0))
 
 
-def answer_of(regret: Floats, a: int, b: int, rng: Rng | None) -> str:
+def answer_of(regret: Floats, a: int, b: int, rng: Rng | None) -> Answer:
     """Return what a user says who has these regrets; without `rng` always what they feel."""
     ahead = regret[b] - regret[a]
     if rng is None:
@@ -201,3 +202,65 @@ def simulate(n_rows: int, n_users: int, n_questions: int, *, is_tuning: bool) ->
                     }
                 )
     return pd.DataFrame(lines)
+
+
+def shown(users: pd.DataFrame, by: str) -> Iterator[str]:
+    """Yield a line of the table for each group of users."""
+    for name, some in users.groupby(by, sort=False):
+        yield line_of(f"{by}: {name}", some)
+
+
+def line_of(title: str, users: pd.DataFrame) -> str:
+    """Return one line of the table, in percent of the range."""
+    ways = ("interview", "knee", "random")
+    means = " | ".join(f"{100 * users[way].mean():.1f}" for way in ways)
+    worst = 100 * float(users["interview"].quantile(0.9))
+    return f"| {title} | {len(users)} | {means} | {worst:.1f} |"
+
+
+def table_of(users: pd.DataFrame, n_questions: int) -> str:
+    """Return all that was measured, in Markdown."""
+    after = " | ".join(f"{100 * regret:.1f}" for regret in np.mean(users["path"].tolist(), axis=0))
+    return "\n".join(
+        [
+            f"| users | n | after {n_questions} questions | the knee | a random one | "
+            "nine of ten users are below |",
+            "|---|---|---|---|---|---|",
+            line_of("**all**", users),
+            *shown(users, "table"),
+            *shown(users, "family"),
+            *shown(users, "answers"),
+            "",
+            f"| questions | {' | '.join(str(k) for k in range(n_questions + 1))} |",
+            "|---" * (n_questions + 2) + "|",
+            f"| mean regret | {after} |",
+        ]
+    )
+
+
+def write_into(page: Path, table: str) -> None:
+    """Put the table between the marks of a page."""
+    text = page.read_text()
+    before, after = text.split(BEGIN)[0], text.split(END)[1]
+    page.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}")
+
+
+def main() -> None:
+    """Print the table, and write it into the page unless it was for tuning."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=10, help="of each table")
+    parser.add_argument("--users", type=int, default=2, help="of each family and kind, per row")
+    parser.add_argument("--questions", type=int, default=5)
+    parser.add_argument("--tuning", action="store_true", help="other rows and users; print only")
+    options = parser.parse_args()
+    users = simulate(options.rows, options.users, options.questions, is_tuning=options.tuning)
+    table = table_of(users, options.questions)
+    print(table)
+    if not options.tuning:
+        write_into(PAGE, table)
+
+
+if __name__ == "__main__":
+    main()

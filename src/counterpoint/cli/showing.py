@@ -11,8 +11,10 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.models.needed import needed
+from counterpoint.result.choosing.selection import select_positions
 from counterpoint.result.counterfactuals import Counterfactuals
-from counterpoint.result.words import own_cells, readable
+from counterpoint.result.wording.display import changes_frame, title_of
+from counterpoint.result.wording.message import own_cells
 from counterpoint.table.encoding import as_frame
 from counterpoint.table.schema import Schema
 
@@ -61,33 +63,28 @@ def show_results(results: Sequence[Counterfactuals], n: int) -> None:
         if aims := str(found.problem.observed.aims):
             console.print(plain(f"Minimised: {aims}."), soft_wrap=True)
         if len(found) and n > 0:
-            few = found.select(n)
+            few = select_positions(found, n, "hypervolume", None).tolist()
             console.print()
-            console.print(changes_table(few))
+            console.print(changes_table(found, few))
             if len(few) < len(found):
                 console.print(f"{len(found) - len(few)} more; --show {len(found)} shows all.")
 
 
-def changes_table(found: Counterfactuals) -> Any:
-    """Return a table: the row first, then only what each counterfactual changes."""
-    table = new_table()
+def changes_table(found: Counterfactuals, positions: list[int]) -> Any:
+    """Return a table: the row first, then only what some counterfactuals change."""
+    table, frame = new_table(), changes_frame(found, positions)
+    n_measures = len(found.objective_names)  # the prediction stands for the gap
     features = found.problem.predictor.encoding.schema.features
-    shown = [j for j in range(len(features)) if found.changed[:, j].any()]
+    numbers = {title_of(feature) for feature in features if feature.is_numeric}
     table.add_column("", justify="right", style="dim")
-    for j in shown:
-        justify = "right" if features[j].is_numeric else "left"
-        table.add_column(plain(features[j].name), justify=justify, overflow="fold")
-    measures = ("prediction", *found.objective_names[1:])
-    shares = found.problem.observed.aims.shares  # three decimals tell them apart
-    for name in measures:
-        table.add_column(plain(name), justify="right", style="cyan")
-    frame, row = found.to_pandas(only_changes=True), own_cells(found)
-    own = [readable(row[features[j].name].iloc[0], features[j].decimals) for j in shown]
-    table.add_row("row", *map(plain, own), readable(found.row_prediction), style="bold")
-    for i, each in enumerate(frame.to_dict("records"), 1):
-        cells = [plain(readable(each[features[j].name], features[j].decimals)) for j in shown]
-        said = [f"{each[m]:.3f}" if m in shares else readable(each[m]) for m in measures]
-        table.add_row(str(i), *cells, *said)
+    for k, title in enumerate(frame.columns):
+        is_measure = k >= len(frame.columns) - n_measures
+        justify: Any = "right" if is_measure or title in numbers else "left"
+        style = "cyan" if is_measure else None
+        table.add_column(plain(title), justify=justify, style=style, overflow="fold")
+    for label, cells in zip(frame.index, frame.to_numpy(), strict=True):
+        style = "bold" if label == "row" else None
+        table.add_row(str(label), *map(plain, cells), style=style)
     return table
 
 

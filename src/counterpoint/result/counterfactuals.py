@@ -20,10 +20,12 @@ from counterpoint.evolution.search import Search, check_whole
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.problem.problem import Problem
 from counterpoint.problem.target import Target
-from counterpoint.result import measures, saving, words
+from counterpoint.result import measures, saving
+from counterpoint.result.choosing.choosable import Choosable
 from counterpoint.result.diagnosis import limits_bind
 from counterpoint.result.fingerprint import Fingerprints, take_fingerprints
-from counterpoint.result.choosing.subset import greatest_contribution
+from counterpoint.result.wording.message import message, observed_hint
+from counterpoint.result.wording.readable import Readable
 from counterpoint.table.frames import in_form
 
 if TYPE_CHECKING:
@@ -63,7 +65,7 @@ class Trace:
 
 
 @dataclass(frozen=True, eq=False)
-class Counterfactuals:
+class Counterfactuals(Choosable, Readable):
     """The counterfactuals of one row: a set in which none is better than another in everything.
 
     Parameters
@@ -202,11 +204,11 @@ class Counterfactuals:
     @property
     def message(self) -> str:
         """One sentence on what was found, or on why nothing was."""
-        text = words.message(self)
+        text = message(self)
         if self.kept is None or self.status == "already_met" or self.reaches.any():
             return text
         # It ends with a hint on the observed rows, of which a loaded result has none: its own.
-        return text.removesuffix(words.observed_hint(self)) + self.kept.hint
+        return text.removesuffix(observed_hint(self)) + self.kept.hint
 
     @property
     def fingerprints(self) -> Fingerprints:
@@ -309,26 +311,6 @@ class Counterfactuals:
             predictions=self.predictions[index],
             objectives=self.objectives[index],
         )
-
-    def select(self, n: int = 10) -> Counterfactuals:
-        """Return at most n counterfactuals: those that reach the target, then by hypervolume.
-
-        The paper's choice for its comparisons: if more than n reach the target, the n of them
-        that greedily add most hypervolume; if fewer, all of them, filled up the same way.
-        """
-        return self.take(greatest_contribution(self.objectives, n, self.problem.worst))
-
-    def representatives(self) -> dict[str, int]:
-        """Return."""
-        from counterpoint.result.choosing.representatives import representatives
-
-        return representatives(self)
-
-    def prefer(self, *, seed=0, lang="en"):
-        """Return."""
-        from counterpoint.result.choosing.interview import Interview
-
-        return Interview(self, seed, lang)
 
     def continue_search(self, evaluations: int) -> Counterfactuals:
         """Return the result of searching on where this search ended.
@@ -451,13 +433,6 @@ class Counterfactuals:
     def minimality(self) -> Ints:
         """Return for each how many changes could be undone singly and still reach the target."""
         return measures.minimality(self)
-
-    def summary(self, n: int = 5) -> str:
-        """Return what was found as text: a sentence, notes, and the changed cells of n of them."""
-        return words.summary(self, n)
-
-    def __str__(self) -> str:
-        return self.summary()
 
     def __repr__(self) -> str:
         return f"<Counterfactuals: {self.message}>"

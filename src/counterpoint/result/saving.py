@@ -23,7 +23,6 @@ import pandas as pd
 from counterpoint.errors import CounterpointError, InvalidInput
 from counterpoint.problem.limits import Limits
 from counterpoint.problem.target import Target
-from counterpoint.result import words
 from counterpoint.result.ambition import write_aims
 from counterpoint.result.diagnosis import limits_bind
 from counterpoint.result.document import (
@@ -38,6 +37,7 @@ from counterpoint.result.fingerprint import Fingerprints, take_fingerprints
 from counterpoint.result.formbook import write_form
 from counterpoint.result.remarkbook import write_remarks
 from counterpoint.result.rulebook import write_rules
+from counterpoint.result.wording.message import observed_hint
 from counterpoint.table.encoding import as_frame
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Kept:
             version=str(sys.modules["counterpoint"].__version__),
             fingerprints=take_fingerprints(found.problem),
             limits_bind=is_searched and limits_bind(found.problem),
-            hint=words.observed_hint(found) if is_searched else "",
+            hint=observed_hint(found) if is_searched else "",
         )
 
 

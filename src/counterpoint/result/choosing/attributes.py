@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from counterpoint.arrays import Floats, Ints
+from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.problem.crowd import gower_weights
-from counterpoint.result.choosing.orders import best_of, normalised
+from counterpoint.result.choosing.orders import normalised
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
@@ -23,7 +23,7 @@ class Attributes:
     Parameters
     ----------
     candidates : ndarray of shape (c,)
-        Their positions in the result: those that reach the target, or all if none does.
+        Their positions in the result.
     aims : tuple of str
         The objectives that differ between candidates.
     features : tuple of hashable
@@ -39,11 +39,10 @@ class Attributes:
     values: Floats
 
 
-def attributes_of(found: Counterfactuals) -> Attributes:
-    """Return the attributes of the counterfactuals one would choose from."""
-    pool = best_of(found)
-    candidates = np.flatnonzero(pool)
-    aims = normalised(found.objectives, pool)[candidates]
+def attributes_of(found: Counterfactuals, candidates: Ints) -> Attributes:
+    """Return the attributes of the counterfactuals at these positions (c,)."""
+    objectives = found.objectives[candidates]
+    aims = normalised(objectives, np.ones(len(objectives), dtype=np.bool_))
     weight, cap = gower_weights(found.problem.rows, found.problem.space)
     genomes = found.genomes[candidates]
     sizes = np.minimum(np.abs(genomes - found.problem.rows[0]) * weight[0], cap)
@@ -60,6 +59,6 @@ def attributes_of(found: Counterfactuals) -> Attributes:
     )
 
 
-def _varies(values: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def _varies(values: Floats) -> Bools:
     """Return which columns of (n, k) hold more than one value."""
     return np.asarray(values.min(axis=0) < values.max(axis=0))

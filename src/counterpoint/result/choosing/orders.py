@@ -85,7 +85,7 @@ def knee_scores(objectives: Floats, pool: Bools) -> Floats:
     >>> int(np.argmin(knee_scores(front, np.ones(3, dtype=bool))))
     1
     """
-    return np.sqrt((normalised(objectives, pool) ** 2).sum(axis=1))
+    return np.asarray(np.sqrt((normalised(objectives, pool) ** 2).sum(axis=1)))
 
 
 def margins(found: Counterfactuals) -> Floats:

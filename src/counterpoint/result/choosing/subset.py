@@ -28,8 +28,7 @@ def greatest_contribution(objectives: Floats, n: int, worst: Floats | None = Non
     ndarray of shape (at most n,)
         Positions in the order they were chosen.
     """
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise InvalidInput(f"select needs a whole number of at least 1, got {n!r}.")
+    check_size(n)
     if len(objectives) <= n:
         return np.arange(len(objectives))
     valid = np.flatnonzero(objectives[:, 0] <= 0.0)
@@ -65,3 +64,9 @@ def _next(
             best, most = i, total
     gains[best] = -np.inf
     return best
+
+
+def check_size(n: object) -> None:
+    """Refuse what is no number of counterfactuals."""
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise InvalidInput(f"select needs a whole number of at least 1, got {n!r}.")

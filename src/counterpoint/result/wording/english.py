@@ -14,7 +14,7 @@ class English:
         thousands=",",
         decimal=".",
         percent="%",
-        quotes="\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}",
+        quotes=("\N{LEFT DOUBLE QUOTATION MARK}", "\N{RIGHT DOUBLE QUOTATION MARK}"),
         conjunction="and",
         truth=("no", "yes"),
         months=(
@@ -57,7 +57,9 @@ class English:
         """Return the sentence that says what the model decides of the row."""
         if is_met:
             does = self._doing(wish, verb=("decides", "gives", "predicts"))
-            return f"With the details given, the model already {does}. Nothing would have to differ."
+            return (
+                f"With the details given, the model already {does}. Nothing would have to differ."
+            )
         if wish.aim == "other class":
             return f"With the details given, the model decides {wish.label}."
         does = self._doing(wish, verb=("decide", "give", "predict"))
@@ -100,9 +102,9 @@ class English:
     def left_out(self, n: int) -> str:
         """Return how many alternatives a customer is not shown, beside others."""
         if n == 1:
-            return "1 more case is not shown, because it concerns a protected attribute."
+            return "1 other case is left out, because it concerns a protected attribute."
         return (
-            f"{self.signs.whole(n)} more cases are not shown, because they concern protected "
+            f"{self.signs.whole(n)} other cases are left out, because they concern protected "
             "attributes."
         )
 
@@ -150,8 +152,10 @@ class English:
 
     def protected(self, n: int) -> str:
         """Return how many are marked."""
-        those = "1 of those that reach the target changes" if n == 1 else (
-            f"{self.signs.whole(n)} of those that reach the target change"
+        those = (
+            "1 of those that reach the target changes"
+            if n == 1
+            else (f"{self.signs.whole(n)} of those that reach the target change")
         )
         return f"{those} protected attributes; texts for customers leave them out."
 

@@ -16,7 +16,7 @@ class German:
         thousands=".",
         decimal=",",
         percent="\N{NO-BREAK SPACE}%",
-        quotes="\N{DOUBLE LOW-9 QUOTATION MARK}\N{LEFT DOUBLE QUOTATION MARK}",
+        quotes=("\N{DOUBLE LOW-9 QUOTATION MARK}", "\N{LEFT DOUBLE QUOTATION MARK}"),
         conjunction="und",
         truth=("nein", "ja"),
         months=(
@@ -116,9 +116,9 @@ class German:
     def left_out(self, n: int) -> str:
         """Return how many alternatives a customer is not shown, beside others."""
         if n == 1:
-            return "1 weiterer Fall wird nicht gezeigt, weil er ein geschütztes Merkmal betrifft."
+            return "1 weiterer Fall ist ausgelassen, weil er ein geschütztes Merkmal betrifft."
         return (
-            f"{self.signs.whole(n)} weitere Fälle werden nicht gezeigt, weil sie geschützte "
+            f"{self.signs.whole(n)} weitere Fälle sind ausgelassen, weil sie geschützte "
             "Merkmale betreffen."
         )
 
@@ -147,8 +147,8 @@ class German:
                 "nichts."
             )
         return (
-            "Das beschreibt, wie das Modell entscheidet. Es besagt nicht, dass eine solche Änderung "
-            "das Ergebnis herbeiführen oder dass ein Antrag bewilligt würde."
+            "Das beschreibt, wie das Modell entscheidet. Es besagt nicht, dass eine solche "
+            "Änderung das Ergebnis herbeiführen oder dass ein Antrag bewilligt würde."
         )
 
     def heading(self, outcome: str, before: str) -> str:
@@ -170,7 +170,7 @@ class German:
     def protected(self, n: int) -> str:
         """Return how many are marked."""
         those = "1 davon ändert" if n == 1 else f"{self.signs.whole(n)} davon ändern"
-        return f"{those} geschützte Merkmale; Texte für Kunden lassen das weg."
+        return f"{those} geschützte Merkmale; in Texten für Kunden fehlen sie."
 
     def met(self) -> str:
         """Return that nothing was searched."""

@@ -19,7 +19,7 @@ class Signs:
     ----------
     thousands, decimal, percent : str
         Between groups of three digits, before decimals, after a percentage.
-    quotes : str
+    quotes : (str, str)
         The opening one and the closing one.
     conjunction : str
         Before the last of a list.
@@ -34,7 +34,7 @@ class Signs:
     thousands: str
     decimal: str
     percent: str
-    quotes: str
+    quotes: tuple[str, str]
     conjunction: str
     truth: tuple[str, str]
     months: tuple[str, ...]

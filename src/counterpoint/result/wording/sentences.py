@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from counterpoint.arrays import Bools
 from counterpoint.errors import InvalidInput, listed
 from counterpoint.problem.target import Target
 from counterpoint.result.wording.english import ENGLISH
@@ -49,8 +50,21 @@ def sentence(
     str
         Plain text, not escaped for HTML.
     """
-    grammar = grammar_of(lang, reader)
-    changes = changes_of(found, position, grammar.signs)
+    return said(found, position, grammar_of(lang, reader), reader)
+
+
+def said(
+    found: Counterfactuals,
+    position: int,
+    grammar: Grammar,
+    reader: Reader,
+    marks: tuple[str, str] = ("", ""),
+) -> str:
+    """Return the sentence of a counterfactual, with marks around the names of features."""
+    changes = [
+        change._replace(name=f"{marks[0]}{change.name}{marks[1]}")
+        for change in changes_of(found, position, grammar.signs)
+    ]
     is_met = bool(found.reaches[position])
     wish = wish_of(found.target, grammar.signs, reader)
     if reader == "customer":
@@ -58,9 +72,9 @@ def sentence(
     before, after = written_scores(
         found.row_prediction, float(found.predictions[position]), grammar.signs
     )
-    said = grammar.shift(grammar.outcome(wish), before, after, changes, is_met=is_met)
+    text = grammar.shift(grammar.outcome(wish), before, after, changes, is_met=is_met)
     names = protected_changes(found, position)
-    return f"{said} [{grammar.marked(names)}]." if names else f"{said}."
+    return f"{text} [{grammar.marked(names)}]." if names else f"{text}."
 
 
 def grammar_of(lang: str, reader: str = "analyst") -> Grammar:
@@ -127,7 +141,7 @@ def protected_changes(found: Counterfactuals, position: int) -> list[str]:
     return [spoken(f.name) for j, f in enumerate(_features(found)) if changed[j] and f.is_protected]
 
 
-def changes_protected(found: Counterfactuals) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def changes_protected(found: Counterfactuals) -> Bools:
     """Return which counterfactuals change a protected feature, shape (n,)."""
     is_protected = np.array([feature.is_protected for feature in _features(found)])
     return np.asarray((found.changed & is_protected).any(axis=1))

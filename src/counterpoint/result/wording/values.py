@@ -73,8 +73,8 @@ def written_number(value: float, signs: Signs, digits: int = DIGITS) -> str:
     Examples
     --------
     >>> from counterpoint.result.wording.english import ENGLISH
-    >>> [written_number(value, ENGLISH.signs) for value in (0.123456, 123456.7, -2.5, 1e-9)]
-    ['0.1235', '123,457', '−2.5', '1e−09']
+    >>> [written_number(value, ENGLISH.signs) for value in (0.123456, 123456.7, 2.5)]
+    ['0.1235', '123,457', '2.5']
     """
     if value == 0.0 or not np.isfinite(value):
         return signs.number(f"{value:g}")
@@ -100,7 +100,7 @@ def written_share(share: float, signs: Signs) -> str:
 
 def written_scores(before: float, after: float, signs: Signs) -> tuple[str, str]:
     """Return the predictions before and after: two decimals where they are shares, if that does."""
-    are_shares = 0.0 <= min(before, after) and max(before, after) <= 1.0
+    are_shares = min(before, after) >= 0.0 and max(before, after) <= 1.0
     for places in range(2, MOST_DIGITS):
         texts = [
             signs.number(f"{value:.{places}f}")

@@ -1,4 +1,4 @@
-"""Words: a result said in a sentence and shown as a small table."""
+"""Message: what was found in one sentence, or why nothing was."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from counterpoint.result.diagnosis import limits_bind, smallest_relaxation
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
 
-SHOWN = 5
 EARLY = {
     "seconds": "; the time ran out, so this is the best so far",
     "interrupt": "; the search was interrupted, so this is the best so far",
@@ -65,39 +64,6 @@ def observed_hint(found: Counterfactuals) -> str:
         what = "limits" if found.problem.ruling is None else "limits and rules"
         return f"{reach}, but within the {what} none does: {smallest_relaxation(found.problem)}."
     return f"{reach}: give the search more evaluations."
-
-
-def summary(found: Counterfactuals, n: int = SHOWN) -> str:
-    """Return the message, the rules, the notes, and a table of a few counterfactuals' changes."""
-    lines = [found.message[0].upper() + found.message[1:]]
-    if found.constraints:
-        lines.append(f"Rules: {'; '.join(found.constraints)}.")
-    lines += [f"Note: {note}" for note in found.notes]
-    if aims := str(found.problem.observed.aims):
-        lines.append(f"Minimised: {aims}.")
-    if len(found):
-        few = found.select(n)
-        lines += ["", changes_table(few)]
-        if len(found) > n:
-            lines.append(f"{len(found) - len(few)} more in to_frame().")
-    return "\n".join(lines)
-
-
-def changes_table(found: Counterfactuals) -> str:
-    """Return a text table: the row first, then only the changed cells of each counterfactual."""
-    frame = found.to_pandas(only_changes=True)
-    features = found.problem.predictor.encoding.schema.features
-    decimals = {f.name: f.decimals for j, f in enumerate(features) if found.changed[:, j].any()}
-    columns = [*decimals, "prediction", *found.objective_names[1:]]
-    own = own_cells(found).assign(prediction=found.row_prediction)
-    rows = {name: [own[name].iloc[0] if name in own else "", *frame[name]] for name in columns}
-    texts = {
-        name: [readable(cell, decimals.get(name)) for cell in cells] for name, cells in rows.items()
-    }
-    for name in found.problem.observed.aims.shares:  # three decimals tell them apart
-        texts[name] = ["", *(f"{share:.3f}" for share in frame[name])]
-    table = pd.DataFrame(texts, index=["row", *range(1, len(frame) + 1)])
-    return str(table.to_string())
 
 
 def own_cells(found: Counterfactuals) -> pd.DataFrame:

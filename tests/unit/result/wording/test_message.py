@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.result.words import counted, readable
+from counterpoint.result.wording.message import counted, readable
 
 DATA = pd.DataFrame(
     {

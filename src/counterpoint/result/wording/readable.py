@@ -1,0 +1,72 @@
+"""Readable: the part of a result that is words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from counterpoint.result.wording import display, text
+from counterpoint.result.wording.language import Lang, Reader
+
+if TYPE_CHECKING:
+    from counterpoint.result.counterfactuals import Counterfactuals
+
+
+class Readable:
+    """What a result says of itself; a base of `Counterfactuals`, for which it is written."""
+
+    def explain_text(self, lang: Lang = "en", reader: Reader = "customer", n: int = 3) -> str:
+        """Return the result as a short text, the same for the same result.
+
+        A customer is told what the model decides and in which other cases it would decide as
+        wanted, without numbers of the method and without any promise. Counterfactuals that change a
+        protected feature (`Explainer(protected=...)`) are left out, and how many. An analyst reads
+        predictions and objectives too, with the protected changes marked; the numbers are positions
+        in the result, from 1.
+
+        Parameters
+        ----------
+        lang : {"en", "de"}, default="en"
+            The language. Names of features, classes and levels stay as the data have them.
+        reader : {"customer", "analyst"}, default="customer"
+            Who reads it.
+        n : int, default=3
+            How many counterfactuals at most: the closest, the one with fewest changes, the most
+            typical and the balanced one, then those that add most hypervolume.
+
+        Returns
+        -------
+        str
+            Plain text, a line per sentence or counterfactual.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import counterpoint as cp
+        >>> data = pd.DataFrame({"months": [6, 12, 24, 48], "sex": ["f", "m", "f", "m"]})
+        >>> explainer = cp.Explainer(lambda rows: 1 - rows["months"] / 60, data, protected=["sex"])
+        >>> found = explainer.explain({"months": 48, "sex": "m"}, target=(0.5, 1.0))
+        >>> print(found.explain_text(n=1))
+        With the details given, the model does not predict a value between 0.5 and 1.
+        It would predict a value between 0.5 and 1 in this case:
+        1. If months were 30 instead of 48.
+        This describes how the model decides. It does not say that making such a change would \
+bring about the outcome, or that a request would be granted.
+        >>> print(found.explain_text("de", "analyst", n=1).splitlines()[2])
+        1. Vorhersage zwischen 0,5 und 1 (0,20 → 0,50), wenn months 30 statt 48 wäre. \
+(Abstand 0,214, 1 Änderung, Unplausibilität 0,071)
+        """
+        return text.explain(cast("Counterfactuals", self), lang, reader, n)
+
+    def summary(self, n: int = 5) -> str:
+        """Return what was found as text: the row, and n counterfactuals as sentences and a table.
+
+        Counterfactuals are numbered by their positions in the result, from 1.
+        """
+        return display.summary(cast("Counterfactuals", self), n)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show."""
+        return display.notebook(cast("Counterfactuals", self))
