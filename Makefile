@@ -6,10 +6,13 @@ TORCH ?= torch==2.13.0+cpu
 
 N ?= 10000
 
-.PHONY: fuzz demo test test-adapters lint types bench variants models constrained plausibility interview ablation check clean
+.PHONY: fuzz demo figures test test-adapters test-browser test-page lint types bench variants models constrained plausibility interview ablation check clean
 
 demo: .venv/demo.done  ## train a model on the embedded credit data and explain one applicant
 	$(BIN)/python -m counterpoint.demo
+
+figures: .venv/dev.done  ## write the figures of the credit example to docs/figures
+	$(BIN)/python -m counterpoint.demo --figures docs/figures
 
 test: .venv/dev.done  ## run the tests and the examples in the docstrings
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q

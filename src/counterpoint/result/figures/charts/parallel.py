@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
 
 TITLE = "What the counterfactuals change"
-HEIGHT, STEP = 320, 118
+HEIGHT, STEP, LINE = 320, 118, 15
 
 
 def parallel(
@@ -34,12 +34,15 @@ def parallel(
     n_axes = len(frames["axes"])
     if n_axes == 0:
         return theme.nothing(colors, TITLE, f"Nothing to show: {found.message}", width or 520)
-    width = max(260, STEP * n_axes) if width is None else width
+    width = max(460, STEP * n_axes) if width is None else width
     room = max(8, int(width / n_axes / 7.2))
     labels = [wrapped(name, room) for name in frames["axes"]["feature"]]
+    n_lines = 1 + max(label.count("\n") for label in labels)
+    # All have as many lines, so that they end at one height, above the numbers.
+    labels = ["\n" * (n_lines - 1 - label.count("\n")) + label for label in labels]
     frames["axes"] = frames["axes"].assign(label=labels)
     layers = [
-        *axis_layers(n_axes, colors),
+        *axis_layers(n_axes, n_lines, colors),
         *line_layers(n_axes, colors, min(n, len(found))),
         *tick_layers(n_axes, colors),
     ]
@@ -57,15 +60,20 @@ def upwards() -> alt.Y:
     return alt.Y("position:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=None)
 
 
-def axis_layers(n_axes: int, colors: theme.Palette) -> list[Any]:
+def axis_layers(n_axes: int, n_lines: int, colors: theme.Palette) -> list[Any]:
     """Return the axes and their names."""
     base = theme.drawn_from("axes").encode(x=across(n_axes))
     rules = base.mark_rule(color=colors.line, strokeWidth=1.5).encode(
         y=alt.value(0), y2=alt.value(HEIGHT)
     )
     names = base.mark_text(
-        baseline="line-bottom", fontSize=12, fontWeight=600, color=colors.ink, lineBreak="\n", dy=0
-    ).encode(text="label:N", y=alt.value(-30))
+        baseline="line-bottom",
+        fontSize=12,
+        fontWeight=600,
+        color=colors.ink,
+        lineBreak="\n",
+        lineHeight=LINE,
+    ).encode(text="label:N", y=alt.value(-30 - LINE * (n_lines - 1)))
     return [rules, names]
 
 

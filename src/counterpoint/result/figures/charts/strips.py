@@ -74,7 +74,7 @@ def strip_of(axis: Axis, number: int, lanes: int, colors: theme.Palette) -> Any:
         theme.drawn_from("bars")
         .transform_filter(here)
         .transform_calculate(top=f"datum.height * {TALL}", bottom="0")
-        .mark_bar(color=colors.quiet, stroke=colors.paper, strokeWidth=0.8)
+        .mark_rect(color=colors.quiet, stroke=colors.paper, strokeWidth=0.8, clip=True)
         .encode(
             x=along("start"), x2="end", y=up("bottom"), y2="top", tooltip=alt.Tooltip("count:Q")
         )
@@ -84,14 +84,14 @@ def strip_of(axis: Axis, number: int, lanes: int, colors: theme.Palette) -> Any:
     )
     moves = theme.drawn_from("counterfactuals").transform_filter(here)
     # All counterfactuals have a tick at the new value; those of one value share an arrow.
-    ticks = moves.mark_tick(thickness=1.5, size=7, opacity=0.8).encode(
+    ticks = moves.mark_tick(orient="vertical", thickness=1.5, size=7, opacity=0.8).encode(
         x=along("new"), y=alt.Y(datum=-0.35, scale=scale, axis=None), color=theme.color(colors)
     )
     arrows = moves.transform_filter("datum.lane >= 0").transform_calculate(
         height="-datum.lane - 1.2", heading="datum.new > datum.old ? 'right' : 'left'"
     )
     thick = alt.StrokeWidth(
-        "together:Q", scale=alt.Scale(domain=[1, 10], range=[1.2, 4], clamp=True), legend=None
+        "together:Q", scale=alt.Scale(domain=[1, 10], range=[1.2, 3], clamp=True), legend=None
     )
     shafts = arrows.mark_rule(opacity=0.85).encode(
         x=along("old"),
@@ -101,7 +101,7 @@ def strip_of(axis: Axis, number: int, lanes: int, colors: theme.Palette) -> Any:
         strokeWidth=thick,
         tooltip=notes,
     )
-    heads = arrows.mark_point(filled=True, size=62, opacity=1).encode(
+    heads = arrows.mark_point(filled=True, size=70, opacity=1).encode(
         x=along("new"),
         y=up("height"),
         color=theme.color(colors, legend=False),

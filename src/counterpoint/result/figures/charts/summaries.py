@@ -23,6 +23,7 @@ LEFT = "All are minimised: better is left and below"
 FREQUENCY = "How often each feature changes"
 HISTORY = "How the search went"
 PANEL, LEAST_PANEL, BAR = 150, 70, 24
+WIDE = 50  # times as many evaluations at the end: the beginning would not be seen
 
 
 def objectives(
@@ -48,7 +49,7 @@ def objectives(
         select=alt.IntervalSelectionConfig(type="interval", resolve="union"),
         views=[view_name(pair) for pair in pairs],
     )
-    chart = alt.vconcat(*rows, spacing=14, bounds="flush", params=[brush])
+    chart = alt.vconcat(*rows, spacing=14, params=[brush])
     return theme.finished(chart, frames, colors, TRADE_OFF, [how_many(found, n), LEFT])
 
 
@@ -70,7 +71,7 @@ def scatter(names: list[str], pair: tuple[int, int], colors: theme.Palette) -> A
             ticks=is_outer,
             tickCount=3,
             labelOverlap=True,
-            format="~g",
+            format=theme.SHORT,
         )
 
     brush = alt.selection_interval(name="brush")  # the one all panels share
@@ -100,7 +101,7 @@ def frequency(
     if len(found) == 0:
         return theme.nothing(colors, FREQUENCY, f"Nothing to show: {found.message}", width or 520)
     texts = [
-        f"{share:.0%}  ({count})"
+        f"{'<1%' if 0 < share < 0.005 else f'{share:.0%}'}  ({count:,})"
         for share, count in zip(frame["share"], frame["count"], strict=True)
     ]
     names = alt.Y(
@@ -129,7 +130,7 @@ def frequency(
         width=420 if width is None else width, height=BAR * len(frame)
     )
     subtitle = [
-        f"{len(found)} counterfactuals for {found.target}",
+        how_many(found, len(found)),
         cut if n_features > most else "",
     ]
     return theme.finished(
@@ -143,8 +144,14 @@ def history(found: Counterfactuals, width: int | None = None, dark: bool = False
     frame = history_data(found)["history"]
     if frame.empty:
         return theme.nothing(colors, HISTORY, f"Nothing to show: {found.message}", width or 520)
+    is_wide = frame["evaluations"].max() > WIDE * max(1, frame["evaluations"].min())
+    scale = " (logarithmic scale)" if is_wide else ""
     base = theme.drawn_from("history").encode(
-        x=alt.X("evaluations:Q", axis=alt.Axis(title="Rows the model was asked about")),
+        x=alt.X(
+            "evaluations:Q",
+            scale=alt.Scale(type="log" if is_wide else "linear", nice=False, zero=False),
+            axis=alt.Axis(title=f"Rows the model was asked about{scale}", tickCount=6),
+        ),
         y=alt.Y(
             "hypervolume:Q",
             scale=alt.Scale(zero=False),
@@ -159,7 +166,7 @@ def history(found: Counterfactuals, width: int | None = None, dark: bool = False
         ),
     )
     line = base.mark_line(color=colors.valid, strokeWidth=2, interpolate="step-after")
-    dots = base.mark_point(color=colors.valid, filled=True, size=26, opacity=1)
+    dots = base.mark_point(color=colors.valid, filled=True, size=20, opacity=1)
     chart = alt.layer(line, dots).properties(width=480 if width is None else width, height=260)
     stopped = f"Stopped by {found.stopped}" if found.stopped else ""
     return theme.finished(

@@ -6,17 +6,21 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
+import pandas as pd
 
 from counterpoint.result.figures.charts import theme
 from counterpoint.result.figures.frames.axes import Axis
 from counterpoint.result.figures.frames.surface import RESOLUTION, surface_axes, surface_data
 from counterpoint.result.figures.frames.texts import prediction_name
+from counterpoint.result.wording.message import counted
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
 
 WIDTH, SIDE = 440, 56
 PER_LEVEL = 44
+MOST_OUTLINED = 60  # points large enough for an outline
+ROOM = (26, 14)  # pixels a number takes
 MOST_NUMBERED = 15  # points with their number beside them
 
 
@@ -36,21 +40,24 @@ def surface(
     height = round(width * 0.8)
     if axes[1].is_level:
         height = min(height, PER_LEVEL * len(axes[1].codes) + 20)
+    points = frames["counterfactuals"]
+    frames["counterfactuals"] = points.assign(is_numbered=apart(points, axes, (width, height)))
     main = alt.layer(
         heat(axes, colors, found),
         *contours(axes, colors),
-        *people(len(frames["counterfactuals"]), axes, colors),
+        *people(len(points), axes, colors),
     ).properties(width=width, height=height)
     above = bars(axes[0], "x", colors).properties(width=width, height=SIDE)
     beside = bars(axes[1], "y", colors).properties(width=SIDE, height=height)
     chart = alt.vconcat(
-        above, alt.hconcat(main, beside, spacing=6, bounds="flush"), spacing=6, bounds="flush"
-    ).resolve_scale(color="independent", shape="independent")
-    n = len(frames["counterfactuals"]) - 1
-    few = "the one counterfactual" if n == 1 else f"the {n} counterfactuals"
+        above, alt.hconcat(main, beside, spacing=8, bounds="flush"), spacing=10, bounds="flush"
+    )
+    n = len(points) - 1
+    who = f"Points: the row and {counted(n, 'counterfactual')} that change nothing else"
+    has_target = frames["lines"]["is_target"].any()
     subtitle = [
-        f"All other features as in the row; {few} changing nothing else",
-        f"Dashed: {found.target}" if frames["lines"]["is_target"].any() else "",
+        f"All other features as in the row. {who if n else 'No counterfactual changes only these'}",
+        f"Dashed: where the target begins, {found.target}" if has_target else "",
         *(f"Shown: {axis.left_out}" for axis in axes if axis.left_out),
     ]
     title = f"{prediction_name(found)} by {axes[0].title} and {axes[1].title}"
@@ -60,23 +67,24 @@ def surface(
 def heat(axes: tuple[Axis, Axis], colors: theme.Palette, found: Counterfactuals) -> Any:
     """Return the cells, coloured by prediction."""
     name = prediction_name(found)
-    ramp = alt.Scale(range=list(colors.ramp), interpolate="lab")
-    shade = alt.Color(
+    shade = alt.Fill(
         "prediction:Q",
-        scale=ramp,
-        legend=alt.Legend(title=name, orient="right", gradientLength=140, format=".3~g"),
+        scale=alt.Scale(range=list(colors.ramp), interpolate="lab"),
+        legend=alt.Legend(
+            title=name, direction="horizontal", gradientLength=180, format=theme.SHORT
+        ),
     )
     notes = {"x_value:N": axes[0].title, "y_value:N": axes[1].title, "prediction:Q": name}
     return (
         theme.drawn_from("grid")
-        .mark_rect(strokeWidth=0.6)
+        # Cells overlap a little, else the paper would show between them.
+        .mark_rect(clip=True, x2Offset=0.7, y2Offset=0.7 if axes[1].is_level else -0.7)
         .encode(
             x=theme.position(axes[0], alt.X, "x"),
             x2="x2",
             y=theme.position(axes[1], alt.Y, "y"),
             y2="y2",
-            color=shade,
-            stroke=alt.Stroke("prediction:Q", scale=ramp, legend=None),
+            fill=shade,
             tooltip=theme.tooltip(notes),
         )
     )
@@ -121,36 +129,56 @@ def people(n: int, axes: tuple[Axis, Axis], colors: theme.Palette) -> list[Any]:
             }
         ),
     )
-    marks = base.mark_point(filled=True, stroke=colors.paper, strokeWidth=1.2).encode(
-        color=theme.color(colors),
-        shape=theme.shape(),
-        size=alt.condition("datum.counterfactual === 0", alt.value(190), alt.value(80)),
-        opacity=alt.condition(picked, alt.value(1), alt.value(0.25)),
+    few = n - 1 <= MOST_OUTLINED
+    coded = base.encode(color=theme.color(colors), shape=theme.shape())
+    others = coded.transform_filter("datum.counterfactual > 0").mark_point(
+        filled=True,
+        size=80 if few else 24,
+        stroke=colors.paper if few else None,
+        strokeWidth=1.2,
     )
-    layers = [marks.add_params(picked)]
-    if n - 1 <= MOST_NUMBERED:
-        numbers = base.transform_filter("datum.counterfactual > 0").encode(text="counterfactual:Q")
-        layers += [
-            numbers.mark_text(
-                dx=8, dy=-8, fontSize=10, stroke=colors.paper, strokeWidth=3, color=colors.paper
-            ),
-            numbers.mark_text(dx=8, dy=-8, fontSize=10, fontWeight=600, color=colors.ink),
-        ]
-    return layers
+    row = coded.transform_filter("datum.counterfactual === 0").mark_point(
+        filled=True, opacity=1, size=200, stroke=colors.paper, strokeWidth=1.5
+    )
+    seen = alt.condition(picked, alt.value(1), alt.value(0.25))
+    numbers = base.transform_filter("datum.is_numbered").encode(text="counterfactual:Q")
+    style: dict[str, Any] = {"dx": 8, "dy": -8, "fontSize": 10, "fontWeight": 600}
+    halo = numbers.mark_text(**style, stroke=colors.paper, strokeWidth=3, color=colors.paper)
+    words = numbers.mark_text(**style, color=colors.ink)
+    return [others.encode(opacity=seen).add_params(picked), halo, words, row]
+
+
+def apart(points: pd.DataFrame, axes: tuple[Axis, Axis], size: tuple[int, int]) -> list[bool]:
+    """Return which points have room for their number: few, inside, and not beside another's."""
+    taken: list[tuple[float, float]] = []
+    given = []
+    ends = [axis.domain for axis in axes]
+    for number, *place in points[["counterfactual", "x", "y"]].itertuples(index=False):
+        x, y = (
+            (at - low) / (high - low) * pixels
+            for at, (low, high), pixels in zip(place, ends, size, strict=True)
+        )
+        is_free = all(abs(x - left) > ROOM[0] or abs(y - up) > ROOM[1] for left, up in taken)
+        given.append(bool(number > 0 and len(points) <= MOST_NUMBERED + 1 and is_free))
+        if given[-1] or number == 0:
+            taken.append((x, y))
+    return given
 
 
 def bars(axis: Axis, name: str, colors: theme.Palette) -> Any:
     """Return the histogram of the observed rows along one axis, the row's value marked."""
-    place, far, along, size = (
-        (alt.X, "x2", alt.Y, "y") if name == "x" else (alt.Y, "y2", alt.X, "x")
+    place, far, along, size, zero = (
+        (alt.X, "x2", alt.Y, "y", {"y2": alt.Y2(datum=0)})
+        if name == "x"
+        else (alt.Y, "y2", alt.X, "x", {"x2": alt.X2(datum=0)})
     )
     hidden = theme.position(axis, place, "start")
     hidden.axis = alt.Axis(labels=False, ticks=False, title=None, grid=False, domain=False)
     own = hidden.copy()
     own.shorthand = f"{name}:T" if axis.is_date else f"{name}:Q"
     count = alt.Axis(title="rows", tickCount=2, grid=False, titleFontSize=10, labelFontSize=9)
-    shown = theme.drawn_from(f"bars_{name}").mark_bar(
-        color=colors.quiet, stroke=colors.paper, strokeWidth=0.8
+    shown = theme.drawn_from(f"bars_{name}").mark_rect(
+        color=colors.quiet, stroke=colors.paper, strokeWidth=0.8, clip=True
     )
     row = (
         theme.drawn_from("counterfactuals")
@@ -160,6 +188,6 @@ def bars(axis: Axis, name: str, colors: theme.Palette) -> Any:
     )
     notes = theme.tooltip({"count:Q": "rows"})
     encoded = shown.encode(
-        **{name: hidden, far: "end", size: along("count:Q", axis=count)}, tooltip=notes
+        **{name: hidden, far: "end", size: along("count:Q", axis=count)}, **zero, tooltip=notes
     )
     return alt.layer(encoded, row)

@@ -22,6 +22,7 @@ from counterpoint.result.figures.frames.common import INVALID, OUTCOMES, ROW, VA
 FONT = "Inter, Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
 DASHES = {ROW: [1, 0], VALID: [1, 0], INVALID: [5, 3]}
 SHAPES = {ROW: "diamond", VALID: "circle", INVALID: "cross"}
+SHORT = ",.3~r"  # numbers on short axes: three digits, no powers of ten
 DIGITS = 6  # significant ones of a prediction in a chart
 
 
@@ -133,6 +134,8 @@ def position(axis: Axis, channel: Any, field: str, **options: Any) -> Any:
         shown.format = "%d %b %Y" if days else "%b %Y"
         return channel(f"{field}:T", scale=utc, axis=shown, **options)
     if axis.is_level:
+        if channel is alt.Y:  # the first level on top, as lists are read
+            scale = alt.Scale(domain=list(axis.domain), nice=False, zero=False, reverse=True)
         return channel(f"{field}:Q", scale=scale, axis=level_axis(axis, channel), **options)
     few = axis.high - axis.low < 5 and axis.feature.decimals in (None, 0)
     whole: dict[str, Any] = {"tickMinStep": 1} if few and axis.feature.kind != "real" else {}
@@ -155,12 +158,21 @@ def level_axis(axis: Axis, channel: Any) -> alt.Axis:
         title=axis.title,
         values=list(range(len(axis.labels))),
         labelExpr=f"{texts}[datum.value]",
-        labelLimit=130,
+        labelLimit=90 if slanted else 130,
         labelOverlap=False,
         grid=False,
         ticks=False,
+        labelPadding=5,
         **slanted,
     )
+
+
+def in_drawing_order(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return what misses the target first, then what reaches it, the row last: on top."""
+    if "outcome" not in frame:
+        return frame
+    rank = frame["outcome"].map({INVALID: 0, VALID: 1, ROW: 2})
+    return frame.iloc[np.argsort(rank.to_numpy(), kind="stable")]
 
 
 def finished(
@@ -173,7 +185,7 @@ def finished(
     """
     chart = chart.properties(
         title=alt.TitleParams(title, subtitle=[line for line in subtitle if line]),
-        datasets={name: records(frame) for name, frame in frames.items()},
+        datasets={name: records(in_drawing_order(frame)) for name, frame in frames.items()},
     )
     return (
         chart.configure(background=colors.paper, font=FONT, padding=12)

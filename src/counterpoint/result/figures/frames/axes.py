@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 DAY = 86_400_000.0  # milliseconds: what charts count dates in
 MOST_LEVELS = 20
 MOST_BARS = 30
+COARSE = 60.0  # whole numbers so few that half a step at the ends is seen
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,9 @@ class Axis:
 
     @property
     def domain(self) -> tuple[float, float]:
-        """Where the axis begins and ends, with half a place around levels and single values."""
-        room = 0.5 if self.is_level or self.low == self.high else 0.0
+        """Where the axis begins and ends, with half a place around levels and few values."""
+        is_coarse = self.feature.kind is not Kind.REAL and self.high - self.low <= COARSE
+        room = 0.5 if self.is_level or is_coarse or self.low == self.high else 0.0
         ends = self.scaled(np.array([self.low - room, self.high + room]))
         return float(ends[0]), float(ends[1])
 
@@ -164,9 +166,9 @@ def bar_edges(axis: Axis) -> Floats:
     """Return where bars begin and end: around whole numbers and levels, or evenly spaced."""
     low, high = axis.low, axis.high
     if axis.is_level:
-        return np.arange(len(axis.codes) + 1) - 0.5
+        return np.arange(len(axis.codes) + 1, dtype=np.float64) - 0.5
     if axis.feature.kind is Kind.REAL and low < high:
-        return np.asarray(np.linspace(low, high, MOST_BARS + 1), dtype=np.float64)
+        return low + (high - low) * np.linspace(0.0, 1.0, MOST_BARS + 1)
     step = max(1.0, np.ceil((high - low + 1.0) / MOST_BARS))
     n_bars = int((high - low) // step) + 1
     return np.asarray(low - 0.5 + step * np.arange(n_bars + 1))

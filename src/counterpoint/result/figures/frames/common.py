@@ -12,7 +12,7 @@ from counterpoint.arrays import Floats, Ints
 from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.evolution.search import check_whole
 from counterpoint.result.choosing.subset import greatest_contribution
-from counterpoint.result.words import counted
+from counterpoint.result.wording.message import counted
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
 
 RESOLUTION = 40
+EDGE = 0.04  # of an axis: closer to its end a label would stick out
 N_LEVELS = 7  # contour lines, about
 NICE_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
@@ -71,7 +72,7 @@ def surface_data(
     return {
         "grid": grid,
         "lines": lines,
-        "labels": labels_of(lines),
+        "labels": labels_of(lines, axes),
         "counterfactuals": points_of(found, axes),
         "bars_x": histogram(axes[0], observed_genes(found, axes[0].place)),
         "bars_y": histogram(axes[1], observed_genes(found, axes[1].place)),
@@ -139,14 +140,17 @@ def contour_levels(heights: Floats, ends: list[float]) -> list[float]:
     return [level for level in inside.tolist() if all(abs(level - end) > step / 4 for end in ends)]
 
 
-def labels_of(lines: pd.DataFrame) -> pd.DataFrame:
-    """Return one label per contour level: in the middle of its longest line."""
+def labels_of(lines: pd.DataFrame, axes: tuple[Axis, Axis]) -> pd.DataFrame:
+    """Return one label per contour level, in the middle of its longest line, if it fits there."""
     found = []
     for _, group in lines.groupby("level"):
         longest = group[group["line"] == group["line"].value_counts().index[0]]
         middle = longest.iloc[len(longest) // 2]
-        text = number(middle["level"])
-        found.append(
-            {"x": middle["x"], "y": middle["y"], "text": text, "is_target": middle["is_target"]}
-        )
-    return pd.DataFrame(found, columns=["x", "y", "text", "is_target"])
+        ends = [axis.domain for axis in axes]
+        shares = [
+            (middle[name] - low) / (high - low)
+            for name, (low, high) in zip("xy", ends, strict=True)
+        ]
+        if all(EDGE <= share <= 1.0 - EDGE for share in shares):
+            found.append({"x": middle["x"], "y": middle["y"], "text": number(middle["level"])})
+    return pd.DataFrame(found, columns=["x", "y", "text"])
