@@ -11,7 +11,7 @@ import numpy as np
 from counterpoint.arrays import Floats, Ints
 from counterpoint.result.choosing import preference
 from counterpoint.result.choosing.attributes import attributes_of
-from counterpoint.result.choosing.orders import knee
+from counterpoint.result.choosing.orders import best_of, knee
 from counterpoint.result.wording.sentences import changes_protected
 
 if TYPE_CHECKING:
@@ -39,47 +39,42 @@ def write_questions(
         None if there is nothing to choose between. Of more candidates than a page should hold, the
         most balanced.
     """
-    if len(found) < 2:
+    pool = best_of(found) & ~changes_protected(found)  # what is protected is no advice
+    candidates = np.array(
+        [i for i in np.flatnonzero(pool).tolist() if shown is None or i + 1 in shown], dtype=np.int64
+    )
+    if len(candidates) < 2:
         return None
-    attributes = attributes_of(found)
+    attributes = attributes_of(found, candidates)
     width = attributes.values.shape[1]
     if width == 0:
         return None
-    kept = _balanced(found, attributes.candidates, MOST_NUMBERS // width, shown)
-    if len(kept) < 2:
-        return None
+    kept = _balanced(found, candidates, max(2, MOST_NUMBERS // width))
     n_particles = max(1, min(preference.N_PARTICLES, MOST_NUMBERS // width))
     n_aims, n_features = len(attributes.aims), len(attributes.features)
     particles = preference.draw_particles(n_aims, n_features, n_particles, SEED)
     return {
-        "numbers": (attributes.candidates[kept] + 1).tolist(),
+        "numbers": (candidates[kept] + 1).tolist(),
         "width": width,
         "attributes": pack_shares(attributes.values[kept]),
         "particles": pack_shares(particles),
     }
 
 
-def _balanced(
-    found: Counterfactuals, candidates: Ints, most: int, shown: Container[int] | None
-) -> Ints:
-    """Return the places of at most so many of the candidates that are shown, in their order."""
-    places = {int(position): place for place, position in enumerate(candidates)}
-    is_protected = changes_protected(found)  # which is nothing to be advised
-    order = [
-        int(i)
-        for i in knee(found)
-        if int(i) in places and not is_protected[i] and (shown is None or int(i) + 1 in shown)
-    ]
+def _balanced(found: Counterfactuals, candidates: Ints, most: int) -> Ints:
+    """Return the places of at most so many of the candidates, the most balanced, in their order."""
+    places = {position: place for place, position in enumerate(candidates.tolist())}
+    order = [position for position in knee(found).tolist() if position in places]
     return np.array(sorted(places[position] for position in order[:most]), dtype=np.int64)
 
 
 def pack_shares(shares: Floats) -> str:
-    """Return numbers from 0 to 1 in base64, sixteen bits each, row by row.
+    """Return numbers from 0 to 1 in base64, sixteen bits each, row by row; NaN counts as 1.
 
     Examples
     --------
     >>> pack_shares(np.array([[0.0, 1.0]]))
     'AAD//w=='
     """
-    steps = np.rint(np.clip(shares, 0.0, 1.0) * 65535.0).astype("<u2")
+    steps = np.rint(np.clip(np.nan_to_num(shares, nan=1.0), 0.0, 1.0) * 65535.0).astype("<u2")
     return base64.b64encode(steps.tobytes()).decode("ascii")

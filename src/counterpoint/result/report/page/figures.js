@@ -30,9 +30,13 @@ export function selectedNumbers(counterfactuals, store) {
   return counterfactuals.filter((each) => isSelected(store, recordOf(each))).map((each) => each.number);
 }
 
-/** Return a dataset with only the row and those counterfactuals; one without numbers stays whole. */
+/** Whether a dataset shows counterfactuals one by one. */
+export function hasNumbers(rows) {
+  return rows.length > 0 && "counterfactual" in rows[0];
+}
+
+/** Return a dataset with only the row and those counterfactuals. */
 export function onlyNumbers(rows, numbers) {
-  if (!rows.length || !("counterfactual" in rows[0])) return rows;
   return rows.filter((each) => each.counterfactual === 0 || numbers.has(each.counterfactual));
 }
 

@@ -1,12 +1,13 @@
 /** The figures' panel: drawn when the page is there, and linked: what one selects, all show. */
 import { h } from "./dom.js";
-import { countedFeatures, onlyNumbers, selectedNumbers, unpacked } from "./figures.js";
+import { countedFeatures, hasNumbers, onlyNumbers, selectedNumbers, unpacked } from "./figures.js";
 import { constraintsOf, weigh } from "./limits.js";
 import { isDark } from "./theme.js";
 
 const SELECTIONS = ["brush_store", "picked_store"];
 const LINKED = new Set(["parallel", "objectives"]);
-const OPTIONS = { actions: false, ast: true, renderer: "svg", defaultStyle: false, tooltip: { disableDefaultStyle: true, theme: "own" } };
+const ERRORS_ONLY = 1;
+const OPTIONS = { actions: false, ast: true, renderer: "svg", defaultStyle: false, tooltip: { disableDefaultStyle: true, theme: "own" }, logLevel: ERRORS_ONLY };
 
 /** Return the section of figures; null if the report has none. */
 export function buildFigures(report, store) {
@@ -73,7 +74,8 @@ async function drawFigure(figure, place, colours, report, store) {
     last = key;
     const numbers = new Set(kept.map((each) => each.number));
     for (const [name, rows] of Object.entries(figure.datasets)) {
-      view.data(name, name === "features" ? countedFeatures(rows, report, kept) : onlyNumbers(rows, numbers));
+      if (hasNumbers(rows)) view.data(name, onlyNumbers(rows, numbers));
+      if (figure.name === "frequency" && name === "features") view.data(name, countedFeatures(rows, report, kept));
     }
     view.runAsync();
   }
