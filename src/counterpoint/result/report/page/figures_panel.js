@@ -6,8 +6,7 @@ import { isDark } from "./theme.js";
 
 const SELECTIONS = ["brush_store", "picked_store"];
 const LINKED = new Set(["parallel", "objectives"]);
-const ERRORS_ONLY = 1;
-const OPTIONS = { actions: false, ast: true, renderer: "svg", defaultStyle: false, tooltip: { disableDefaultStyle: true, theme: "own" }, logLevel: ERRORS_ONLY };
+const OPTIONS = { actions: false, ast: true, renderer: "svg", defaultStyle: false, tooltip: { disableDefaultStyle: true, theme: "own" } };
 
 /** Return the section of figures; null if the report has none. */
 export function buildFigures(report, store) {
@@ -56,7 +55,8 @@ function buildFrame(figure) {
 
 /** Draw one figure; return how to show a state in it, and how to take it away. */
 async function drawFigure(figure, place, colours, report, store) {
-  const spec = { ...figure[colours], datasets: figure.datasets };
+  // Vega marks the rows it is given as its own, so it gets copies each time.
+  const spec = { ...figure[colours], datasets: structuredClone(figure.datasets) };
   const { view, finalize } = await window.vegaEmbed(place, spec, OPTIONS);
   for (const name of LINKED.has(figure.name) ? SELECTIONS : []) {
     listen(view, name, (selection) => {
@@ -74,7 +74,7 @@ async function drawFigure(figure, place, colours, report, store) {
     last = key;
     const numbers = new Set(kept.map((each) => each.number));
     for (const [name, rows] of Object.entries(figure.datasets)) {
-      if (hasNumbers(rows)) view.data(name, onlyNumbers(rows, numbers));
+      if (hasNumbers(rows)) view.data(name, structuredClone(onlyNumbers(rows, numbers)));
       if (figure.name === "frequency" && name === "features") view.data(name, countedFeatures(rows, report, kept));
     }
     view.runAsync();
