@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Floats
+from counterpoint.arrays import MISSING, Floats
 from counterpoint.errors import InvalidInput
 from counterpoint.evolution.baselines import WhatIf
 from counterpoint.evolution.mending import RETRIES
@@ -18,6 +18,7 @@ from counterpoint.problem.costs import check_costs
 from counterpoint.problem.limits import Limits, search_box
 from counterpoint.problem.rules.fence import FENCED
 from counterpoint.problem.rules.rules import Rules
+from counterpoint.problem.rules.syntax import places_of
 from counterpoint.problem.ruling import Ruling
 from counterpoint.problem.target import Target
 from counterpoint.table.schema import Schema
@@ -131,11 +132,23 @@ def check_rules(demands: Demands, genomes: Floats, frame: pd.DataFrame, space: S
         row = genomes[i : i + 1]
         box = search_box(row, space, limits, rules.schema.names)
         try:
+            check_not_missing(rules, row[0])
             Ruling.of(rules, row, box, space, limits.max_changed)
         except InvalidInput as error:
             if len(genomes) == 1:
                 raise
             raise InvalidInput(f"of row {frame.index[i]!r}: {error}") from error
+
+
+def check_not_missing(rules: Rules, row: Floats) -> None:
+    """Refuse written rules about what the row (d,) lacks: nothing could be compared with it."""
+    for rule in rules.written:
+        lacking = [j for j in sorted(places_of(rule.statement)) if row[j] == MISSING]
+        if lacking:
+            raise InvalidInput(
+                f'the rule "{rule}" is about {rules.schema.names[lacking[0]]!r}, which is missing '
+                "in the row, so that it can neither hold nor fail; fill it, or drop the rule."
+            )
 
 
 def bytes_of_rules(rules: Rules, n_candidates: int) -> int:

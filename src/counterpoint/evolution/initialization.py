@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints, Keys
+from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.evolution.ground import Grounds, survey
 from counterpoint.evolution.population import Brood
 from counterpoint.evolution.search import Search
@@ -104,7 +104,7 @@ def _reset_all(
 def _near_the_row(problem: Problem) -> Box:
     """Return the box cut to one standard deviation around the row; levels stay free."""
     space, box = problem.space, problem.box
-    reach = np.where(space.is_level, np.inf, space.deviation)
+    reach = np.where(space.is_level | (box.anchor == MISSING), np.inf, space.deviation)
     lower = np.clip(box.anchor - reach, box.lower, box.upper)
     upper = np.clip(box.anchor + reach, box.lower, box.upper)
     step = np.where(space.grid > 0, space.grid, 1.0)
@@ -213,6 +213,7 @@ def _from_observed(problem: Problem, search: Search) -> Brood:
     drawn = np.argsort(lots, axis=1, kind="stable")[:, np.arange(n) % len(observed)]
     box = problem.box
     genomes = np.clip(observed[drawn], box.lower[:, None], box.upper[:, None])
+    genomes = np.where(observed[drawn] == MISSING, box.anchor[:, None], genomes)
     n_back = np.floor(uniforms(problem.keys, int(Stage.OBSERVED_COUNT), 0, n, 1) * d)
     turns = uniforms(problem.keys, int(Stage.OBSERVED_KEEP), 0, n, d)
     goes_back = np.argsort(np.argsort(turns, axis=2), axis=2) < n_back

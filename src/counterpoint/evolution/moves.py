@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Floats, Ints, Keys, Whole
+from counterpoint.arrays import MISSING, Floats, Ints, Keys, Whole
 from counterpoint.kernels import inner
 from counterpoint.streams import WHOLE, Stage, next_uniform, word_at
 from counterpoint.table.space import Features, from_uniform, snap
@@ -85,8 +85,11 @@ def pick_different(genome: Floats, other: Floats, among: Ints, dice: Dice) -> in
 
 @inner
 def move_towards(value: float, goal: float, share: float, feature: Any) -> float:
-    """Return a feature's value a share of the way to `goal`; a level goes all the way."""
-    if not feature.is_level:
+    """Return a feature's value a share of the way to `goal`; a level goes all the way.
+
+    So does a number that is missing at either end.
+    """
+    if not feature.is_level and value != MISSING and goal != MISSING:
         goal = value + share * (goal - value)
     return snap(goal, feature)
 
@@ -107,7 +110,7 @@ def rescale(genome: Floats, ground: Ground, dice: Dice) -> None:
     j = pick_different(genome, ground.anchor, ground.free, dice)
     if j < 0:
         return
-    if ground.features[j].is_level:
+    if ground.features[j].is_level or ground.anchor[j] == MISSING:
         genome[j] = from_uniform(roll(dice), ground.features[j])
         return
     step = math.exp(-SMALLEST_STEP * LOG_10 * roll(dice))
@@ -131,7 +134,7 @@ def step_to_boundary(genome: Floats, share: float, ground: Ground, dice: Dice) -
     """
     factor = min(max(share * (1.0 + overshoot(dice)), 0.01), FARTHEST)
     for j in ground.free:
-        if not ground.features[j].is_level:
+        if not ground.features[j].is_level and ground.anchor[j] != MISSING:
             genome[j] = move_towards(ground.anchor[j], genome[j], factor, ground.features[j])
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints, Keys, Whole
+from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys, Whole
 from counterpoint.evolution.dominance import sort_by
 from counterpoint.evolution.ground import Grounds
 from counterpoint.evolution.population import Brood, Population
@@ -144,7 +144,7 @@ def cross_gene(
     x: float, y: float, feature: Any, key: Keys, generation: int, i: int, j: int
 ) -> tuple[float, float]:
     """Return gene j of both children: SBX for numbers that differ, else a swap."""
-    if feature.is_level or abs(x - y) <= 1e-14:
+    if feature.is_level or abs(x - y) <= 1e-14 or x == MISSING or y == MISSING:
         return y, x
     widened = 0.5 if feature.grid == 1.0 else 0.0  # so that rounding can reach both ends
     lower, upper = feature.lower - widened, feature.upper + widened
@@ -209,9 +209,9 @@ def step_gene(
 ) -> float:
     """Return one mutated gene: a Gaussian step, a flip of two levels, or a redraw of many."""
     radius = uniform(key, RADIUS, generation, i, j)
-    if feature.is_binary:
+    if feature.is_binary and value != MISSING:
         return 1.0 - value
-    if feature.is_level:
+    if feature.is_level or value == MISSING:
         return from_uniform(radius, feature)
     angle = uniform(key, ANGLE, generation, i, j)  # Box and Muller (1958)
     normal = math.sqrt(-2.0 * math.log(1.0 - radius)) * math.cos(2.0 * math.pi * angle)

@@ -10,11 +10,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from counterpoint.arrays import Floats
+from counterpoint.arrays import MISSING, Floats
 from counterpoint.kernels import assign, kernel, part
 from counterpoint.problem.beyond import Beyond
+from counterpoint.problem.gaps import look_among
 from counterpoint.problem.surroundings import Surroundings, circle_at
 from counterpoint.table.distance import (
     SLACK,
@@ -26,6 +29,27 @@ from counterpoint.table.distance import (
 
 OBJECTIVES = ("gap", "distance", "changes", "implausibility")
 GAP, DISTANCE, CHANGES, IMPLAUSIBILITY = range(4)
+
+
+class Gaps(NamedTuple):
+    """What else counts where values are missing.
+
+    Attributes
+    ----------
+    observed : ndarray of shape (n, d)
+        All observed rows.
+    incomplete : ndarray of shape (m, d)
+        Those that miss values.
+    has_complete : bool
+        Whether others do not; else the crowd is made up, to lend values only.
+    weight : ndarray of shape (r, d)
+        1 / R_j of Gower's distance around each row.
+    """
+
+    observed: Floats
+    incomplete: Floats
+    has_complete: bool
+    weight: Floats
 
 
 def gap(predictions: Floats, low: Floats, high: Floats) -> Floats:
@@ -49,6 +73,40 @@ def closeness(genomes: Floats, rows: Floats, around: Surroundings, beyond: Beyon
         weighted = [found[:, q] * share for q, share in enumerate(around.shares)]
         measured[a, short, IMPLAUSIBILITY] = sum(weighted)
     return measured
+
+
+def closeness_with_gaps(
+    genomes: Floats, rows: Floats, around: Surroundings, beyond: Beyond, gaps: Gaps
+) -> Floats:
+    """Return what `closeness` does where values are missing in the data, perhaps in rows too."""
+    genomes = np.ascontiguousarray(genomes)
+    measured, reach, distances = _closeness(genomes, rows, around)
+    has_gaps = (rows == MISSING).any(axis=1)
+    is_alone = has_gaps | (not gaps.has_complete)  # what the crowd tells does not count
+    distances[is_alone] = np.inf
+    for a in np.flatnonzero((reach > 0.0).any(axis=1) & ~is_alone).tolist():
+        short = np.flatnonzero(reach[a])
+        found = distances[a, short]
+        beyond.complete(int(around.at[a]), np.ascontiguousarray(genomes[a, short]), found)
+        distances[a, short] = found
+    look_among(genomes, ~has_gaps, gaps.incomplete, gaps.weight, around.cap, distances)
+    if has_gaps.any():
+        look_among(genomes, has_gaps, gaps.observed, gaps.weight, around.cap, distances)
+    weighted = [distances[..., q] * share for q, share in enumerate(around.shares)]
+    measured[..., IMPLAUSIBILITY] = sum(weighted)
+    return measured
+
+
+def rescale_distance(measured: Floats, rows: Floats, costs: Floats | None = None) -> None:
+    """Let the distance in objectives (r, n, 4) count only the features each row (r, d) has.
+
+    What a row lacks has weight 0 in its surroundings, and so adds nothing to the sum; of a row that
+    has nothing all are 1 away. `costs` (d,) are the features' weights, if not all equal.
+    """
+    weights = np.ones(rows.shape[1]) if costs is None else costs
+    share = ((rows != MISSING) * (weights / weights.sum())).sum(axis=1)
+    for a in np.flatnonzero((rows == MISSING).any(axis=1)):
+        measured[a, :, DISTANCE] = measured[a, :, DISTANCE] / share[a] if share[a] > 0.0 else 1.0
 
 
 def nearness(genomes: Floats, rows: Floats, around: Surroundings) -> Floats:

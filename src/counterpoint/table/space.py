@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.kernels import inner
 from counterpoint.table.schema import Kind, Schema
 
@@ -64,7 +64,10 @@ def describe_space(schema: Schema, observed: Floats) -> Space:
     """Return the space of `schema`, with scales from the encoded data `observed` (n, d)."""
     features = schema.features
     kinds = [feature.kind for feature in features]
-    spread = observed.std(axis=0, ddof=1) if len(observed) > 1 else np.zeros(len(features))
+    if schema.has_missing:
+        spread = np.array([_deviation(genes[genes != MISSING]) for genes in observed.T])
+    else:
+        spread = observed.std(axis=0, ddof=1) if len(observed) > 1 else np.zeros(len(features))
     return Space(
         is_level=np.array([kind in (Kind.CATEGORICAL, Kind.BINARY) for kind in kinds]),
         is_binary=np.array([kind is Kind.BINARY for kind in kinds]),
@@ -75,6 +78,11 @@ def describe_space(schema: Schema, observed: Floats) -> Space:
         high=np.array([feature.high for feature in features]),
         deviation=np.ascontiguousarray(spread),
     )
+
+
+def _deviation(genes: Floats) -> float:
+    """Return the standard deviation of the values that are there."""
+    return float(genes.std(ddof=1)) if len(genes) > 1 else 0.0
 
 
 def _grid(kind: Kind, decimals: int | None) -> float:
