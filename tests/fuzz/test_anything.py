@@ -42,8 +42,8 @@ class Case(NamedTuple):
 def column(draw: Callable[..., Any], n: int, is_odd: bool) -> Any:
     """Draw one column of n values."""
     sound = ["whole", "small", "real", "coarse", "single", "flag", "text", "category", "ordered"]
-    sound += ["nullable", "arrow", "constant"]
-    odd = ["missing", "infinite", "date", "huge", "mixed"]
+    sound += ["nullable", "arrow", "constant", "missing", "missing level"]
+    odd = ["infinite", "date", "huge", "mixed", "all missing"]
     kind = draw(st.sampled_from(sound + odd if is_odd else sound))
     numbers = st.lists(floats, min_size=n, max_size=n)
     wholes = st.lists(st.integers(-9, 9), min_size=n, max_size=n)
@@ -70,8 +70,18 @@ def column(draw: Callable[..., Any], n: int, is_odd: bool) -> Any:
         return pd.array(draw(wholes), dtype="int64[pyarrow]")
     if kind == "constant":
         return [draw(texts | floats)] * n
+    gaps = draw(st.lists(st.booleans(), min_size=n, max_size=n)) if "miss" in kind else []
+    gaps = [is_gap and i != n // 2 for i, is_gap in enumerate(gaps)]  # one value is there
     if kind == "missing":
-        return [None if i == n // 2 else value for i, value in enumerate(draw(numbers))]
+        dtype = draw(st.sampled_from(["float64", "float32", "Int64", "int64[pyarrow]"]))
+        values = draw(wholes)
+        cells = [None if gap else value for gap, value in zip(gaps, values, strict=True)]
+        return pd.array(cells, dtype=dtype) if "nt" in dtype else np.array(cells, dtype=dtype)
+    if kind == "missing level":
+        cells = [None if gap else value for gap, value in zip(gaps, draw(levels), strict=True)]
+        return pd.Categorical(cells) if draw(st.booleans()) else pd.array(cells, dtype=object)
+    if kind == "all missing":
+        return [None] * n
     if kind == "infinite":
         return [np.inf if i == n // 2 else value for i, value in enumerate(draw(numbers))]
     if kind == "date":

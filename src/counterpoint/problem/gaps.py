@@ -32,8 +32,12 @@ def gower_with_gaps(rows: Floats, others: Floats, weight: Floats, cap: Floats) -
 
 
 def filled(genomes: Floats) -> Floats:
-    """Return genomes (n, d) with the lower median of its column for what is missing."""
-    medians = [np.quantile(genes[genes != MISSING], 0.5, method="lower") for genes in genomes.T]
+    """Return genomes (n, d) with the lower median of its column for what is missing.
+
+    A column without any value, which only a loaded result of one row has, is filled with 0.
+    """
+    present = [genes[genes != MISSING] for genes in genomes.T]
+    medians = [np.quantile(g, 0.5, method="lower") if len(g) else 0.0 for g in present]
     return np.where(genomes == MISSING, np.array(medians), genomes)
 
 

@@ -126,7 +126,7 @@ def write_genomes(genomes: Floats) -> list[Any]:
     """Return genomes as lists; null is what is missing."""
     if not (genomes == MISSING).any():
         return list(genomes.tolist())
-    return list(np.where(genomes == MISSING, None, genomes.astype(object)).tolist())
+    return [[None if gene == MISSING else gene for gene in row] for row in genomes.tolist()]
 
 
 def signed(document: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,16 @@ import pandas as pd
 from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.errors import InvalidInput, UnknownFeatureError, did_you_mean, listed
 from counterpoint.table.dates import date_decoder, days_of
-from counterpoint.table.frames import MARKS, PANDAS, Form, builder, holds_nan, is_frame, read_array, read_frame
+from counterpoint.table.frames import (
+    MARKS,
+    PANDAS,
+    Form,
+    builder,
+    holds_nan,
+    is_frame,
+    read_array,
+    read_frame,
+)
 from counterpoint.table.groups import encode_group, expand
 from counterpoint.table.inference import numbers_of
 from counterpoint.table.schema import Feature, Kind, Schema, is_number

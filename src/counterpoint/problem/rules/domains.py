@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats
+from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.problem.rules.lattice import Lattice
 from counterpoint.problem.rules.rounding import OFF_STEP, ROUND_OFF, blur_of
 from counterpoint.table.schema import Feature, Kind, Schema
@@ -42,11 +42,12 @@ class Start(NamedTuple):
 
 
 def start_from_data(row: Floats, schema: Schema) -> Start:
-    """Return the data's range, widened to the row."""
+    """Return the data's range, widened to what the row has."""
     low = np.array([feature.low for feature in schema.features])
     high = np.array([feature.high for feature in schema.features])
     may_keep = np.ones(len(row), dtype=np.bool_)
-    return Start(row, np.minimum(low, row), np.maximum(high, row), may_keep)
+    known = np.where(row == MISSING, low, row)
+    return Start(row, np.minimum(low, known), np.maximum(high, known), may_keep)
 
 
 class Domains:
@@ -227,7 +228,7 @@ def grid_of(feature: Feature) -> Lattice | None:
 
 def plain(feature: Feature, value: float) -> float:
     """Return a number as it is written: 0.1 for float32's nearest to it, if there are decimals."""
-    if feature.is_single and feature.decimals is not None:
+    if feature.is_single and feature.decimals is not None and value != MISSING:
         rounded = round(value, feature.decimals)
         if np.float32(rounded) == np.float32(value):
             return rounded
