@@ -18,7 +18,7 @@ from counterpoint.problem.costs import check_costs
 from counterpoint.problem.limits import Limits, search_box
 from counterpoint.problem.rules.fence import FENCED
 from counterpoint.problem.rules.rules import Rules
-from counterpoint.problem.rules.syntax import places_of
+from counterpoint.problem.rules.syntax import compared_places
 from counterpoint.problem.ruling import Ruling
 from counterpoint.problem.target import Target
 from counterpoint.table.schema import Schema
@@ -141,12 +141,12 @@ def check_rules(demands: Demands, genomes: Floats, frame: pd.DataFrame, space: S
 
 
 def check_not_missing(rules: Rules, row: Floats) -> None:
-    """Refuse written rules about what the row (d,) lacks: nothing could be compared with it."""
+    """Refuse written rules that compare what the row (d,) lacks."""
     for rule in rules.written:
-        lacking = [j for j in sorted(places_of(rule.statement)) if row[j] == MISSING]
+        lacking = [j for j in sorted(compared_places(rule.statement)) if row[j] == MISSING]
         if lacking:
             raise InvalidInput(
-                f'the rule "{rule}" is about {rules.schema.names[lacking[0]]!r}, which is missing '
+                f'the rule "{rule}" compares {rules.schema.names[lacking[0]]!r}, which is missing '
                 "in the row, so that it can neither hold nor fail; fill it, or drop the rule."
             )
 

@@ -12,7 +12,7 @@ from counterpoint.table.distance import gower_to_all
 
 
 def table(seed: int, n: int, d: int, share: float) -> Floats:
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)  # noqa: TID251
     genomes = rng.integers(0, 6, (n, d)).astype(np.float64)
     genomes[rng.random((n, d)) < share] = MISSING
     return genomes

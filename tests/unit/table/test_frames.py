@@ -176,7 +176,10 @@ def test_what_is_no_table_is_refused(data: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (pl.DataFrame({"x": [None]}, schema={"x": pl.Int8}), "data column 'x' has no values at all"),
+        (
+            pl.DataFrame({"x": [None]}, schema={"x": pl.Int8}),
+            "data column 'x' has no values at all",
+        ),
         (pl.DataFrame({"x": [None]}, schema={"x": pl.String}), "'x' has no values at all"),
         (pa.table({"x": pa.array([None], pa.float64())}), "data column 'x' has no values at all"),
         (pa.table({"x": [float("nan")]}), "data column 'x' has no values at all"),

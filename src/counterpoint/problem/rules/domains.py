@@ -161,9 +161,10 @@ class Domains:
 
     def keep_row(self, j: int) -> None:
         """Keep only the row's value."""
-        if self.is_level(j):
+        if self.is_level(j) and self.row[j] != MISSING:
             self.keep_codes(j, np.arange(len(self.allowed[j])) == self.row[j])
         elif not self.cannot_change(j):
+            self.allowed[j][:] = False  # of a missing level; numbers have none
             self.low[j] = self.high[j] = self.row[j]
             if not self.may_keep[j]:
                 self.low[j] = np.inf
@@ -171,7 +172,7 @@ class Domains:
 
     def drop_row(self, j: int) -> None:
         """Exclude the row's value."""
-        if self.is_level(j):
+        if self.is_level(j) and self.row[j] != MISSING:
             self.keep_codes(j, np.arange(len(self.allowed[j])) != self.row[j])
         elif self.may_keep[j]:
             self.may_keep[j] = False

@@ -211,15 +211,15 @@ Statement: TypeAlias = Condition | Fixed | AtMost | Together
 IMPLIES, OR, AND, NOT, TEST, SUM, PRODUCT, UNARY, ATOM = range(9)
 
 
-def places_of(node: Any) -> set[int]:
-    """Return the features a rule names, by their places."""
+def compared_places(node: Any) -> set[int]:
+    """Return the features a rule compares, by their places; to ask if they change is not to."""
     if isinstance(node, tuple):
-        return {place for part in node for place in places_of(part)}
+        return {place for part in node for place in compared_places(part)}
     if isinstance(node, Word):
         return {node.place} if node.role is Role.FEATURE else set()
-    if not isinstance(node, Node):
+    if not isinstance(node, Node) or isinstance(node, Changed | Fixed | AtMost | Together):
         return set()
-    return places_of(tuple(getattr(node, each.name) for each in fields(node)))
+    return compared_places(tuple(getattr(node, each.name) for each in fields(node)))
 
 
 def tightness(node: Node) -> int:
