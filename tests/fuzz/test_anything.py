@@ -37,6 +37,7 @@ class Case(NamedTuple):
     target: Any
     search: Any
     limits: dict[str, Any]
+    allows_missing: bool
 
 
 def column(draw: Callable[..., Any], n: int, is_odd: bool) -> Any:
@@ -237,7 +238,8 @@ def cases(draw: Callable[..., Any]) -> Case:
     if is_odd and draw(st.booleans()):
         target = draw(st.sampled_from([*wanted, "yes", 1, "nobody"]) | st.tuples(floats, floats))
     limits = odd_limits(draw, columns) if is_odd else sound_limits(draw, data)
-    return Case(data, model, row, target, draw(st.sampled_from(SEARCHES)), limits)
+    search, allows_missing = draw(st.sampled_from(SEARCHES)), draw(st.booleans())
+    return Case(data, model, row, target, search, limits, allows_missing)
 
 
 @settings(
@@ -252,7 +254,7 @@ def test_a_case_ends_in_a_result_or_in_an_error_of_ours(case: Case) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            explainer = cp.Explainer(case.model, case.data)
+            explainer = cp.Explainer(case.model, case.data, allow_missing=case.allows_missing)
             found = explainer.explain(case.row, case.target, case.search, **case.limits)
         except cp.CounterpointError as error:
             pd.testing.assert_frame_equal(case.data, before)
@@ -277,6 +279,8 @@ def check_result(found: cp.Counterfactuals, case: Case) -> None:
     assert str(found)
     for name in case.data:
         assert frame[name].dtype == case.data[name].dtype
+    if not case.allows_missing and isinstance(case.row, pd.DataFrame):
+        assert not (frame.isna() & ~case.row.isna().to_numpy()).any(axis=None)
     limits = case.limits
     if limits.get("max_changed") is not None:
         assert (found.changed.sum(axis=1) <= limits["max_changed"]).all()

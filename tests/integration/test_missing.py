@@ -91,7 +91,7 @@ SEARCHES = [
 ]
 
 
-@pytest.mark.parametrize("search", SEARCHES, ids=str)
+@pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("complete", [True, False])
 def test_counterfactuals_are_valid_and_miss_only_what_the_row_misses(
     explainer: cp.Explainer, search: Any, complete: bool
@@ -143,6 +143,65 @@ def test_a_row_gets_the_same_bits_in_company(explainer: cp.Explainer) -> None:
         alone = explainer.explain(rows.iloc[[i]], 1, search)
         np.testing.assert_array_equal(found.genomes, alone.genomes)
         np.testing.assert_array_equal(found.objectives, alone.objectives)
+
+
+@pytest.mark.parametrize("search", SEARCHES[:5])
+@pytest.mark.parametrize("complete", [True, False])
+def test_counterfactuals_lack_what_they_are_allowed_to(search: Any, complete: bool) -> None:
+    data = draw_table()
+    model = boosted(data)
+    explainer = cp.Explainer(model, data, allow_missing=["debt", "job"])
+    row = rejected(explainer, complete=complete)
+
+    found = explainer.explain(row, "opposite", search)
+
+    frame = found.to_frame()[COLUMNS]
+    assert frame[["debt", "job"]].isna().any(axis=None)
+    assert complete <= (not frame[["income", "age"]].isna().any().any())
+    assert (frame.dtypes == data.dtypes).all()
+    valid = found.valid().to_frame()[COLUMNS]
+    assert (model.predict(valid) == 1).all()
+    check_distances(found)
+
+
+def test_allowed_values_are_saved_and_bound_by_limits(tmp_path: Path) -> None:
+    data = draw_table()
+    explainer = cp.Explainer(boosted(data), data, allow_missing=True)
+    row = rejected(explainer, complete=True)
+    limits: Any = {"fixed": ["debt"], "max_changed": 2, "constraints": ["age increases"]}
+
+    found = explainer.explain(row, 1, cp.Search(evaluations=300), **limits)
+
+    found.save(tmp_path / "found.json")
+    pd.testing.assert_frame_equal(cp.load(tmp_path / "found.json").to_frame(), found.to_frame())
+    frame = found.to_frame()
+    assert frame["job"].isna().any()
+    assert frame["debt"].notna().all()
+    assert (found.changed.sum(axis=1) <= 2).all()
+    assert (frame["age"] >= row["age"].iloc[0]).all()
+
+
+@pytest.mark.parametrize(
+    ("allowed", "message"),
+    [
+        ("debt", "allow_missing must be a list of column names, True or False, got 'debt'"),
+        (3, "allow_missing must be a list of column names"),
+        (["dept"], "allow_missing names 'dept'.*did you mean 'debt'"),
+        (["age"], "allow_missing names 'age', of which the data miss no value.*leave it out"),
+    ],
+)
+def test_what_cannot_be_allowed_is_refused(
+    explainer: cp.Explainer, allowed: Any, message: str
+) -> None:
+    with pytest.raises((cp.InvalidInput, cp.UnknownFeatureError), match=message):
+        cp.Explainer(explainer.predictor.model, draw_table(), allow_missing=allowed)
+
+
+def test_a_rule_cannot_compare_what_may_be_missing(explainer: cp.Explainer) -> None:
+    allowing = cp.Explainer(explainer.predictor.model, draw_table(), allow_missing=["debt"])
+
+    with pytest.raises(cp.InvalidInput, match="compares 'debt', which allow_missing lets be miss"):
+        allowing.explain(rejected(explainer, complete=True), 1, constraints=["debt <= 10"])
 
 
 def test_costs_weigh_only_what_the_row_has(explainer: cp.Explainer) -> None:

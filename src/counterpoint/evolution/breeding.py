@@ -207,7 +207,8 @@ def _note_slopes(
                 if children[w, i, j] != anchor[j]:
                     n_changed += 1
                     changed = j
-            is_number = not features[changed].is_level and anchor[changed] != MISSING
+            is_there = anchor[changed] != MISSING and children[w, i, changed] != MISSING
+            is_number = is_there and not features[changed].is_level
             if is_new[w, i] and n_changed == 1 and is_number:
                 step = children[w, i, changed] - anchor[changed]
                 gained = straighten(predictions[w, i], is_probability) - start

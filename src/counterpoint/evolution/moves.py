@@ -22,6 +22,7 @@ AT_BOUND = 0.25  # share of redraws that go to a bound: few, large changes often
 OUTWARDS = 0.3  # share of rescalings that move away from the row
 SMALLEST_STEP = 2.0  # rescalings reach down to 10**-2 of a change
 SMALLEST_OVERSHOOT = 5.0  # boundary steps aim 10**-1 to 10**-5 beyond the boundary
+GOES_MISSING = 0.2  # share of redraws of what may be missing that make it so
 FARTHEST = 3.0  # boundary steps stretch a change at most so far
 MOST_FOLLOWED = np.int64(3)  # features taken from an observed row at once
 
@@ -134,7 +135,8 @@ def step_to_boundary(genome: Floats, share: float, ground: Ground, dice: Dice) -
     """
     factor = min(max(share * (1.0 + overshoot(dice)), 0.01), FARTHEST)
     for j in ground.free:
-        if not ground.features[j].is_level and ground.anchor[j] != MISSING:
+        is_there = ground.anchor[j] != MISSING and genome[j] != MISSING
+        if is_there and not ground.features[j].is_level:
             genome[j] = move_towards(ground.anchor[j], genome[j], factor, ground.features[j])
 
 
@@ -148,7 +150,7 @@ def slide_to_boundary(
     `slopes` (2, d) how much a unit of each feature below and above the row's value gains.
     """
     j = pick_different(genome, ground.anchor, ground.free, dice)
-    if j < 0 or ground.features[j].is_level:
+    if j < 0 or ground.features[j].is_level or genome[j] == MISSING:
         return
     slope = slopes[int(genome[j] > ground.anchor[j]), j]
     if slope != 0.0:
@@ -187,7 +189,9 @@ def redraw(genome: Floats, ground: Ground, dice: Dice) -> None:
         put_back(genome, ground, dice)
     j = ground.free[pick(len(ground.free), dice)]
     feature, where = ground.features[j], roll(dice)
-    if where < AT_BOUND and not feature.is_level:
+    if feature.may_miss and roll(dice) < GOES_MISSING:
+        genome[j] = MISSING
+    elif where < AT_BOUND and not feature.is_level:
         genome[j] = feature.lower if where < AT_BOUND / 2.0 else feature.upper
     else:
         genome[j] = from_uniform(roll(dice), feature)

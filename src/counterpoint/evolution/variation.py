@@ -10,6 +10,7 @@ import numpy as np
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys, Whole
 from counterpoint.evolution.dominance import sort_by
 from counterpoint.evolution.ground import Grounds
+from counterpoint.evolution.moves import GOES_MISSING
 from counterpoint.evolution.population import Brood, Population
 from counterpoint.evolution.search import Search
 from counterpoint.kernels import assign, inner, kernel
@@ -27,6 +28,7 @@ MUTANT, MUTATE_GENE = np.int64(Stage.MUTANT), np.int64(Stage.MUTATE_GENE)
 RADIUS, ANGLE = np.int64(Stage.MUTATE_RADIUS), np.int64(Stage.MUTATE_ANGLE)
 MUTATE_KEEP, KEEP_VALUE = np.int64(Stage.MUTATE_KEEP), np.int64(Stage.MUTATE_KEEP_VALUE)
 MUTATE_SURPLUS = np.int64(Stage.MUTATE_SURPLUS)
+MUTATE_MISS = np.int64(Stage.MUTATE_MISS)
 ORDER, VALUE = np.int64(Stage.CONDITIONAL_ORDER), np.int64(Stage.CONDITIONAL_VALUE)
 
 
@@ -209,6 +211,8 @@ def step_gene(
 ) -> float:
     """Return one mutated gene: a Gaussian step, a flip of two levels, or a redraw of many."""
     radius = uniform(key, RADIUS, generation, i, j)
+    if feature.may_miss and uniform(key, MUTATE_MISS, generation, i, j) < GOES_MISSING:
+        return MISSING
     if feature.is_binary and value != MISSING:
         return 1.0 - value
     if feature.is_level or value == MISSING:

@@ -14,10 +14,12 @@ from counterpoint.kernels import kernel, part
 from counterpoint.table.distance import insert
 
 
-def gower_with_gaps(rows: Floats, others: Floats, weight: Floats, cap: Floats) -> Floats:
+def gower_with_gaps(
+    rows: Floats, others: Floats, weight: Floats, cap: Floats, costs: Floats | None = None
+) -> Floats:
     """Return Gower's distances of rows (n, d) to others (m, d), by his rule for missing values.
 
-    The plain definition; kernels are tested against it.
+    The plain definition; kernels are tested against it. `costs` (d,) weigh the features.
 
     Examples
     --------
@@ -27,8 +29,10 @@ def gower_with_gaps(rows: Floats, others: Floats, weight: Floats, cap: Floats) -
     """
     both = (rows[:, None] != MISSING) & (others != MISSING)
     apart = np.minimum(np.abs(np.where(both, rows[:, None] - others, 0.0)) * weight, cap)
-    n_both = both.sum(axis=2)
-    return np.where(n_both > 0, apart.sum(axis=2) / np.maximum(n_both, 1), 1.0)
+    shares = both * (1.0 if costs is None else costs)
+    total = shares.sum(axis=2)
+    summed = (shares * apart).sum(axis=2)
+    return np.where(total > 0.0, summed / np.where(total > 0.0, total, 1.0), 1.0)
 
 
 def filled(genomes: Floats) -> Floats:
@@ -63,8 +67,8 @@ def look_among(
     ----------
     genomes : ndarray of shape (r, n, d)
         Candidates of r rows.
-    which : ndarray of shape (r,)
-        Whose are looked at.
+    which : ndarray of shape (r, n)
+        Those that are looked at.
     others : ndarray of shape (m, d)
         Observed rows.
     weight, cap : ndarray of shape (r, d), (d,)
@@ -90,9 +94,9 @@ def _look_among(
 ) -> None:
     """See `look_among`; `n_present` (m,) is how many features each of the others has."""
     for a in range(genomes.shape[0]):
-        if not which[a]:
-            continue
         for i in range(genomes.shape[1]):
+            if not which[a, i]:
+                continue
             nearest = distances[a, i]
             for q in range(len(others)):
                 most = nearest[-1] * n_present[q]

@@ -17,7 +17,7 @@ import numpy as np
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.kernels import assign, kernel, part
 from counterpoint.problem.beyond import Beyond
-from counterpoint.problem.gaps import look_among
+from counterpoint.problem.gaps import gower_with_gaps, look_among
 from counterpoint.problem.surroundings import Surroundings, circle_at
 from counterpoint.table.distance import (
     SLACK,
@@ -81,10 +81,11 @@ def closeness_with_gaps(
     """Return what `closeness` does where values are missing in the data, perhaps in rows too."""
     genomes = np.ascontiguousarray(genomes)
     measured, reach, distances = _closeness(genomes, rows, around)
-    has_gaps = (rows == MISSING).any(axis=1)
+    has_gaps = (genomes == MISSING).any(axis=2) | (rows == MISSING).any(axis=1)[:, None]
     is_alone = has_gaps | (not gaps.has_complete)  # what the crowd tells does not count
     distances[is_alone] = np.inf
-    for a in np.flatnonzero((reach > 0.0).any(axis=1) & ~is_alone).tolist():
+    reach[is_alone] = 0.0
+    for a in np.flatnonzero((reach > 0.0).any(axis=1)).tolist():
         short = np.flatnonzero(reach[a])
         found = distances[a, short]
         beyond.complete(int(around.at[a]), np.ascontiguousarray(genomes[a, short]), found)
@@ -97,16 +98,18 @@ def closeness_with_gaps(
     return measured
 
 
-def rescale_distance(measured: Floats, rows: Floats, costs: Floats | None = None) -> None:
-    """Let the distance in objectives (r, n, 4) count only the features each row (r, d) has.
+def correct_distance(
+    measured: Floats, genomes: Floats, rows: Floats, weight: Floats, cap: Floats, costs: Floats
+) -> None:
+    """Let distances in objectives (r, n, 4) count only what genomes (r, n, d) and rows share.
 
-    What a row lacks has weight 0 in its surroundings, and so adds nothing to the sum; of a row that
-    has nothing all are 1 away. `costs` (d,) are the features' weights, if not all equal.
+    `weight` (r, d) and `cap` (d,) are Gower's, `costs` (d,) the features' weights.
     """
-    weights = np.ones(rows.shape[1]) if costs is None else costs
-    share = ((rows != MISSING) * (weights / weights.sum())).sum(axis=1)
-    for a in np.flatnonzero((rows == MISSING).any(axis=1)):
-        measured[a, :, DISTANCE] = measured[a, :, DISTANCE] / share[a] if share[a] > 0.0 else 1.0
+    for a, row in enumerate(rows):
+        which = np.flatnonzero((genomes[a] == MISSING).any(axis=1) | (row == MISSING).any())
+        if len(which):
+            apart = gower_with_gaps(genomes[a, which], row[None], weight[a], cap, costs)
+            measured[a, which, DISTANCE] = apart[:, 0]
 
 
 def nearness(genomes: Floats, rows: Floats, around: Surroundings) -> Floats:

@@ -22,9 +22,9 @@ from counterpoint.problem.objectives import (
     Gaps,
     closeness,
     closeness_with_gaps,
+    correct_distance,
     gap,
     nearness,
-    rescale_distance,
 )
 from counterpoint.problem.predictor import Predictor
 from counterpoint.problem.rules.rules import Rules
@@ -331,7 +331,9 @@ class Problem:
                 genomes, self.rows, near.weight, near.cap, self.costs, near.at
             )
         if self.observed.has_missing:
-            rescale_distance(objectives, self.rows, self.costs)
+            weight, cap = gower_weights(self.rows, self.space)
+            costs = np.ones(len(cap)) if self.costs is None else self.costs
+            correct_distance(objectives, genomes, self.rows, weight, cap, costs)
         if aims is not PLAIN:
             objectives = aims.applied(genomes, self.rows, objectives, self.predictor.encoding)
         return Evaluation(predictions, objectives)

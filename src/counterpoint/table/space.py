@@ -23,6 +23,7 @@ FEATURE = np.dtype(
         ("is_single", np.bool_),
         ("may_change", np.bool_),
         ("is_forced", np.bool_),  # the anchor is not the row's own value
+        ("may_miss", np.bool_),  # a counterfactual may lack it
     ],
     align=True,
 )
@@ -48,6 +49,8 @@ class Space(NamedTuple):
         The observed box.
     deviation : ndarray of shape (d,)
         Standard deviation of each gene in the data.
+    may_miss : ndarray of shape (d,)
+        Whether a counterfactual may lack it, even if the row does not.
     """
 
     is_level: Bools
@@ -58,10 +61,14 @@ class Space(NamedTuple):
     low: Floats
     high: Floats
     deviation: Floats
+    may_miss: Bools
 
 
-def describe_space(schema: Schema, observed: Floats) -> Space:
-    """Return the space of `schema`, with scales from the encoded data `observed` (n, d)."""
+def describe_space(schema: Schema, observed: Floats, may_miss: Bools | None = None) -> Space:
+    """Return the space of `schema`, with scales from the encoded data `observed` (n, d).
+
+    `may_miss` (d,) tells what counterfactuals may lack: nothing if it is None.
+    """
     features = schema.features
     kinds = [feature.kind for feature in features]
     if schema.has_missing:
@@ -77,6 +84,7 @@ def describe_space(schema: Schema, observed: Floats) -> Space:
         low=np.array([feature.low for feature in features]),
         high=np.array([feature.high for feature in features]),
         deviation=np.ascontiguousarray(spread),
+        may_miss=np.zeros(len(features), dtype=np.bool_) if may_miss is None else may_miss,
     )
 
 

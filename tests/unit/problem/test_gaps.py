@@ -36,7 +36,7 @@ def test_the_nearest_rows_are_those_of_the_plain_definition(
     weight, cap = settings_of(d)
     distances = np.full((1, 5, k), np.inf)
 
-    look_among(genomes[None], np.array([True]), others, weight[None], cap, distances)
+    look_among(genomes[None], np.ones((1, 5), dtype=np.bool_), others, weight[None], cap, distances)
 
     expected = np.sort(gower_with_gaps(genomes, others, weight, cap), axis=1)
     expected = np.pad(expected, ((0, 0), (0, k)), constant_values=np.inf)[:, :k]
@@ -74,7 +74,7 @@ def test_rows_that_were_not_asked_about_are_left_alone() -> None:
 
     look_among(
         np.zeros((2, 1, 2)),
-        np.array([False, True]),
+        np.array([[False], [True]]),
         np.zeros((1, 2)),
         np.tile(weight, (2, 1)),
         cap,
@@ -82,6 +82,15 @@ def test_rows_that_were_not_asked_about_are_left_alone() -> None:
     )
 
     assert distances.ravel().tolist() == [7.0, 0.0]
+
+
+def test_costs_weigh_what_both_have() -> None:
+    row, other = np.array([[1.0, 2.0, MISSING]]), np.array([[2.0, 4.0, 9.0]])
+    weight, cap = np.full(3, 0.1), np.full(3, np.inf)
+
+    found = gower_with_gaps(row, other, weight, cap, np.array([3.0, 1.0, 5.0]))
+
+    assert np.isclose(found.item(), (3.0 * 0.1 + 0.2) / 4.0)
 
 
 def test_whole_rows_are_those_that_miss_nothing_or_filled_ones() -> None:

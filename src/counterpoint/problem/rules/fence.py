@@ -132,7 +132,7 @@ def settle(genome: Floats, features: Records, allowed: Bools, state: Keys) -> No
         it = features[j]
         if not it.may_change:
             genome[j] = it.anchor
-        elif genome[j] != it.anchor:
+        elif genome[j] != it.anchor and genome[j] != MISSING:  # which no rule compares
             if it.n_levels > 0:
                 genome[j] = nearest_level(genome[j], it, allowed[j], state)
             else:
