@@ -106,7 +106,7 @@ def missing_mark(missing: pd.Series[Any]) -> str:
 
     Examples
     --------
-    >>> missing_mark(pd.Series([None, "a"])[:1]), missing_mark(pd.Series([float("nan")]))
+    >>> missing_mark(pd.Series([None], dtype=object)), missing_mark(pd.Series([float("nan")]))
     ('None', 'nan')
     """
     first = missing.iloc[0]
