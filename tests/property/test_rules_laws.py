@@ -351,6 +351,7 @@ def test_connectives_mean_what_they_say(a: str, b: str, schema: Schema, i: int) 
 
 @COMPILED
 @given(rule_sets, schemas, some_rows)
+@example(["not (n = n and job = a and job = b)", "fixed n"], SCHEMAS["float64"], 0)
 def test_bounds_keep_every_genome_the_rules_allow(texts: list[str], schema: Schema, i: int) -> None:
     rules, row = Rules.parse(texts, schema), row_of(i, schema)
     genomes = genomes_of(row, schema)

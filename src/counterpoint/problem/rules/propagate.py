@@ -137,7 +137,7 @@ def keep_levels(goal: Goal, j: int, domains: Domains) -> None:
 
 
 def enforce_some(parts: tuple[Goal, ...], domains: Domains) -> None:
-    """Enforce the only alternative left, or what alternatives on one number have in common."""
+    """Enforce the only alternative left, or what alternatives on one feature have in common."""
     left = [part for part in parts if verdict(part, domains) is not False]
     if not left:
         raise never(Some(parts), domains)
@@ -145,7 +145,11 @@ def enforce_some(parts: tuple[Goal, ...], domains: Domains) -> None:
     if len(left) == 1:
         enforce(left[0], domains)
     elif len(genes) == 1:
-        enforce_union(left, genes.pop(), domains)
+        j = genes.pop()
+        if domains.is_level(j):
+            keep_levels(Some(tuple(left)), j, domains)
+        else:
+            enforce_union(left, j, domains)
 
 
 def enforce_union(parts: list[Goal], j: int, domains: Domains) -> None:
