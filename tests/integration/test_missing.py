@@ -349,6 +349,7 @@ def test_what_cannot_be_done_with_missing_values_is_said(explainer: cp.Explainer
         ("changed(income)", lambda c: c["income"]),
         ("changed(job) implies changed(income)", lambda c: ~c["job"] | c["income"]),
         ("not changed(job)", lambda c: ~c["job"]),
+        ("not changed(job) or changed(job)", lambda c: c["job"] | ~c["job"]),
         ("fixed income, job", lambda c: ~c["income"] & ~c["job"]),
         ("income, job change together", lambda c: c["income"] == c["job"]),
         ("at most 1 change among income, job", lambda c: ~(c["income"] & c["job"])),

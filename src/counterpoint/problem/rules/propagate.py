@@ -146,10 +146,10 @@ def enforce_some(parts: tuple[Goal, ...], domains: Domains) -> None:
         enforce(left[0], domains)
     elif len(genes) == 1:
         j = genes.pop()
-        if domains.is_level(j):
-            keep_levels(Some(tuple(left)), j, domains)
-        else:
+        if not domains.is_level(j):
             enforce_union(left, j, domains)
+        elif domains.row[j] != MISSING:  # else they are about changes, which leave all levels
+            keep_levels(Some(tuple(left)), j, domains)
 
 
 def enforce_union(parts: list[Goal], j: int, domains: Domains) -> None:
