@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints, Keys, Whole
+from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys, Whole
 from counterpoint.kernels import inner
 from counterpoint.problem.limits import Box
 from counterpoint.problem.rules.bounds import Bounds
@@ -132,7 +132,7 @@ def settle(genome: Floats, features: Records, allowed: Bools, state: Keys) -> No
         it = features[j]
         if not it.may_change:
             genome[j] = it.anchor
-        elif genome[j] != it.anchor:
+        elif genome[j] != it.anchor and genome[j] != MISSING:  # which no rule compares
             if it.n_levels > 0:
                 genome[j] = nearest_level(genome[j], it, allowed[j], state)
             else:
@@ -148,6 +148,8 @@ def other_value(value: float, it: Any, allowed: Bools, state: Keys) -> float:
     if it.n_levels > 0:
         return any_level(value, it.n_levels, allowed, state)
     first, last, here = first_position(it), last_position(it), position_of(value, it)
+    if value == MISSING:
+        here = first + (last - first) * next_uniform(state)
     stride = (last - first) * SMALLEST_STRIDE ** next_uniform(state)
     if it.pitch > 0.0:
         here, stride = np.rint(here), max(1.0, np.rint(stride))
