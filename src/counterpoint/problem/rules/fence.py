@@ -63,6 +63,8 @@ def fence_in(rows: Floats, box: Box, bounds: Sequence[Bounds], space: Space) -> 
         features[name] = getattr(box, name)
     for name in ("grid", "n_levels", "is_level", "is_single"):
         features[name] = getattr(space, name)
+    is_code = (space.n_levels > 0) & box.may_change  # kernels read `allowed` at these, unchecked
+    assert (~is_code | ((box.lower >= 0.0) & (box.upper < space.n_levels))).all()
     return Fences(features, np.array([each.allowed for each in bounds]))
 
 
@@ -114,7 +116,7 @@ def any_level(but: float, n_levels: Whole, allowed: Bools, state: Keys) -> float
 @inner
 def nearest_level(code: float, it: Any, allowed: Bools, state: Keys) -> float:
     """Return the nearest allowed level; if levels have no order, any."""
-    if allowed[int(code)]:
+    if 0.0 <= code < it.n_levels and allowed[int(code)]:
         return code
     if it.is_level:
         return any_level(code, it.n_levels, allowed, state)
