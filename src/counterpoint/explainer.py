@@ -46,6 +46,7 @@ from counterpoint.task import (
     Demands,
     Task,
     bytes_of_rules,
+    check_allowed,
     check_rules,
     check_search,
     check_weights,
@@ -97,6 +98,9 @@ class Explainer:
     protected : iterable of feature names, default=()
         Features that are never proposed to people as something to change; searches may still
         change them, unless they are `fixed`.
+    allow_missing : iterable of column names or bool, default=False
+        What counterfactuals may lack though the row has it; the data must miss some of its values
+        too. True allows all such. What the row lacks may always stay missing.
     accelerate : {"onnx"} or None, default=None
         Let ONNX Runtime score the candidates in the model's place; what is returned is scored by
         the model itself. Needs the extra `counterpoint[onnx]`. A model that cannot be converted,
@@ -132,6 +136,7 @@ class Explainer:
         groups: Mapping[Any, Sequence[Any]] | None = None,
         units: Mapping[Hashable, str] | None = None,
         protected: Iterable[Hashable] = (),
+        allow_missing: Iterable[Hashable] | bool = False,
         accelerate: Literal["onnx"] | None = None,
     ) -> None:
         frame, form = read_data(data)
@@ -140,7 +145,8 @@ class Explainer:
         self.encoding = Encoding(self.schema, form)
         genomes = self.encoding.encode(frame, "data")
         genomes.setflags(write=False)
-        space = describe_space(self.schema, genomes)
+        may_miss = check_allowed(allow_missing, self.schema)
+        space = describe_space(self.schema, genomes, may_miss)
         shares = check_weights(k, weights, len(frame))
         aims = check_aims(objectives, distance, plausibility, self.encoding, genomes, space)
         predictor = Predictor(model, self.encoding, genomes, classes)

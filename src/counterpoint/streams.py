@@ -57,6 +57,8 @@ class Stage(IntEnum):
     TASTE = 30
     NEIGHBOUR = 31
     NEIGHBOUR_VALUE = 32
+    FIRST_MISS = 33
+    MUTATE_MISS = 34
 
 
 # Bits of the 64-bit address: stage 6, generation 22, individual 18, gene 18.
