@@ -41,7 +41,8 @@ def write_questions(
     """
     pool = best_of(found) & ~changes_protected(found)  # what is protected is no advice
     candidates = np.array(
-        [i for i in np.flatnonzero(pool).tolist() if shown is None or i + 1 in shown], dtype=np.int64
+        [i for i in np.flatnonzero(pool).tolist() if shown is None or i + 1 in shown],
+        dtype=np.int64,
     )
     if len(candidates) < 2:
         return None
