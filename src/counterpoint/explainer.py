@@ -27,11 +27,10 @@ from counterpoint.lockstep import (
     tell_interrupted,
 )
 from counterpoint.problem.accelerator import accelerated
-from counterpoint.problem.aims import Plausibility, check_aims, check_costs_apply
+from counterpoint.problem.aims import Plausibility, check_aims
 from counterpoint.problem.custom import Distance, Objective
 from counterpoint.problem.predictor import Predictor
 from counterpoint.problem.problem import Observed
-from counterpoint.problem.target import parse_target
 from counterpoint.progress import Progress
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.streams import check_seed
@@ -42,15 +41,14 @@ from counterpoint.table.remarks import remarked
 from counterpoint.table.schema import Precision, Schema
 from counterpoint.table.space import describe_space
 from counterpoint.task import (
+    Asked,
     Constraint,
     Demands,
     Task,
     bytes_of_rules,
     check_allowed,
-    check_rules,
     check_search,
     check_weights,
-    labels_for,
     problem_of,
     row_as_given,
 )
@@ -223,7 +221,8 @@ class Explainer:
                 f"row must be one row, got {len(frame)}; use explain_many for several."
             )
         demands = Demands.of(self.schema, fixed, ranges, max_changed, constraints, costs)
-        task = self._task(frame, "row", target, search, seed, demands)
+        asked = Asked(target, check_search(search), check_seed(seed), demands)
+        task = Task.of(frame, "row", asked, self.observed, self.predictor)
         return next(self._results(task, 1, np.inf, progress))
 
     def explain_many(
@@ -274,7 +273,9 @@ class Explainer:
             If the model fails.
         """
         demands = Demands.of(self.schema, fixed, ranges, max_changed, constraints, costs)
-        task = self._task(self._as_frame(rows, "rows"), "rows", target, search, seed, demands)
+        frame = self._as_frame(rows, "rows")
+        asked = Asked(target, check_search(search), check_seed(seed), demands)
+        task = Task.of(frame, "rows", asked, self.observed, self.predictor)
         is_shared = self._is_shared(demands)
         memory, workers = check_memory(memory), check_workers(workers, is_shared=is_shared)
         if len(task.genomes):
@@ -332,7 +333,9 @@ class Explainer:
         already_met
         """
         demands = Demands.of(self.schema, fixed, ranges, max_changed, constraints, costs)
-        task = self._task(self._as_frame(rows, "rows"), "rows", target, search, seed, demands)
+        frame = self._as_frame(rows, "rows")
+        asked = Asked(target, check_search(search), check_seed(seed), demands)
+        task = Task.of(frame, "rows", asked, self.observed, self.predictor)
         is_shared = self._is_shared(demands)
         memory, workers = check_memory(memory), check_workers(workers, is_shared=is_shared)
         return self._results(task, workers, memory, progress)
@@ -342,30 +345,6 @@ class Explainer:
         is_array = self.encoding.form.kind == "numpy"
         columns = [column.name for column in self.schema.columns]
         return as_frame(rows, argument, columns if is_array else None)
-
-    def _task(
-        self,
-        frame: pd.DataFrame,
-        argument: str,
-        target: object,
-        search: Search | WhatIf | None,
-        seed: int,
-        demands: Demands,
-    ) -> Task:
-        """Check the arguments, encode the rows and ask the model about them."""
-        search, seed = check_search(search), check_seed(seed)
-        check_costs_apply(demands.costs, self.observed.aims)
-        if len(frame) == 0:
-            none = np.empty((0, len(self.schema)))
-            return Task(frame, none, none, [], search, seed, demands)
-        genomes = self.encoding.encode(frame, argument)
-        check_rules(demands, genomes, frame, self.observed.space)
-        demands.rules.ask(self.encoding.to_rows(genomes.copy()))  # a wrong function is told at once
-        with self.predictor.one_thread():
-            outputs = self.predictor.own.blocks(genomes[:, None, :])[:, 0]
-            labels = labels_for(target, genomes, self.predictor)
-            targets = parse_target(target, self.classes, outputs, labels)
-        return Task(frame, genomes, outputs, targets, search, seed, demands)
 
     def _is_shared(self, demands: Demands) -> bool:
         """Whether all that is asked may be asked by several threads: of functions nobody knows."""

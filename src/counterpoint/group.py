@@ -138,6 +138,11 @@ def notes_on(problem: Problem) -> tuple[str, ...]:
         )
     if problem.predictor.gives_only_labels:
         notes.append("the model gives labels only, so a gap is either 0 or 0.5.")
+    if problem.recalled is not None:
+        notes.append(
+            f"the search started from the {len(problem.recalled.genomes)} counterfactuals of an "
+            "earlier one, as far as they are still allowed; from scratch it may find others."
+        )
     if problem.predictor.is_known_variant:
         notes.append(
             "the model's scores depend on which rows it is asked together; each row's candidates "

@@ -14,6 +14,7 @@ from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.evolution.baselines import WhatIf
 from counterpoint.evolution.mending import RETRIES
 from counterpoint.evolution.search import Search
+from counterpoint.problem.aims import check_costs_apply
 from counterpoint.problem.costs import check_costs
 from counterpoint.problem.limits import Limits, search_box
 from counterpoint.problem.predictor import Predictor
@@ -22,7 +23,7 @@ from counterpoint.problem.rules.fence import FENCED
 from counterpoint.problem.rules.rules import Rules
 from counterpoint.problem.rules.syntax import compared_places
 from counterpoint.problem.ruling import Ruling
-from counterpoint.problem.target import Target
+from counterpoint.problem.target import Target, parse_target
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import Space
@@ -65,6 +66,27 @@ class Demands(NamedTuple):
         )
 
 
+class Asked(NamedTuple):
+    """What is asked of every row, settings and seed checked.
+
+    Attributes
+    ----------
+    target : object
+        The wanted outcome, as the caller gave it.
+    search : Search or WhatIf
+        The settings.
+    seed : int
+        The seed.
+    demands : Demands
+        What the caller asks of counterfactuals besides the target.
+    """
+
+    target: object
+    search: Search | WhatIf
+    seed: int
+    demands: Demands
+
+
 @dataclass(frozen=True)
 class Task:
     """Rows to explain, checked and encoded, with what the model says of them now.
@@ -94,6 +116,30 @@ class Task:
     search: Search | WhatIf
     seed: int
     demands: Demands
+
+    @classmethod
+    def of(
+        cls,
+        frame: pd.DataFrame,
+        argument: str,
+        asked: Asked,
+        observed: Observed,
+        predictor: Predictor,
+    ) -> Task:
+        """Check what is asked, encode the rows and ask the model about them."""
+        encoding, demands = predictor.encoding, asked.demands
+        check_costs_apply(demands.costs, observed.aims)
+        if len(frame) == 0:
+            none = np.empty((0, len(encoding.schema)))
+            return cls(frame, none, none, [], asked.search, asked.seed, demands)
+        genomes = encoding.encode(frame, argument)
+        check_rules(demands, genomes, frame, observed.space)
+        demands.rules.ask(encoding.to_rows(genomes.copy()))  # a wrong function is told at once
+        with predictor.one_thread():
+            outputs = predictor.own.blocks(genomes[:, None, :])[:, 0]
+            labels = labels_for(asked.target, genomes, predictor)
+            targets = parse_target(asked.target, predictor.classes, outputs, labels)
+        return cls(frame, genomes, outputs, targets, asked.search, asked.seed, demands)
 
 
 def check_search(search: object) -> Search | WhatIf:

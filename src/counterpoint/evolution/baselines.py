@@ -40,7 +40,7 @@ def search_randomly(problem: Problem, search: Search, watch: Watch | None = None
         going = archive.still_going(
             rows, generation, last, search.patience, is_late, is_stopped=watch.is_stopped
         )
-        watch.hear(len(rows) * size, len(rows) - len(going))
+        watch.hear(len(rows) * size, len(rows) - len(going), archive)
         if len(going) == 0:
             break
         if len(going) < len(rows):
@@ -169,16 +169,21 @@ def is_wanted(problem: Problem, a: int, which: Ints | slice) -> Bools:
     """Return which of these observed rows reach row a's target and obey its limits and rules."""
     wanted = is_reaching(problem, a, which)
     reaching = np.flatnonzero(wanted)  # often few: only these are compared with the limits
-    genomes = problem.observed.genomes[which][reaching]
+    wanted[reaching] = is_allowed(problem, a, problem.observed.genomes[which][reaching])
+    return wanted
+
+
+def is_allowed(problem: Problem, a: int, genomes: Floats) -> Bools:
+    """Return which genomes (n, d) row a's limits and rules allow."""
     box, row, limits = problem.box, problem.rows[a], problem.limits
-    obeys = (genomes[:, limits.is_fixed] == row[limits.is_fixed]).all(axis=1)
+    obeys: Bools = (genomes[:, limits.is_fixed] == row[limits.is_fixed]).all(axis=1)
     is_inside = (genomes >= box.lower[a]) & (genomes <= box.upper[a])
-    if problem.ruling is not None:  # rules can leave the row's own value beside the box
+    if problem.ruling is not None or problem.observed.has_missing:
+        # Rules can leave the row's own value beside the box, and no box holds a missing one.
         is_inside |= (genomes == row) & ~box.is_forced[a]
     obeys &= is_inside.all(axis=1)
     obeys &= (genomes != row).sum(axis=1) <= limits.max_changed
     if problem.ruling is not None:
         within, alone = np.flatnonzero(obeys), problem.alone(np.array([a]))
         obeys[within] = alone.obeys(genomes[None, within])[0]
-    wanted[reaching] = obeys
-    return wanted
+    return obeys

@@ -14,7 +14,7 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Floats, Keys
 from counterpoint.evolution.archive import Archive
-from counterpoint.evolution.baselines import nearest_wanted, observed_predictions
+from counterpoint.evolution.baselines import is_allowed, nearest_wanted, observed_predictions
 from counterpoint.evolution.breeding import (
     Habits,
     Outlook,
@@ -30,6 +30,7 @@ from counterpoint.evolution.screening import Nursery, breed_wave, scene_of
 from counterpoint.evolution.search import Search
 from counterpoint.evolution.watch import Watch
 from counterpoint.problem.problem import Problem
+from counterpoint.problem.recall import Recalled
 
 HABITS = Habits()
 N_WANTED = 20  # nearest observed rows with the wanted outcome that a search starts from
@@ -46,10 +47,14 @@ def explore(
     rows = np.arange(len(problem.rows))  # those still searched
     last = np.full(len(rows), len(sizes) - 1)
     outlook = look_around(problem)
-    archive = Archive(problem, outlook.wanted.shape[1] + int(sizes.sum()))
+    recalled = recalled_of(problem, outlook)
+    n_known = outlook.wanted.shape[1] + len(recalled.genomes)
+    archive = Archive(problem, n_known + int(sizes.sum()))
     learn_observed(archive, problem, outlook)
+    learn_recalled(archive, problem, recalled)
     memory = empty_memory(len(rows), most_seen(problem, archive.genomes.shape[1]))
     remember_known(memory, problem, outlook)
+    remember_recalled(memory, problem, recalled)
     pool = Pool(
         archive.genomes, archive.predictions, archive.front, archive.members, archive.n_members
     )
@@ -76,7 +81,7 @@ def explore(
         going = archive.still_going(
             rows, wave, last, search.patience, is_late, has_new, is_stopped=watch.is_stopped
         )
-        watch.hear(int(is_new.sum()), len(rows) - len(going))
+        watch.hear(int(is_new.sum()), len(rows) - len(going), archive)
         if len(going) == 0:
             break
         if len(going) < len(rows):
@@ -130,6 +135,32 @@ def learn_observed(archive: Archive, problem: Problem, outlook: Outlook) -> None
 def remember_known(memory: Keys, problem: Problem, outlook: Outlook) -> None:
     """Mark the row and the learnt observed rows as seen."""
     remember_all(memory, problem.rows, outlook.observed, outlook.wanted, outlook.n_wanted)
+
+
+def recalled_of(problem: Problem, outlook: Outlook) -> Recalled:
+    """Return what is recalled of an earlier search and allowed in this one; mostly nothing."""
+    recalled = problem.recalled
+    if recalled is None:
+        return Recalled(np.empty((0, problem.rows.shape[1])), np.empty(0))
+    learnt = {outlook.observed[i].tobytes() for i in outlook.wanted[0, : outlook.n_wanted[0]]}
+    is_new = np.array([genome.tobytes() not in learnt for genome in recalled.genomes], dtype=bool)
+    kept = np.flatnonzero(is_new & is_allowed(problem, 0, recalled.genomes))
+    return Recalled(np.ascontiguousarray(recalled.genomes[kept]), recalled.predictions[kept])
+
+
+def learn_recalled(archive: Archive, problem: Problem, recalled: Recalled) -> None:
+    """Put what is recalled of an earlier search into the archive, without asking the model."""
+    if len(recalled.genomes):
+        judged = problem.judge(recalled.genomes[None], recalled.predictions[None])
+        archive.add(recalled.genomes[None], judged, np.arange(1), 0, is_known=True)
+        archive.n_learnt += len(recalled.genomes)
+
+
+def remember_recalled(memory: Keys, problem: Problem, recalled: Recalled) -> None:
+    """Mark what is recalled as seen."""
+    n = len(recalled.genomes)
+    if n:
+        remember_all(memory, problem.rows, recalled.genomes, np.arange(n)[None], np.array([n]))
 
 
 def first_steps(problem: Problem, outlook: Outlook) -> Steps:

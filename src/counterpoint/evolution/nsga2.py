@@ -56,7 +56,7 @@ def evolve(problem: Problem, search: Search, watch: Watch | None = None) -> Arch
         going = archive.still_going(
             rows, generation - 1, last, search.patience, is_late, is_stopped=watch.is_stopped
         )
-        watch.hear(len(rows) * size, len(rows) - len(going))
+        watch.hear(len(rows) * size, len(rows) - len(going), archive)
         if len(going) == 0:
             break
         if len(going) < len(rows):

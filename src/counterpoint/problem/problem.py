@@ -27,6 +27,7 @@ from counterpoint.problem.objectives import (
     nearness,
 )
 from counterpoint.problem.predictor import Predictor
+from counterpoint.problem.recall import Past, Recalled
 from counterpoint.problem.rules.rules import Rules
 from counterpoint.problem.ruling import Ruling
 from counterpoint.problem.surroundings import Surroundings, surround
@@ -51,32 +52,6 @@ class Evaluation(NamedTuple):
 
     predictions: Floats
     objectives: Floats
-
-
-class Past:
-    """What the model said in an earlier search of one row, to be recalled in the same order.
-
-    A search is a deterministic function of its answers. So one that is to go on is run again with
-    the answers it had, which asks the model nothing, and continues where these end.
-
-    Parameters
-    ----------
-    predictions : ndarray of shape (n,)
-        The answers, in the order they were given.
-    """
-
-    def __init__(self, predictions: Floats) -> None:
-        self.predictions = predictions
-        self.n_recalled = 0
-
-    def knows(self, n: int) -> bool:
-        """Whether the next n answers are known."""
-        return self.n_recalled + n <= len(self.predictions)
-
-    def recall(self, n: int) -> Floats:
-        """Return the next n answers, shape (1, n)."""
-        self.n_recalled += n
-        return self.predictions[None, self.n_recalled - n : self.n_recalled].copy()
 
 
 @dataclass(frozen=True)
@@ -193,6 +168,8 @@ class Problem:
     worst : ndarray of shape (r, m - 2), optional
         Where hypervolume ends in distance, implausibility and the caller's own objectives; 1 in the
         first two if None.
+    recalled : Recalled, optional
+        What a search of one row starts from besides the observed rows; only "explore" does.
     """
 
     rows: Floats
@@ -208,6 +185,7 @@ class Problem:
     ruling: Ruling | None = None
     costs: Floats | None = None
     worst: Floats | None = None
+    recalled: Recalled | None = None
 
     @classmethod
     def of(
