@@ -25,7 +25,7 @@ LAYERS = [
     {"progress", "group", "lockstep", "task"},
     {"explainer"},
     {"__init__", "datasets"},
-    {"demo", "cli"},
+    {"demo", "cli", "explorer"},
     {"__main__"},
 ]
 

@@ -25,6 +25,16 @@ Explain rows of a table to the users of a model.
       --target good:0.7..1 --classes bad,good --out found.parquet
 """
 
+SERVE = """\
+Open the explorer: pick a row, edit it, see the prediction, set target and rules, and search.
+
+  counterpoint serve --model m.skops --data d.csv --open
+  counterpoint serve --model m.skops --data d.csv --rows new.csv --target good --fix sex
+
+It listens on this computer only. The address that is printed has a token; without it nobody, and no
+other page in your browser, gets an answer. Ctrl-C ends it.
+"""
+
 TARGETS = """\
 targets:
   good              the class 'good', as the model's own decision
@@ -54,6 +64,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     add_explain(commands)
+    add_serve(commands)
     schema = commands.add_parser("schema", help="show what the columns of a table are taken for")
     add_table(schema)
     show = commands.add_parser("show", help="show saved results")
@@ -99,6 +110,33 @@ def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
 
 
+def add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command that opens the explorer."""
+    serve = commands.add_parser(
+        "serve",
+        help="explore a model and its rows in a browser",
+        description=SERVE,
+        formatter_class=Plain,
+    )
+    add_model(serve)
+    add_table(serve)
+    server = serve.add_argument_group("the server")
+    server.add_argument("--port", type=int, default=0, metavar="N", help="0 takes a free one")
+    server.add_argument("--open", action="store_true", help="open the page in a browser")
+    server.add_argument(
+        "--seconds", type=float, default=60.0, metavar="S", help="the longest search, 60 by default"
+    )
+    server.add_argument(
+        "--searches", type=int, default=2, metavar="N", help="searches at a time, 2 by default"
+    )
+    asked = serve.add_argument_group("what the page starts with")
+    asked.add_argument("--row", type=int, default=0, metavar="N", help="a row, counted from 0")
+    asked.add_argument("--rows", type=Path, metavar="FILE", help="pick rows from this table")
+    asked.add_argument("--target", help="the wanted outcome, as in counterpoint explain")
+    asked.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same result")
+    add_limits(serve, costs=False)
+
+
 def add_model(parser: argparse.ArgumentParser) -> None:
     """Add where the model is, and how far its file is trusted."""
     model = parser.add_argument_group("the model")
@@ -142,7 +180,7 @@ def add_table(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_limits(parser: argparse.ArgumentParser) -> None:
+def add_limits(parser: argparse.ArgumentParser, *, costs: bool = True) -> None:
     """Add what may change."""
     limits = parser.add_argument_group("what may change")
     limits.add_argument(
@@ -160,6 +198,8 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
         help="a rule every counterfactual must obey, see below; may be repeated",
     )
     limits.add_argument("--max-changes", type=int, metavar="N", help="most features that change")
+    if not costs:
+        return
     limits.add_argument(
         "--cost",
         action="append",

@@ -14,6 +14,9 @@ from counterpoint.cli.arguments import build_parser
 from counterpoint.errors import CounterpointError, InvalidInput, PredictorError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from counterpoint.explainer import Explainer
     from counterpoint.result.counterfactuals import Counterfactuals
 
 FOUND, NOTHING, WRONG, MODEL_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -22,7 +25,7 @@ FOUND, NOTHING, WRONG, MODEL_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit status."""
     options = build_parser().parse_args(arguments)
-    commands = {"explain": explain, "schema": schema, "show": show}
+    commands = {"explain": explain, "schema": schema, "serve": serve, "show": show}
     warnings.showwarning = tell_warning
     try:
         status = commands[options.command](options)
@@ -56,16 +59,10 @@ def tell_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 def explain(options: argparse.Namespace) -> int:
     """Explain the rows that are asked for; show and save what was found."""
     from counterpoint.cli import reading, showing
-    from counterpoint.explainer import Explainer
-    from counterpoint.models.loading import load_model
 
     check_output(options)
-    model = load_model(options.model, allow_pickle=options.allow_pickle, trusted=options.trust)
-    table = reading.read_table(options.data, "--data")
-    data = reading.drop_columns(table, options.drop, "--drop")
-    reading.check_features(model, data)
+    explainer, data = explainer_of(options)
     rows = reading.read_rows(options.rows, options.row, data, options.drop)
-    explainer = Explainer(model, data, classes=reading.read_classes(options.classes))
     results = explainer.explain_many(
         rows,
         reading.read_target(options.target, explainer.classes),
@@ -83,6 +80,39 @@ def explain(options: argparse.Namespace) -> int:
     else:
         showing.show_results(results, options.show)
     return status_of(results, len(rows))
+
+
+def explainer_of(options: argparse.Namespace) -> tuple[Explainer, pd.DataFrame]:
+    """Return the explainer of the model and the data that are named, and the data."""
+    from counterpoint.cli import reading
+    from counterpoint.explainer import Explainer
+    from counterpoint.models.loading import load_model
+
+    model = load_model(options.model, allow_pickle=options.allow_pickle, trusted=options.trust)
+    table = reading.read_table(options.data, "--data")
+    data = reading.drop_columns(table, options.drop, "--drop")
+    reading.check_features(model, data)
+    return Explainer(model, data, classes=reading.read_classes(options.classes)), data
+
+
+def serve(options: argparse.Namespace) -> int:
+    """Open the explorer, until Ctrl-C."""
+    from counterpoint.cli import reading
+    from counterpoint.models.needed import needed
+
+    for package in ("fastapi", "uvicorn"):
+        needed(package, "counterpoint serve", '"counterpoint[serve]"')
+    from counterpoint.explorer.serving import Explorer, serve_until_ended, starting_with
+
+    explainer, data = explainer_of(options)
+    rows = (
+        None if options.rows is None else reading.read_rows(options.rows, None, data, options.drop)
+    )
+    reading.take_rows(data if rows is None else rows, [options.row])
+    limits, first = starting_with(options, explainer)
+    explorer = Explorer(explainer, data, rows, port=options.port, limits=limits, first=first)
+    serve_until_ended(explorer, opens=options.open)
+    return FOUND
 
 
 def check_output(options: argparse.Namespace) -> None:

@@ -85,8 +85,8 @@ def take_rows(table: pd.DataFrame, positions: Sequence[int]) -> pd.DataFrame:
     return table.iloc[list(positions)]
 
 
-def read_target(text: str, classes: Sequence[Any] | None) -> Any:
-    """Return a target as `explain` takes it.
+def read_target(text: str, classes: Sequence[Any] | None, argument: str = "--target") -> Any:
+    """Return a target as `explain` takes it; `argument` names it in errors.
 
     Examples
     --------
@@ -104,31 +104,31 @@ def read_target(text: str, classes: Sequence[Any] | None) -> Any:
     if interval := INTERVAL.fullmatch(ends):
         low, high = (None if end is None else float(end) for end in interval.groups())
         if low is None and high is None:
-            raise InvalidInput(f"--target {text!r} is open on both sides; give it an end.")
+            raise InvalidInput(f"{argument} {text!r} is open on both sides; give it an end.")
         if not colon and by_text:
             raise InvalidInput(
-                f"--target {text!r} must say of which class, as in '{list(by_text)[-1]}:{text}'."
+                f"{argument} {text!r} must say of which class, as in '{list(by_text)[-1]}:{text}'."
             )
         if not colon:
             return (low, high)
         if label in by_text:
             return (by_text[label], (low, high))
-        raise unknown_class(label, by_text)
+        raise unknown_class(label, by_text, argument)
     if not by_text and re.fullmatch(NUMBER, text.strip()):
         return float(text)
-    raise unknown_class(text, by_text)
+    raise unknown_class(text, by_text, argument)
 
 
-def unknown_class(text: str, by_text: dict[str, Any]) -> InvalidInput:
+def unknown_class(text: str, by_text: dict[str, Any], argument: str) -> InvalidInput:
     """Build the error for a target that is neither a class nor an interval."""
     if not by_text:
         return InvalidInput(
-            f"--target {text!r} is neither a number nor an interval such as 0.5..1 or ..200; the "
+            f"{argument} {text!r} is neither a number nor an interval such as 0.5..1 or ..200; the "
             "model has no classes (name them with --classes)."
         )
     hint = did_you_mean(text, by_text) or f"its classes are {listed(by_text)}."
     return InvalidInput(
-        f"--target {text!r} is neither a class of the model nor an interval; {hint}"
+        f"{argument} {text!r} is neither a class of the model nor an interval; {hint}"
     )
 
 

@@ -121,6 +121,17 @@ class Predictor:
         quick._score = Question(self._score.plain, ask)
         return quick
 
+    def taking_turns(self) -> Predictor:
+        """Return a predictor that several threads may ask: if the model may not be, in turns."""
+        if self.is_shared:
+            return self
+        polite, lock = copy.copy(self), threading.Lock()
+        polite.is_shared = True
+        polite._own = None if self._own is None else self._own.taking_turns()
+        polite._score = in_turns(self._score, lock)
+        polite._predict = None if self._predict is None else in_turns(self._predict, lock)
+        return polite
+
     def outputs(self, genomes: Floats) -> Floats:
         """Return the model's outputs for `genomes` (n, d): shape (n, c), finite, checked."""
         raw = self._ask(self._score, genomes)
@@ -307,6 +318,21 @@ class Predictor:
             "such as one of gradient boosting or a pipeline that fills them, or fill or drop those "
             "rows."
         )
+
+
+def in_turns(question: Question, lock: threading.Lock) -> Question:
+    """Return a question that one thread asks at a time."""
+
+    def waiting(ask: Ask) -> Ask:
+        def ask_alone(genomes: Floats) -> Any:
+            with lock:
+                return ask(genomes)
+
+        return ask_alone
+
+    plain = waiting(question.plain)
+    is_plain = question.quick is question.plain
+    return Question(plain, plain if is_plain else waiting(question.quick))
 
 
 def pad(blocks: Floats) -> Floats:

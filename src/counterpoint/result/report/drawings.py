@@ -27,7 +27,7 @@ def draw_figures(found: Counterfactuals) -> dict[str, Any]:
         dark pages, and the datasets both name. ``library``: JavaScript that draws them.
     """
     needed("altair", "a report with figures", EXTRA)
-    library, dark = _library(), _dark_colours()
+    library, dark = drawing_library(), _dark_colours()
     return {
         "figures": [_draw(name, chart, dark) for name, chart in _charts(found).items()],
         "library": library,
@@ -35,7 +35,7 @@ def draw_figures(found: Counterfactuals) -> dict[str, Any]:
 
 
 @cache
-def _library() -> str:
+def drawing_library() -> str:
     """Return the code that draws; it interprets expressions, so pages need not allow `eval`."""
     converter = needed("vl_convert", "a report with figures", EXTRA)
     return str(converter.javascript_bundle("window.vegaEmbed=vegaEmbed;"))

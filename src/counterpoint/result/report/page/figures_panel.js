@@ -1,6 +1,6 @@
 /** The figures' panel: drawn when the page is there, and linked: what one selects, all show. */
 import { h } from "./dom.js";
-import { countedFeatures, hasNumbers, onlyNumbers, selectedNumbers, unpacked } from "./figures.js";
+import { countedFeatures, hasNumbers, onlyNumbers, selectedNumbers } from "./figures.js";
 import { constraintsOf, weigh } from "./limits.js";
 import { isDark } from "./theme.js";
 
@@ -9,10 +9,9 @@ const LINKED = new Set(["parallel", "objectives"]);
 const LABELS = 30; // pixels beside the drawing
 const OPTIONS = { actions: false, ast: true, renderer: "svg", defaultStyle: false, tooltip: { disableDefaultStyle: true, theme: "own" } };
 
-/** Return the section of figures; null if the report has none. */
-export function buildFigures(report, store) {
-  const packed = document.getElementById("figure-data").textContent.trim();
-  if (!packed) return null;
+/** Return the section of the figures that `load` gets; null if there are none to get. */
+export function buildFigures(report, store, load) {
+  if (!load) return null;
   const status = h("p", { class: "hint", role: "status" }, "Drawing ...");
   const grid = h("div", { class: "figures" });
   const clear = h("button", { type: "button", class: "quiet", id: "clear-brush", hidden: true, onclick: () => clearAll() }, "Clear the brush");
@@ -35,9 +34,7 @@ export function buildFigures(report, store) {
     for (const each of drawn) each.show(state);
   }
   async function start() {
-    const library = await unpacked(document.getElementById("figure-library").textContent.trim());
-    document.head.append(h("script", {}, library));
-    given = JSON.parse(await unpacked(packed)).figures;
+    given = await load();
     grid.append(...given.map(buildFrame));
     await draw();
     status.textContent = "Click a line, or drag across points, and the table and the other figures follow. The table above says the same in words.";
@@ -45,7 +42,8 @@ export function buildFigures(report, store) {
   start().catch((error) => {
     status.textContent = `The figures cannot be drawn in this browser (${error.message}). All they show is in the table.`;
   });
-  return { element, refresh, recolour: () => given && draw() };
+  const finalize = () => drawn.forEach((each) => each.finalize());
+  return { element, refresh, recolour: () => given && draw(), finalize };
 }
 
 function buildFrame(figure) {

@@ -4,9 +4,9 @@ import { withUnit } from "./report.js";
 import { drawScale } from "./scale.js";
 import { applyTheme, nextTheme, themeLabel } from "./theme.js";
 
-/** Fill the page's header; `onTheme` is told when the colours change. */
-export function buildHeader(report, onTheme) {
-  let theme = "auto";
+/** Return the page's header; `onTheme` is told when the colours change, `extra` are more buttons. */
+export function buildHeader(report, onTheme, extra = []) {
+  let theme = document.documentElement.dataset.theme ?? "auto";
   const button = h("button", { type: "button", class: "quiet", id: "theme", onclick: change }, themeLabel(theme));
   function change() {
     theme = nextTheme(theme);
@@ -17,7 +17,7 @@ export function buildHeader(report, onTheme) {
   return [
     h("div", { class: "bar" },
       h("p", { class: "brand" }, "Counterfactual report"),
-      h("div", { class: "bar-actions" }, button, h("button", { type: "button", class: "quiet", id: "print", onclick: () => print() }, "Print")),
+      h("div", { class: "bar-actions" }, extra, button, h("button", { type: "button", class: "quiet", id: "print", onclick: () => print() }, "Print")),
     ),
     h("div", { class: "hero" },
       h("div", {},

@@ -1,84 +1,24 @@
-/** The page: data in, panels out, and one state between them. */
-import { keep, recalled, toggled } from "./bookmarks.js";
-import { buildCards } from "./cards.js";
-import { buildDetails } from "./details.js";
+/** The page of a report by itself: all it shows is in it. */
 import { h } from "./dom.js";
-import { buildFigures } from "./figures_panel.js";
-import { buildHeader, buildRow } from "./header.js";
-import { buildInterview } from "./interview_panel.js";
-import { constraintsOf, weigh } from "./limits.js";
-import { buildLimits } from "./limits_panel.js";
-import { rangesOf, ranksOf } from "./ranking.js";
-import { buildReceipt } from "./receipt_panel.js";
+import { unpacked } from "./figures.js";
+import { mount } from "./mount.js";
 import { readReport } from "./report.js";
-import { buildResults } from "./results.js";
-import { createStore, initialState } from "./store.js";
-import { buildWeights } from "./weights_panel.js";
 
-/** Return what a state means: constraints, who remains, and everybody's rank. */
-function viewOf(report, state) {
-  const constraints = constraintsOf(report, state);
-  const weighed = weigh(report.counterfactuals, constraints);
-  const pool = report.counterfactuals.filter((each) => each.is_valid || !state.onlyValid);
-  const ranges = rangesOf(pool, report.objectives.length); // of all: a limit must not move the scale
-  return { constraints, ...weighed, ranges, ranks: ranksOf(weighed.kept, ranges, state.weights) };
-}
-
-/** Return the actions that any panel may offer for a counterfactual. */
-function actionsOf(store) {
-  const bookmarkButton = (number) => {
-    const isKept = store.get().bookmarks.includes(number);
-    return h("button", {
-      type: "button", class: "bookmark", "data-bookmark": number, "aria-pressed": String(isKept), "aria-label": `Bookmark counterfactual ${number}`,
-      onclick: () => store.set({ bookmarks: toggled(store.get().bookmarks, number) }),
-    }, isKept ? "★" : "☆");
+/** Return how to get the figures that are packed in the page, and the library that draws them. */
+function packedFigures() {
+  const [figures, library] = ["figure-data", "figure-library"].map((id) => document.getElementById(id).textContent.trim());
+  if (!figures) return null;
+  return async () => {
+    document.head.append(h("script", {}, await unpacked(library)));
+    return JSON.parse(await unpacked(figures)).figures;
   };
-  return { bookmarkButton };
-}
-
-/** Show in every button whether its counterfactual is bookmarked. */
-function refreshBookmarks(state) {
-  for (const button of document.querySelectorAll("[data-bookmark]")) {
-    const isKept = state.bookmarks.includes(Number(button.dataset.bookmark));
-    button.setAttribute("aria-pressed", String(isKept));
-    button.textContent = isKept ? "★" : "☆";
-  }
 }
 
 function start() {
   const report = readReport(JSON.parse(document.getElementById("data").textContent));
+  const [header, main, footer] = ["header", "main", "footer"].map((id) => document.getElementById(id));
   const place = { hash: location.hash, storage: () => localStorage, replaceHash: (hash) => history.replaceState(null, "", hash || location.pathname + location.search) };
-  const key = `counterpoint:${report.receipt["data fingerprint"]}:${report.receipt["model fingerprint"]}:${report.receipt.seed}:${report.title}`;
-  const store = createStore({ ...initialState(report), bookmarks: recalled(key, report.byNumber, place) });
-  const actions = actionsOf(store);
-  const details = buildDetails(report, actions.bookmarkButton);
-  actions.showDetails = details.show;
-  const weights = buildWeights(report, store);
-  const limits = buildLimits(report, store);
-  const interview = buildInterview(report, store, actions);
-  const results = buildResults(report, store, actions);
-  const figures = buildFigures(report, store);
-  const receipt = buildReceipt(report);
-  const panels = [weights, limits, interview, results, figures, receipt].filter(Boolean);
-  document.getElementById("header").append(...buildHeader(report, () => figures?.recolour()));
-  document.getElementById("main").append(
-    buildRow(report),
-    buildCards(report, actions),
-    ...(interview ? [interview.element] : []),
-    h("div", { class: "choose" }, h("div", { class: "controls" }, weights.element, limits.element), h("div", { class: "shown" }, results.element)),
-    ...(figures ? [figures.element] : []),
-    receipt.element,
-    details.element,
-  );
-  document.getElementById("footer").append(h("p", {}, "A counterfactual says what the model would answer, not what would follow in the world. Nothing on this page leaves your computer."));
-  const refresh = (state) => {
-    const view = viewOf(report, state);
-    for (const panel of panels) panel.refresh(state, view);
-    refreshBookmarks(state);
-  };
-  store.subscribe(refresh);
-  store.subscribe((state) => keep(key, state.bookmarks, place));
-  refresh(store.get());
+  mount(report, { header, main, footer }, { place, load: packedFigures() });
 }
 
 start();

@@ -1,0 +1,1 @@
+"""The explorer: a local server where people ask one model what would have had to be different."""

@@ -1,0 +1,291 @@
+"""The application: routes, each a few lines over what the other modules do."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any, TypeVar
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import HTTPException
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+from starlette.exceptions import HTTPException as StarletteHTTPException
+
+from counterpoint.errors import CounterpointError, InvalidInput, MissingDependency
+from counterpoint.explainer import Explainer
+from counterpoint.explorer import describing, requests
+from counterpoint.explorer.guard import Guard
+from counterpoint.explorer.sessions import Answer, Session, Sessions, TooBusyError, events_of
+from counterpoint.result.report.drawings import drawing_library
+from counterpoint.result.report.summary import title_of
+
+T = TypeVar("T")
+LOG = logging.getLogger("counterpoint")
+# The page's files under the paths they have in the package, so that they find each other.
+FOLDERS = ("explorer/page", "result/report/page")
+TYPES = {".js": "text/javascript", ".css": "text/css"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a visitor may take.
+
+    Parameters
+    ----------
+    seconds : float, default=60.0
+        The longest search.
+    searches : int, default=2
+        Searches at a time.
+    patience : float, default=30.0
+        Seconds the model may take for a single prediction, and figures to be drawn.
+    """
+
+    seconds: float = 60.0
+    searches: int = 2
+    patience: float = 30.0
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What the routes share: the explainer, the rows to pick from, and the visitors.
+
+    Parameters
+    ----------
+    explainer : Explainer
+        Asked by several threads at once.
+    rows : Rows
+        The rows to pick from.
+    limits : Limits
+        What a visitor may take.
+    first : dict
+        The question the page starts with.
+    sessions : Sessions
+        The visitors.
+    """
+
+    explainer: Explainer
+    rows: describing.Rows
+    limits: Limits
+    first: dict[str, Any]
+    sessions: Sessions
+    predictions: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(4))
+
+    async def in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Run what asks the model beside the server's loop, for a limited time."""
+        work = asyncio.to_thread(function, *arguments)
+        try:
+            return await asyncio.wait_for(work, self.limits.patience)
+        except TimeoutError:
+            raise HTTPException(
+                503, f"this took longer than the {self.limits.patience:g} seconds allowed."
+            ) from None
+
+    async def setup(self) -> Response:
+        """Return what the page is built from."""
+        explainer = self.explainer
+        labels = None if explainer.classes is None else [str(each) for each in explainer.classes]
+        return JSONResponse(
+            {
+                "features": describing.describe_features(explainer.schema),
+                "classes": labels,
+                "n_rows": len(self.rows),
+                "seconds": self.limits.seconds,
+                "first": self.first,
+                "row": describing.describe_row(self.rows, explainer, self.first["row"]),
+            }
+        )
+
+    async def list_rows(self, request: Request) -> Response:
+        """Return a page of rows."""
+        text = request.query_params.get("start", "0")
+        if not text.isdecimal() or len(text) > 12:
+            raise InvalidInput(f"start must be a whole number of at least 0, got {text!r}.")
+        find = request.query_params.get("find", "")
+        return JSONResponse(describing.describe_rows(self.rows, self.explainer, int(text), find))
+
+    async def predict(self, request: Request) -> Response:
+        """Return what the model says of a row as it is edited."""
+        sent = requests.read_object(await request.body())
+        genome = requests.read_values(sent.get("values"), self.explainer.schema.features)
+        async with self.predictions:
+            said = await self.in_thread(describing.predict, self.explainer, genome)
+        return JSONResponse(said)
+
+    async def check(self, request: Request) -> Response:
+        """Return what is wrong with each line of rules."""
+        sent = requests.read_object(await request.body())
+        return JSONResponse({"faults": requests.check_lines(sent.get("rules"), self.explainer)})
+
+    async def open(self) -> Response:
+        """Begin a session."""
+        return JSONResponse({"session": self.sessions.open()})
+
+    def session(self, name: str) -> Session:
+        """Return a session, or say that there is none of that name."""
+        session = self.sessions.get(name)
+        if session is None:
+            raise HTTPException(404, "there is no such session; load the page again.")
+        return session
+
+    async def search(self, name: str, request: Request) -> Response:
+        """Search, and send how it goes as events until it ends."""
+        session = self.session(name)
+        sent = requests.read_object(await request.body())
+        question = requests.read_question(sent, self.explainer, self.rows, self.limits.seconds)
+        running = self.sessions.start(session, question)
+        budget = getattr(question.asked.search, "most_candidates", 0)
+
+        async def stream() -> AsyncIterator[str]:
+            async for kind, event in events_of(running, budget):
+                yield f"event: {kind}\ndata: {json.dumps(event)}\n\n"
+
+        return StreamingResponse(stream(), media_type="text/event-stream")
+
+    async def cancel(self, name: str) -> Response:
+        """Stop the session's search; its events end with what was found."""
+        self.session(name).cancel()
+        return JSONResponse({})
+
+    async def result(self, name: str) -> Response:
+        """Return the session's latest result."""
+        return Response(self._answer(name).as_json(), media_type="application/json")
+
+    async def figures(self, name: str) -> Response:
+        """Return the figures of the session's latest result."""
+        drawn = await self.in_thread(self._answer(name).figures)
+        return Response(drawn, media_type="application/json")
+
+    async def report(self, name: str) -> Response:
+        """Return the session's latest result as a report to keep, one file of HTML."""
+        answer = self._answer(name)
+        page = await self.in_thread(answer.page)
+        kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in title_of(answer.found))
+        headers = {"content-disposition": f'attachment; filename="{kept}.html"'}
+        return Response(page, media_type="text/html; charset=utf-8", headers=headers)
+
+    def _answer(self, name: str) -> Answer:
+        """Return the session's latest answer, or say that there is none."""
+        answer = self.session(name).answer
+        if answer is None:
+            raise HTTPException(404, "nothing was searched in this session yet.")
+        return answer
+
+
+def create_app(
+    explainer: Explainer,
+    rows: describing.Rows,
+    *,
+    token: str,
+    port: int,
+    limits: Limits | None = None,
+    first: dict[str, Any] | None = None,
+) -> Guard:
+    """Return the guarded application.
+
+    Parameters
+    ----------
+    explainer : Explainer
+        The model and its data. A model that does not bear several threads is asked in turns.
+    rows : Rows
+        The rows to pick from.
+    token : str
+        The secret of the address.
+    port : int
+        Where the server listens.
+    limits : Limits, optional
+        What a visitor may take.
+    first : dict, optional
+        The question the page starts with: row, target, fixed, rules, max_changed, seed.
+    """
+    limits, polite = limits or Limits(), copy.copy(explainer)
+    polite.predictor = explainer.predictor.taking_turns()
+    sessions = Sessions(polite, limits.searches)
+    question = {"row": 0, "target": "", "fixed": [], "rules": [], "max_changed": None, "seed": 0}
+    desk = Desk(polite, rows, limits, question | (first or {}), sessions)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await asyncio.to_thread(sessions.close)
+
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    add_routes(app, desk)
+    add_files(app)
+    for kind, answer in ((CounterpointError, tell_wrong), (StarletteHTTPException, tell_http)):
+        app.add_exception_handler(kind, answer)
+    app.add_exception_handler(Exception, tell_failure)
+    return Guard(app, token, port)
+
+
+def add_routes(app: FastAPI, desk: Desk) -> None:
+    """Give each path its route."""
+    routes: list[tuple[str, str, Any]] = [
+        ("GET", "/api/setup", desk.setup),
+        ("GET", "/api/rows", desk.list_rows),
+        ("POST", "/api/prediction", desk.predict),
+        ("POST", "/api/rules", desk.check),
+        ("POST", "/api/sessions", desk.open),
+        ("POST", "/api/sessions/{name}/search", desk.search),
+        ("POST", "/api/sessions/{name}/cancel", desk.cancel),
+        ("GET", "/api/sessions/{name}/result", desk.result),
+        ("GET", "/api/sessions/{name}/figures", desk.figures),
+        ("GET", "/api/sessions/{name}/report", desk.report),
+    ]
+    for method, path, route in routes:
+        app.add_api_route(path, route, methods=[method], response_model=None)
+
+
+def add_files(app: FastAPI) -> None:
+    """Serve the page, our modules and styles, and the library that draws; nothing else."""
+    package = files("counterpoint")
+    texts = {
+        f"/{folder}/{file.name}": (file.read_text("utf-8"), TYPES["." + file.name.split(".")[-1]])
+        for folder in FOLDERS
+        for file in package.joinpath(folder).iterdir()
+        if file.name.endswith(tuple(TYPES))
+    }
+    page = package.joinpath("explorer/page/explorer.html").read_text("utf-8")
+    texts["/"] = (page, "text/html")
+    for path, (text, kind) in texts.items():
+        app.add_api_route(path, _file(text, kind), methods=["GET"], response_model=None)
+
+    async def library() -> Response:
+        try:
+            text = await asyncio.to_thread(drawing_library)
+        except MissingDependency:
+            text = ""
+        return Response(text, media_type="text/javascript")
+
+    app.add_api_route("/library.js", library, methods=["GET"], response_model=None)
+
+
+def _file(text: str, kind: str) -> Callable[[], Any]:
+    """Return a route that sends a text."""
+
+    async def send() -> Response:
+        return Response(text, media_type=f"{kind}; charset=utf-8")
+
+    return send
+
+
+async def tell_wrong(_: Request, error: Exception) -> Response:
+    """Answer with our own message."""
+    return JSONResponse({"error": str(error)}, 429 if isinstance(error, TooBusyError) else 422)
+
+
+async def tell_http(_: Request, error: Exception) -> Response:
+    """Answer with what a route or the router says."""
+    assert isinstance(error, StarletteHTTPException)
+    return JSONResponse({"error": str(error.detail)}, error.status_code)
+
+
+async def tell_failure(_: Request, error: Exception) -> Response:
+    """Say that something is wrong with the server, and what only in its log."""
+    LOG.error("a request failed", exc_info=error)
+    return JSONResponse({"error": "the server failed; its log says how."}, 500)

@@ -1,0 +1,243 @@
+"""Sessions: what one visitor asked and found, and the searches that run for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import json
+import logging
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from counterpoint.errors import CounterpointError, MissingDependency
+from counterpoint.evolution.archive import Archive
+from counterpoint.evolution.watch import Watch
+from counterpoint.explainer import Explainer
+from counterpoint.explorer.requests import Question, is_same
+from counterpoint.explorer.searching import search_row
+from counterpoint.problem.objectives import GAP
+from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.result.report.drawings import draw_figures
+from counterpoint.result.report.summary import summarise
+from counterpoint.result.report.writing import report_page
+
+MOST_SESSIONS = 64  # the one not seen for longest makes room
+MOST_WAITING = 8  # searches that wait for a thread
+LOG = logging.getLogger("counterpoint")
+PAUSE = 0.15  # seconds between two reports of progress
+
+
+class TooBusyError(CounterpointError, RuntimeError):
+    """More searches are asked for than the server runs."""
+
+
+class Answer:
+    """A result and what the page shows of it, figures drawn when first asked for."""
+
+    def __init__(self, found: Counterfactuals, question: Question) -> None:
+        self.found, self.question = found, question
+        self.summary = summarise(found, datetime.datetime.now(datetime.UTC))
+        self._lock = threading.Lock()
+        self._drawings: dict[str, Any] | None = None
+
+    def as_json(self) -> bytes:
+        """Return the summary and the question as the page reads them."""
+        answer = {"summary": self.summary, "question": self.question.sent}
+        return json.dumps(answer, allow_nan=False).encode()
+
+    def drawings(self) -> dict[str, Any] | None:
+        """Return the figures as `draw_figures` does; None where nothing is installed to draw."""
+        with self._lock:
+            if self._drawings is None:
+                try:
+                    self._drawings = draw_figures(self.found)
+                except MissingDependency:
+                    return None
+            return self._drawings
+
+    def figures(self) -> bytes:
+        """Return the figures as the page reads them."""
+        drawings = self.drawings()
+        return json.dumps({"figures": drawings["figures"] if drawings else []}).encode()
+
+    def page(self) -> str:
+        """Return the report to keep."""
+        return report_page(self.found, datetime.datetime.now(datetime.UTC), self.drawings())
+
+
+class Running:
+    """A search on its way: how far it is, and how it is stopped."""
+
+    def __init__(self) -> None:
+        self.watch = Watch(self._hear, self._see)
+        self.future: Future[Answer] | None = None
+        self.n_asked = self.n_found = self.n_members = 0
+        self._start: float | None = None
+
+    def begin(self) -> None:
+        """Note that a thread has taken it up."""
+        self._start = time.monotonic()
+
+    def _hear(self, n_asked: int, n_ended: int) -> None:  # noqa: ARG002 - as `Watch` calls it
+        self.n_asked += n_asked
+
+    def _see(self, archive: Archive) -> None:
+        members = archive.members[0, : archive.n_members[0]]
+        self.n_members = len(members)
+        self.n_found = int(np.count_nonzero(archive.objectives[0, members, GAP] <= 0.0))
+
+    def progress(self, budget: int) -> dict[str, Any]:
+        """Return how far it is."""
+        is_waiting = self._start is None
+        return {
+            "is_waiting": is_waiting,
+            "is_stopping": self.watch.is_stopped,
+            "evaluations": self.n_asked,
+            "budget": budget,
+            "found": self.n_found,
+            "elapsed": 0.0 if self._start is None else round(time.monotonic() - self._start, 2),
+        }
+
+
+class Session:
+    """One visitor's latest answer and running search."""
+
+    def __init__(self) -> None:
+        self.answer: Answer | None = None
+        self.running: Running | None = None
+
+    def cancel(self) -> None:
+        """Stop the running search, if there is one; it ends with the best so far."""
+        if self.running is not None:
+            self.running.watch.stop()
+
+
+class Sessions:
+    """All visitors, and the threads that search for them.
+
+    Parameters
+    ----------
+    explainer : Explainer
+        Whom all ask.
+    n_searches : int
+        How many searches run at a time; others wait.
+    """
+
+    def __init__(self, explainer: Explainer, n_searches: int) -> None:
+        self.explainer = explainer
+        self._pool = ThreadPoolExecutor(n_searches, thread_name_prefix="counterpoint-search")
+        self._most = n_searches + MOST_WAITING
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._lock = threading.Lock()
+        self._active: set[Running] = set()
+
+    def open(self) -> str:
+        """Begin a session; return its name."""
+        name = secrets.token_urlsafe(12)
+        with self._lock:
+            self._sessions[name] = Session()
+            while len(self._sessions) > MOST_SESSIONS:
+                self._sessions.popitem(last=False)[1].cancel()
+        return name
+
+    def get(self, name: str) -> Session | None:
+        """Return a session by its name, if it is still there."""
+        with self._lock:
+            if name in self._sessions:
+                self._sessions.move_to_end(name)
+            return self._sessions.get(name)
+
+    def start(self, session: Session, question: Question) -> Running:
+        """Begin a search; an earlier one of the session is stopped."""
+        session.cancel()
+        running = Running()
+        with self._lock:
+            if len(self._active) >= self._most:
+                raise TooBusyError(
+                    f"{len(self._active)} searches are running or waiting, which is all this "
+                    "server takes; try again when some are done."
+                )
+            self._active.add(running)
+        session.running = running
+        running.future = self._pool.submit(self._search, session, question, running)
+        running.future.add_done_callback(lambda _: self._end(session, running))
+        return running
+
+    def _search(self, session: Session, question: Question, running: Running) -> Answer:
+        """Search, keep the answer in the session, and return it."""
+        running.begin()
+        earlier = earlier_of(session, question)
+        found = search_row(self.explainer, question, running.watch, earlier)
+        answer = Answer(found, question)
+        if session.running is running:  # else the visitor has asked something else meanwhile
+            session.answer = answer
+        return answer
+
+    def _end(self, session: Session, running: Running) -> None:
+        """Note that a search has ended, however it did."""
+        with self._lock:
+            self._active.discard(running)
+        if session.running is running:
+            session.running = None
+
+    def close(self) -> None:
+        """Stop everything."""
+        with self._lock:
+            active = list(self._active)
+        for running in active:
+            running.watch.stop()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def earlier_of(session: Session, question: Question) -> Counterfactuals | None:
+    """Return what a search starts from: the session's answer to another question, if it may.
+
+    The same question is searched from scratch, so that asking twice gives the same answer.
+    """
+    answer = session.answer
+    if (
+        answer is None
+        or question.sent.get("afresh")
+        or is_same(answer.question.sent, question.sent)
+    ):
+        return None
+    return answer.found
+
+
+async def events_of(running: Running, budget: int) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+    """Yield how a search goes until it ends: progress, then done or failed.
+
+    Who stops listening stops the search.
+    """
+    assert running.future is not None
+    ended = asyncio.wrap_future(running.future)
+    ended.add_done_callback(lambda each: each.cancelled() or each.exception())  # seen, if unasked
+    try:
+        while not ended.done():
+            yield "progress", running.progress(budget)
+            await asyncio.wait({ended}, timeout=PAUSE)
+        yield "progress", running.progress(budget)
+        yield _ending(ended)
+    finally:
+        running.watch.stop()
+
+
+def _ending(ended: asyncio.Future[Answer]) -> tuple[str, dict[str, Any]]:
+    """Return the last event of a search."""
+    if ended.cancelled():
+        return "failed", {"error": "the search was given up before it began."}
+    error = ended.exception()
+    if isinstance(error, CounterpointError):
+        return "failed", {"error": str(error)}
+    if error is not None:
+        LOG.error("a search failed", exc_info=error)
+        return "failed", {"error": "the search failed; the server's log says how."}
+    found = ended.result().found
+    return "done", {"status": found.status, "stopped": found.stopped, "n_found": len(found)}

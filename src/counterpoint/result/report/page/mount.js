@@ -1,0 +1,84 @@
+/** A report on a page: data in, panels out, and one state between them. */
+import { keep, recalled, toggled } from "./bookmarks.js";
+import { buildCards } from "./cards.js";
+import { buildDetails } from "./details.js";
+import { h } from "./dom.js";
+import { buildFigures } from "./figures_panel.js";
+import { buildHeader, buildRow } from "./header.js";
+import { buildInterview } from "./interview_panel.js";
+import { constraintsOf, weigh } from "./limits.js";
+import { buildLimits } from "./limits_panel.js";
+import { rangesOf, ranksOf } from "./ranking.js";
+import { buildReceipt } from "./receipt_panel.js";
+import { buildResults } from "./results.js";
+import { createStore, initialState } from "./store.js";
+import { buildWeights } from "./weights_panel.js";
+
+/** Return what a state means: constraints, who remains, and everybody's rank. */
+function viewOf(report, state) {
+  const constraints = constraintsOf(report, state);
+  const weighed = weigh(report.counterfactuals, constraints);
+  const pool = report.counterfactuals.filter((each) => each.is_valid || !state.onlyValid);
+  const ranges = rangesOf(pool, report.objectives.length); // of all: a limit must not move the scale
+  return { constraints, ...weighed, ranges, ranks: ranksOf(weighed.kept, ranges, state.weights) };
+}
+
+/** Return the actions that any panel may offer for a counterfactual. */
+function actionsOf(store) {
+  const bookmarkButton = (number) => {
+    const isKept = store.get().bookmarks.includes(number);
+    return h("button", {
+      type: "button", class: "bookmark", "data-bookmark": number, "aria-pressed": String(isKept), "aria-label": `Bookmark counterfactual ${number}`,
+      onclick: () => store.set({ bookmarks: toggled(store.get().bookmarks, number) }),
+    }, isKept ? "★" : "☆");
+  };
+  return { bookmarkButton };
+}
+
+/** Show in every button whether its counterfactual is bookmarked. */
+function refreshBookmarks(state) {
+  for (const button of document.querySelectorAll("[data-bookmark]")) {
+    const isKept = state.bookmarks.includes(Number(button.dataset.bookmark));
+    button.setAttribute("aria-pressed", String(isKept));
+    button.textContent = isKept ? "★" : "☆";
+  }
+}
+
+/**
+ * Show a report in a page's header, main part and footer; return how to take its figures away.
+ * `place` keeps bookmarks, `load` gets the figures, `extra` are buttons for the header.
+ */
+export function mount(report, places, { place, load = null, extra = [] }) {
+  const key = `counterpoint:${report.receipt["data fingerprint"]}:${report.receipt["model fingerprint"]}:${report.receipt.seed}:${report.title}`;
+  const store = createStore({ ...initialState(report), bookmarks: recalled(key, report.byNumber, place) });
+  const actions = actionsOf(store);
+  const details = buildDetails(report, actions.bookmarkButton);
+  actions.showDetails = details.show;
+  const weights = buildWeights(report, store);
+  const limits = buildLimits(report, store);
+  const interview = buildInterview(report, store, actions);
+  const results = buildResults(report, store, actions);
+  const figures = buildFigures(report, store, load);
+  const receipt = buildReceipt(report);
+  const panels = [weights, limits, interview, results, figures, receipt].filter(Boolean);
+  places.header.replaceChildren(...buildHeader(report, () => figures?.recolour(), extra));
+  places.main.replaceChildren(
+    buildRow(report),
+    buildCards(report, actions),
+    ...(interview ? [interview.element] : []),
+    h("div", { class: "choose" }, h("div", { class: "controls" }, weights.element, limits.element), h("div", { class: "shown" }, results.element)),
+    ...(figures ? [figures.element] : []),
+    receipt.element,
+    details.element,
+  );
+  places.footer.replaceChildren(h("p", {}, "A counterfactual says what the model would answer, not what would follow in the world. Nothing on this page leaves your computer."));
+  const refresh = (state) => {
+    const view = viewOf(report, state);
+    for (const panel of panels) panel.refresh(state, view);
+    refreshBookmarks(state);
+  };
+  store.subscribe(refresh);
+  store.subscribe((state) => keep(key, state.bookmarks, place));
+  refresh(store.get());
+  return { unmount: () => figures?.finalize() };
+}
