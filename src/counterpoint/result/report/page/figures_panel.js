@@ -49,7 +49,7 @@ export function buildFigures(report, store, load) {
 function buildFrame(figure) {
   return h("figure", { class: "figure panel", id: `figure-${figure.name}` },
     h("figcaption", {}, h("h3", {}, figure.title), [figure.subtitle].flat().map((line) => h("p", { class: "hint" }, line))),
-    h("div", { class: "figure-frame", tabindex: 0, role: "group", "aria-label": figure.title }));
+    h("div", { class: "figure-frame", tabindex: 0, role: "img", "aria-label": [figure.title, figure.subtitle].flat().join(". ") }));
 }
 
 /** Return a specification without ground, and no wider than its place where one width is all it has. */
@@ -63,6 +63,7 @@ async function drawFigure(figure, place, colours, report, store) {
   // Vega marks the rows it is given as its own, so it gets copies each time.
   const spec = { ...fitted(figure[colours], place.clientWidth), datasets: structuredClone(figure.datasets) };
   const { view, finalize } = await window.vegaEmbed(place, spec, OPTIONS);
+  place.querySelector("svg").setAttribute("aria-hidden", "true"); // its place says what it is
   for (const name of LINKED.has(figure.name) ? SELECTIONS : []) {
     listen(view, name, (selection) => {
       const numbers = selectedNumbers(report.counterfactuals, selection);
