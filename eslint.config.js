@@ -2,7 +2,7 @@ import js from "@eslint/js";
 
 const BROWSER = [
   ...["document", "window", "location", "history", "localStorage", "matchMedia", "print", "URL", "Blob"],
-  ...["Response", "DecompressionStream", "atob", "setTimeout", "clearTimeout", "structuredClone"],
+  ...["fetch", "sessionStorage", "AbortController", "TextDecoderStream", "Response", "DecompressionStream", "atob", "setTimeout", "clearTimeout", "structuredClone"],
 ];
 // What turns text into markup or code has no place in a page that shows other people's data.
 const MARKUP = ["innerHTML", "outerHTML", "insertAdjacentHTML", "write", "writeln", "setHTMLUnsafe"];

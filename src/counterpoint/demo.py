@@ -1,12 +1,13 @@
 """The paper's credit example: what would have had to differ for this applicant to be accepted.
 
 Run it with ``make demo`` or ``python -m counterpoint.demo``;
-``--figures FOLDER`` writes its figures.
+``--figures FOLDER`` writes its figures, ``--serve`` opens it in the explorer.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from counterpoint.datasets import load_credit
 TARGET = ("good", (0.5, 1.0))
 N_SHOWN = 10
 REPORT = "credit-report.html"
+EXPLORE = "make explore, or python -m counterpoint.demo --serve"
+UNITS = {"duration": "months", "credit_amount": "DM", "age": "years"}
 PPI = 108  # of the figures: one and a half times a screen's
 
 
@@ -48,6 +51,18 @@ def explain_applicant() -> cp.Counterfactuals:
     return cp.Explainer(model, others).explain(applicant, target=TARGET, seed=0)
 
 
+def explore_credit(port: int, *, opens: bool) -> None:
+    """Serve the credit data in the explorer, the first applicant picked, until Ctrl-C."""
+    from counterpoint.explorer.serving import Explorer, serve_until_ended
+
+    features, risk = load_credit()
+    model = train_model(features.iloc[1:], risk.iloc[1:])
+    explainer = cp.Explainer(model, features.iloc[1:], units=UNITS, protected=["sex"])
+    first = {"target": "good:0.5..1"}
+    explorer = Explorer(explainer, features.iloc[1:], features, port=port, first=first)
+    serve_until_ended(explorer, opens=opens)
+
+
 def draw_figures(found: cp.Counterfactuals, folder: Path) -> list[Path]:
     """Write every figure of a result as PNG; the first two are those of the paper."""
     plot = found.plot
@@ -76,12 +91,18 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--report", type=Path, metavar="FILE", default=Path(REPORT), help="write the report there"
     )
+    parser.add_argument("--serve", action="store_true", help="open the explorer instead")
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="of the explorer")
     given = parser.parse_args(arguments)
     print("Training a support vector machine on 521 rows of German credit data ...")
+    if given.serve:
+        explore_credit(given.port, opens=sys.stdout.isatty())
+        return
     found = explain_applicant()
     show(found)
     found.report(given.report)
     print(f"\nThe report: {given.report.resolve()}")
+    print(f"The explorer: {EXPLORE}")
     if given.figures is not None:
         files = draw_figures(found, given.figures)
         print(f"Figures: {', '.join(str(file) for file in files)}")

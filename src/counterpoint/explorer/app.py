@@ -122,9 +122,11 @@ class Desk:
         sent = requests.read_object(await request.body())
         return JSONResponse({"faults": requests.check_lines(sent.get("rules"), self.explainer)})
 
-    async def open(self) -> Response:
-        """Begin a session."""
-        return JSONResponse({"session": self.sessions.open()})
+    async def open(self, request: Request) -> Response:
+        """Begin a session, or go on with the one a page had before it was loaded again."""
+        had = requests.read_object(await request.body()).get("session")
+        is_known = isinstance(had, str) and self.sessions.get(had) is not None
+        return JSONResponse({"session": had if is_known else self.sessions.open()})
 
     def session(self, name: str) -> Session:
         """Return a session, or say that there is none of that name."""

@@ -1,0 +1,126 @@
+/** The explorer: a question and its answer, one of them shown at a time. */
+import { h } from "../../result/report/page/dom.js";
+import { mount } from "../../result/report/page/mount.js";
+import { readReport } from "../../result/report/page/report.js";
+import { createStore } from "../../result/report/page/store.js";
+import { applyTheme, nextTheme, themeLabel } from "../../result/report/page/theme.js";
+import { getJson, postJson } from "./api.js";
+import { fits, keepTab, namesOf, recallTab } from "./memory.js";
+import { buildPrediction } from "./prediction_panel.js";
+import { firstQuestion } from "./question.js";
+import { buildRows } from "./rows_panel.js";
+import { buildSearch } from "./search_panel.js";
+import { buildValues } from "./values_panel.js";
+import { buildRules, buildWish } from "./wish_panel.js";
+
+const at = (id) => document.getElementById(id);
+
+/** Return the session this tab had, if the server still has it, else a new one. */
+async function sessionOf(kept) {
+  const { session } = kept?.session ? await postJson("/api/sessions", { session: kept.session }) : await postJson("/api/sessions", {});
+  return session;
+}
+
+/** Return how to get a result's figures, and once the library that draws them. */
+function figuresOf(session) {
+  return async () => {
+    if (!window.vegaEmbed) await loaded("/library.js");
+    return (await getJson(`/api/sessions/${session}/figures`)).figures;
+  };
+}
+
+function loaded(source) {
+  return new Promise((resolve, reject) => {
+    document.head.append(h("script", { src: source, onload: resolve, onerror: () => reject(new Error("the library that draws is missing")) }));
+  });
+}
+
+/** Return how to show the answer, and the question again. */
+function buildAnswer(session, onView) {
+  let shown = null;
+  const view = (name) => {
+    at("ask").hidden = name !== "ask";
+    at("answer").hidden = name !== "answer";
+    window.scrollTo(0, 0);
+    onView(name);
+  };
+  const back = () => {
+    view("ask");
+    at("ask-theme").textContent = themeLabel(document.documentElement.dataset.theme ?? "auto");
+    at("ask-go").focus();
+  };
+  async function show() {
+    const { summary } = await getJson(`/api/sessions/${session}/result`);
+    shown?.unmount();
+    const extra = [
+      h("button", { type: "button", class: "quiet", id: "back", onclick: back }, "Change the question"),
+      h("a", { class: "quiet button", id: "save-report", href: `/api/sessions/${session}/report`, download: "" }, "Save the report"),
+    ];
+    view("answer");
+    const place = { hash: "", storage: () => ({ getItem: () => null, setItem() {}, removeItem() {} }), replaceHash() {} };
+    shown = mount(readReport(summary), { header: at("header"), main: at("main"), footer: at("footer") }, { place, load: figuresOf(session), extra });
+    const title = document.querySelector("#header h1");
+    title.tabIndex = -1;
+    title.focus({ preventScroll: true });
+  }
+  return { show };
+}
+
+function buildHead(setup) {
+  const theme = h("button", { type: "button", class: "quiet", id: "ask-theme", onclick: change }, themeLabel("auto"));
+  function change() {
+    const next = nextTheme(document.documentElement.dataset.theme ?? "auto");
+    applyTheme(next);
+    theme.textContent = themeLabel(next);
+  }
+  return [
+    h("div", { class: "bar" }, h("p", { class: "brand" }, "Counterfactual explorer"), h("div", { class: "bar-actions" }, theme)),
+    h("div", { class: "ask-hero" },
+      h("h1", {}, "What would have to be different?"),
+      h("p", { class: "lead" }, `Pick one of ${setup.n_rows.toLocaleString("en")} rows, say what the model should answer, and search for the changes that get there.`)),
+  ];
+}
+
+function buildAsk(setup, store, session, ended) {
+  const changed = (part) => store.set(part);
+  const rows = buildRows(setup, store, changed);
+  const values = buildValues(setup, store, changed);
+  const prediction = buildPrediction();
+  const wish = buildWish(setup, store, changed);
+  const rules = buildRules(setup, store, changed);
+  const search = buildSearch(setup, store, { session, changed, ended });
+  at("ask-header").replaceChildren(...buildHead(setup));
+  at("ask-main").replaceChildren(h("div", { class: "asking" },
+    h("div", { class: "asked-row" }, rows.element, values.element),
+    h("div", { class: "asked-for" }, prediction.element, wish.element, rules.element, search.element)));
+  const panels = [values, prediction, wish, rules, search];
+  let row = store.get().row;
+  const refresh = (question) => {
+    for (const panel of panels) panel.refresh(question);
+    if (question.row !== row) rows.refresh();
+    row = question.row;
+  };
+  store.subscribe(refresh);
+  refresh(store.get());
+}
+
+async function start() {
+  history.replaceState(null, "", location.pathname); // the cookie has the token now; addresses get around
+  const setup = await getJson("/api/setup");
+  const kept = recallTab();
+  const session = await sessionOf(kept);
+  const isSame = fits(kept, setup);
+  const store = createStore(isSame ? kept.question : firstQuestion(setup));
+  let view = "ask";
+  const keep = () => keepTab({ session, view, question: store.get(), names: namesOf(setup) });
+  const answer = buildAnswer(session, (name) => {
+    view = name;
+    keep();
+  });
+  store.subscribe(keep);
+  buildAsk(setup, store, session, answer.show);
+  if (isSame && kept.session === session && kept.view === "answer") await answer.show();
+  keep();
+}
+
+start().catch((error) => at("ask-main").replaceChildren(h("p", { class: "notice", role: "alert" }, error.message)));

@@ -1,0 +1,79 @@
+/** The values' panel: one field per feature, and whether a search must keep it. */
+import { h } from "../../result/report/page/dom.js";
+import { dayText, fieldNumber } from "../../result/report/page/numbers.js";
+
+/** Return the panel of values; `changed` is told what changes of the question. */
+export function buildValues(setup, store, changed) {
+  const title = h("h2", { id: "ask-values-title" });
+  const setValue = (j, value) => changed({ values: store.get().values.map((each, k) => (k === j ? value : each)) });
+  const setFixed = (name, isFixed) => changed({ fixed: [...store.get().fixed.filter((each) => each !== name), ...(isFixed ? [name] : [])] });
+  const fields = setup.features.map((feature, j) => buildField(feature, j, (value) => setValue(j, value), (isFixed) => setFixed(feature.name, isFixed)));
+  const undo = h("button", { type: "button", class: "quiet", id: "ask-undo", onclick: () => changed({ values: store.get().own }) }, "Undo the edits");
+  const element = h("section", { class: "panel", "aria-labelledby": "ask-values-title" },
+    h("div", { class: "panel-head" }, title, undo),
+    h("p", { class: "hint" }, "Edit a value and the prediction follows. What you keep, no counterfactual changes."),
+    h("div", { class: "fields" }, fields.map((field) => field.element)),
+  );
+  function refresh(question) {
+    title.textContent = `Row ${question.label}`;
+    undo.hidden = question.values.every((value, j) => value === question.own[j]);
+    fields.forEach((field, j) => field.refresh(question.values[j], question.own[j], question.fixed.includes(setup.features[j].name)));
+  }
+  return { element, refresh };
+}
+
+function buildField(feature, j, set, fix) {
+  const control = feature.is_numeric ? buildNumber(feature, j, set) : buildLevel(feature, j, set);
+  const was = h("span", { class: "hint", id: `ask-was-${j}` });
+  const keep = h("input", { type: "checkbox", id: `ask-keep-${j}`, onchange: (event) => fix(event.target.checked) });
+  const lacks = feature.may_miss ? h("input", { type: "checkbox", id: `ask-missing-${j}`, onchange: (event) => set(event.target.checked ? null : control.read()) }) : null;
+  const element = h("div", { class: "field" },
+    h("label", { for: `ask-value-${j}` }, feature.name, feature.unit ? h("span", { class: "hint" }, ` ${feature.unit}`) : null),
+    control.element,
+    was,
+    h("div", { class: "field-checks" },
+      h("label", { class: "check", for: keep.id }, keep, "Keep", h("span", { class: "unseen" }, ` ${feature.name}`)),
+      lacks ? h("label", { class: "check", for: lacks.id }, lacks, "Missing", h("span", { class: "unseen" }, ` ${feature.name}`)) : null,
+    ),
+  );
+  function refresh(value, own, isFixed) {
+    const isEdited = value !== own;
+    element.classList.toggle("edited", isEdited);
+    was.textContent = value === undefined ? "needs a value" : isEdited ? `was ${own === null ? "missing" : control.text(own)}` : feature.range;
+    keep.checked = isFixed;
+    if (lacks) lacks.checked = value === null;
+    control.refresh(value);
+  }
+  return { element, refresh };
+}
+
+function buildNumber(feature, j, set) {
+  const isDate = feature.kind === "date";
+  const isWhole = feature.kind === "integer";
+  const read = () => {
+    const value = fieldNumber(input.value, isDate);
+    return value === null || (isWhole && !Number.isInteger(value)) ? undefined : value;
+  };
+  const input = h("input", {
+    type: isDate ? "date" : "number", id: `ask-value-${j}`, step: isDate ? null : isWhole ? 1 : "any",
+    inputmode: isDate ? null : isWhole ? "numeric" : "decimal", "aria-describedby": `ask-was-${j}`, oninput: () => set(read()),
+  });
+  const text = (value) => (isDate ? dayText(value) : String(value));
+  function refresh(value) {
+    input.disabled = value === null;
+    input.setAttribute("aria-invalid", String(value === undefined));
+    if (document.activeElement !== input && value !== undefined && value !== null) input.value = text(value);
+  }
+  return { element: input, read, text, refresh };
+}
+
+function buildLevel(feature, j, set) {
+  const read = () => Number(select.value);
+  const select = h("select", { id: `ask-value-${j}`, "aria-describedby": `ask-was-${j}`, onchange: () => set(read()) },
+    feature.levels.map((level, code) => h("option", { value: code }, level)));
+  function refresh(value) {
+    select.disabled = value === null;
+    if (value !== null && value !== undefined) select.value = String(value);
+  }
+  return { element: select, read, text: (code) => feature.levels[code], refresh };
+}
