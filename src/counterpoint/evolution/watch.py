@@ -32,6 +32,10 @@ class Watch:
         """Ask the searches to end after their generation, with the best so far."""
         self._stopped.set()
 
+    def wait(self, seconds: float) -> bool:
+        """Wait until the searches should end; return whether they should."""
+        return self._stopped.wait(seconds)
+
     @property
     def is_stopped(self) -> bool:
         """Whether the searches should end."""

@@ -217,6 +217,7 @@ def create_app(
         await asyncio.to_thread(sessions.close)
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    app.state.desk = desk
     add_routes(app, desk)
     add_files(app)
     for kind, answer in ((CounterpointError, tell_wrong), (StarletteHTTPException, tell_http)):

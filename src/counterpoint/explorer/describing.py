@@ -14,7 +14,7 @@ from counterpoint.explainer import Explainer
 from counterpoint.result.report.texts import cell_text, number_text
 from counterpoint.table.schema import Feature, Kind, Schema
 
-ROWS_PER_PAGE = 10
+ROWS_PER_PAGE = 6
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,8 @@ class Explorer:
     ----------
     address : str
         Where to find it, with its token.
+    app : Guard
+        The guarded application.
     """
 
     def __init__(
@@ -65,9 +67,11 @@ class Explorer:
         port, token = self._socket.getsockname()[1], secrets.token_urlsafe(24)
         self.address = f"http://{HOST}:{port}/?token={token}"
         pickable = Rows.of(explainer, data, rows)
-        app = create_app(explainer, pickable, token=token, port=port, limits=limits, first=first)
+        self.app = create_app(
+            explainer, pickable, token=token, port=port, limits=limits, first=first
+        )
         config = uvicorn.Config(
-            app,
+            self.app,
             log_level="warning",
             access_log=False,  # it would keep the token
             timeout_graceful_shutdown=GRACE,

@@ -84,15 +84,15 @@ function buildHead(setup) {
 function buildAsk(setup, store, session, ended) {
   const changed = (part) => store.set(part);
   const rows = buildRows(setup, store, changed);
-  const values = buildValues(setup, store, changed);
   const prediction = buildPrediction();
+  const values = buildValues(setup, store, changed, prediction);
   const wish = buildWish(setup, store, changed);
   const rules = buildRules(setup, store, changed);
   const search = buildSearch(setup, store, { session, changed, ended });
   at("ask-header").replaceChildren(...buildHead(setup));
   at("ask-main").replaceChildren(h("div", { class: "asking" },
     h("div", { class: "asked-row" }, rows.element, values.element),
-    h("div", { class: "asked-for" }, prediction.element, wish.element, rules.element, search.element)));
+    h("div", { class: "asked-for" }, wish.element, rules.element, search.element)));
   const panels = [values, prediction, wish, rules, search];
   let row = store.get().row;
   const refresh = (question) => {

@@ -1,19 +1,19 @@
-/** The prediction's panel: what the model says of the row as it is now. */
+/** The prediction: what the model says of the row as it is now. */
 import { fill, h, svg } from "../../result/report/page/dom.js";
 import { postJson } from "./api.js";
 import { editedPlaces, isComplete } from "./question.js";
 import { putOff } from "./waiting.js";
 
 const WIDTH = 240;
+const MOST_SHOWN = 4;
 
-/** Return the panel; it asks the server whenever the values change. */
+/** Return the strip of the prediction; it asks the server whenever the values change. */
 export function buildPrediction() {
   const text = h("p", { class: "said", id: "ask-said" });
   const bars = h("ul", { class: "outputs" });
   const hint = h("p", { class: "hint" });
-  const element = h("section", { class: "panel", "aria-labelledby": "ask-said-title" },
-    h("h2", { id: "ask-said-title" }, "The model says"),
-    h("div", { "aria-live": "polite" }, text), bars, hint);
+  const element = h("div", { class: "prediction", role: "group", "aria-labelledby": "ask-said-title" },
+    h("div", {}, h("h3", { id: "ask-said-title" }, "The model says"), h("div", { "aria-live": "polite" }, text), hint), bars);
   let last = null;
   const ask = putOff(async (signal, question) => {
     try {
@@ -26,7 +26,7 @@ export function buildPrediction() {
   }, 120);
   function show(said, question) {
     text.textContent = said.decision ?? said.text;
-    fill(bars, said.outputs.filter((output) => output.label !== null).map(drawOutput));
+    fill(bars, likeliest(said.outputs).map(drawOutput));
     hint.textContent = editedPlaces(question).length ? `Before your edits: ${question.said.text}.` : "Of the row as it is in the table.";
   }
   function refresh(question) {
@@ -37,6 +37,13 @@ export function buildPrediction() {
     else show(question.said, question);
   }
   return { element, refresh };
+}
+
+/** Return the classes to show, in their own order: of many the likeliest. */
+function likeliest(outputs) {
+  const values = outputs.map((output) => output.value).sort((a, b) => b - a);
+  const least = values[MOST_SHOWN - 1] ?? -Infinity;
+  return outputs.filter((output) => output.label !== null && output.value >= least).slice(0, MOST_SHOWN);
 }
 
 function drawOutput(output) {

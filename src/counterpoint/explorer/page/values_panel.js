@@ -1,9 +1,9 @@
 /** The values' panel: one field per feature, and whether a search must keep it. */
 import { h } from "../../result/report/page/dom.js";
-import { dayText, fieldNumber } from "../../result/report/page/numbers.js";
+import { counted, dayText, fieldNumber } from "../../result/report/page/numbers.js";
 
-/** Return the panel of values; `changed` is told what changes of the question. */
-export function buildValues(setup, store, changed) {
+/** Return the panel of values below the prediction; `changed` is told what changes of the question. */
+export function buildValues(setup, store, changed, prediction) {
   const title = h("h2", { id: "ask-values-title" });
   const setValue = (j, value) => changed({ values: store.get().values.map((each, k) => (k === j ? value : each)) });
   const setFixed = (name, isFixed) => changed({ fixed: [...store.get().fixed.filter((each) => each !== name), ...(isFixed ? [name] : [])] });
@@ -11,6 +11,7 @@ export function buildValues(setup, store, changed) {
   const undo = h("button", { type: "button", class: "quiet", id: "ask-undo", onclick: () => changed({ values: store.get().own }) }, "Undo the edits");
   const element = h("section", { class: "panel", "aria-labelledby": "ask-values-title" },
     h("div", { class: "panel-head" }, title, undo),
+    prediction.element,
     h("p", { class: "hint" }, "Edit a value and the prediction follows. What you keep, no counterfactual changes."),
     h("div", { class: "fields" }, fields.map((field) => field.element)),
   );
@@ -39,7 +40,7 @@ function buildField(feature, j, set, fix) {
   function refresh(value, own, isFixed) {
     const isEdited = value !== own;
     element.classList.toggle("edited", isEdited);
-    was.textContent = value === undefined ? "needs a value" : isEdited ? `was ${own === null ? "missing" : control.text(own)}` : feature.range;
+    was.textContent = value === undefined ? "needs a value" : isEdited ? `was ${own === null ? "missing" : control.text(own)}` : feature.range || counted(feature.levels.length, "level");
     keep.checked = isFixed;
     if (lacks) lacks.checked = value === null;
     control.refresh(value);

@@ -15,7 +15,7 @@ export function buildWish(setup, store, changed) {
   const element = h("section", { class: "panel", "aria-labelledby": "ask-wish-title" },
     h("h2", { id: "ask-wish-title" }, "What you want"),
     label ? h("div", { class: "field" }, h("label", { for: "ask-label" }, "Outcome"), label) : null,
-    h("div", { class: "ends" }, h("span", {}, setup.classes ? "Probability" : "Prediction"), h("label", { class: "end" }, "from", ends[0]), h("label", { class: "end" }, "to", ends[1])),
+    h("div", { class: "ends pair" }, h("span", {}, setup.classes ? "Probability" : "Prediction"), h("label", { class: "end" }, "from", ends[0]), h("label", { class: "end" }, "to", ends[1])),
     h("p", { class: "hint" }, setup.classes ? "Left empty, the model's own decision counts." : "One end may stay open."),
   );
   function refresh({ wish }) {
