@@ -182,7 +182,8 @@ def test_truthful_answers_never_raise_the_odds_against_the_truth(
     expected loss divided by the belief in them.
     """
     worth = preference.utilities(preference.draw_particles(3, 0, 64, seed=0), np.array(attributes))
-    belief, asked = np.full(64, 1.0 / 64), set()
+    belief = np.full(64, 1.0 / 64)
+    asked: set[tuple[int, int]] = set()
     for _ in range(n_questions):
         question = preference.ask(belief, worth, asked)
         if question is None:
