@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.problem.crowd import gower_weights
 from counterpoint.result.choosing.orders import normalised
 
@@ -45,7 +45,9 @@ def attributes_of(found: Counterfactuals, candidates: Ints) -> Attributes:
     aims = normalised(objectives, np.ones(len(objectives), dtype=np.bool_))
     weight, cap = gower_weights(found.problem.rows, found.problem.space)
     genomes = found.genomes[candidates]
-    sizes = np.minimum(np.abs(genomes - found.problem.rows[0]) * weight[0], cap)
+    row = found.problem.rows[0]
+    sizes = np.minimum(np.abs(genomes - row) * weight[0], cap)
+    sizes[(genomes == MISSING) | (row == MISSING)] = 0.0  # as the distance has it
     largest = sizes.max(axis=0)
     sizes = sizes / np.where(largest > 0.0, largest, 1.0)
     names = found.problem.predictor.encoding.schema.names

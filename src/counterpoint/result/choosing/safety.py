@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.errors import InvalidInput
 from counterpoint.evolution.search import check_whole
 from counterpoint.problem.predictor import Predictor
@@ -95,18 +95,22 @@ def neighbours_of(found: Counterfactuals, genomes: Floats, keys: Any, n: int) ->
     """Return n neighbours of each of the genomes (c, d), shape (c, n, d)."""
     problem, space = found.problem, found.problem.space
     (c, d), row = genomes.shape, problem.rows[0]
+    row = np.where(row == MISSING, space.low, row)
+    is_missing = (genomes == MISSING)[:, None, :]  # and stays so
     where = uniforms(keys, Stage.NEIGHBOUR, 0, n, d)
     value = uniforms(keys, Stage.NEIGHBOUR_VALUE, 0, n, d)
-    low = np.minimum(np.minimum(space.low, row), genomes)[:, None, :]
-    high = np.maximum(np.maximum(space.high, row), genomes)[:, None, :]
-    start = np.broadcast_to(genomes[:, None, :], (c, n, d))
+    start = np.broadcast_to(np.where(genomes == MISSING, row, genomes)[:, None, :], (c, n, d))
+    low = np.minimum(np.minimum(space.low, row), start[:, :1])
+    high = np.maximum(np.maximum(space.high, row), start[:, :1])
     moved = start + _steps(space, high - low, where, value)
     near = np.clip(_on_grid(moved, space), low, high)
     observed = problem.observed.genomes
     other = observed[(where * len(observed)).astype(np.int64), np.arange(d)]
-    near = np.where(space.is_level, np.where(value < P_STEP, other, start), near)
+    turns = (value < P_STEP) & (other != MISSING)
+    near = np.where(space.is_level, np.where(turns, other, start), near)
     near = np.where(space.is_single, near.astype(np.float32).astype(np.float64), near)
-    return np.ascontiguousarray(np.where(problem.limits.is_fixed, start, near))
+    near = np.where(problem.limits.is_fixed, start, near)
+    return np.ascontiguousarray(np.where(is_missing, MISSING, near))
 
 
 def _steps(space: Space, span: Floats, where: Floats, value: Floats) -> Floats:

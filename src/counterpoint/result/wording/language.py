@@ -29,6 +29,8 @@ class Signs:
         The months' names.
     date : str
         A date, of `day`, `month` and `year`.
+    missing : str
+        A missing value.
     """
 
     thousands: str
@@ -39,6 +41,7 @@ class Signs:
     truth: tuple[str, str]
     months: tuple[str, ...]
     date: str
+    missing: str
 
     def number(self, text: str) -> str:
         """Return a number as Python writes it, such as -1,234.5, with this language's signs."""

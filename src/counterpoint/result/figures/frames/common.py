@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Floats, Ints
+from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.evolution.search import check_whole
+from counterpoint.problem.gaps import as_nan
 from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.result.wording.message import counted
 
@@ -54,8 +55,8 @@ def how_many(found: Counterfactuals, n: int) -> str:
 
 
 def all_genes(found: Counterfactuals) -> Floats:
-    """Return the genomes of the row and of the counterfactuals, shape (1 + n, d)."""
-    return np.concatenate([found.problem.rows[:1], found.genomes])
+    """Return the genomes of the row and of the counterfactuals, (1 + n, d); NaN if missing."""
+    return as_nan(np.concatenate([found.problem.rows[:1], found.genomes]))
 
 
 def place_of(found: Counterfactuals, name: Hashable, argument: str) -> int:
@@ -121,7 +122,7 @@ def observed_genes(found: Counterfactuals, place: int) -> Floats:
     if is_loaded(found):
         return np.empty(0)
     genes = found.problem.observed.genomes[:, place]
-    return np.asarray(genes[np.isfinite(genes)])
+    return np.asarray(genes[genes != MISSING])
 
 
 def check_can_ask(found: Counterfactuals, figure: str) -> None:
