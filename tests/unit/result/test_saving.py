@@ -102,7 +102,8 @@ def test_a_document_holds_every_attribute_by_its_name(
     saved = {key: set(document[key]) for key in of}
 
     assert saved == {key: {field.name for field in fields(kind)} for key, kind in of.items()}
-    elsewhere = {"columns", "unit", "is_protected"}  # of a group only; in the remarks
+    # Of a group only, of what has missing values, and in the remarks.
+    elsewhere = {"columns", "missing", "unit", "is_protected"}
     assert {*document["features"][0]} == {field.name for field in fields(Feature)} - elsewhere
     assert {*document["search"]["settings"]} == {field.name for field in fields(found.search)}
     own = {field.name for field in fields(found)} - {"problem", "again", "kept"}
