@@ -99,8 +99,7 @@ class Explainer:
     units : dict of feature name to str, optional
         What numbers are counted in, for texts and figures: ``{"duration": "months"}``.
     protected : iterable of feature names, default=()
-        Features that are never proposed to people as something to change; searches may still
-        change them, unless they are `fixed`.
+        Features never proposed to people as something to change; searches may, unless `fixed`.
     accelerate : {"onnx"} or None, default=None
         Let ONNX Runtime score the candidates in the model's place; what is returned is scored by
         the model itself. Needs the extra `counterpoint[onnx]`. A model that cannot be converted,
@@ -363,8 +362,8 @@ class Explainer:
         demands.rules.ask(self.encoding.to_rows(genomes.copy()))  # a wrong function is told at once
         with self.predictor.one_thread():
             outputs = self.predictor.own.blocks(genomes[:, None, :])[:, 0]
-            labels = labels_for(target, genomes, self.predictor)
-            targets = parse_target(target, self.classes, outputs, labels)
+            own = labels_for(target, genomes, self.predictor)
+            targets = parse_target(target, self.classes, outputs, own)
         return Task(frame, genomes, outputs, targets, search, seed, demands)
 
     def _is_shared(self, demands: Demands) -> bool:
