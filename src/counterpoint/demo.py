@@ -51,7 +51,7 @@ def draw_figures(found: cp.Counterfactuals, folder: Path) -> list[Path]:
     """Write every figure of a result as PNG; the first two are those of the paper."""
     plot = found.plot
     charts = {
-        "parallel": plot.parallel(),
+        "parallel": plot.parallel(n=82),  # as many as the paper draws
         "surface": plot.surface("duration", "credit_amount"),
         "surface_mixed": plot.surface("duration", "purpose"),
         "surface_levels": plot.surface("housing", "purpose"),

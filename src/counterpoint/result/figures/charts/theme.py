@@ -185,12 +185,21 @@ def finished(
     """
     chart = chart.properties(
         title=alt.TitleParams(title, subtitle=[line for line in subtitle if line]),
-        datasets={name: records(in_drawing_order(frame)) for name, frame in frames.items()},
+        config=looks(colors),
     )
-    return (
-        chart.configure(background=colors.paper, font=FONT, padding=12)
-        .configure_view(stroke=None)
-        .configure_title(
+    # Set at last: altair copies all of a chart, data included, at every step before.
+    chart.datasets = {name: records(in_drawing_order(frame)) for name, frame in frames.items()}
+    return chart
+
+
+def looks(colors: Palette) -> alt.Config:
+    """Return fonts, sizes and colours of titles, axes and legends."""
+    return alt.Config(
+        background=colors.paper,
+        font=FONT,
+        padding=12,
+        view=alt.ViewConfig(stroke=None),
+        title=alt.TitleConfig(
             anchor="start",
             frame="group",
             color=colors.ink,
@@ -200,8 +209,8 @@ def finished(
             subtitleLineHeight=16,
             subtitlePadding=5,
             offset=14,
-        )
-        .configure_axis(
+        ),
+        axis=alt.AxisConfig(
             labelColor=colors.faint,
             titleColor=colors.ink,
             domainColor=colors.line,
@@ -213,8 +222,8 @@ def finished(
             titleFontWeight="normal",
             titlePadding=8,
             titleLimit=320,
-        )
-        .configure_legend(
+        ),
+        legend=alt.LegendConfig(
             labelColor=colors.ink,
             titleColor=colors.ink,
             labelFontSize=12,
@@ -225,8 +234,7 @@ def finished(
             symbolStrokeWidth=2,
             labelLimit=260,
             titleLimit=260,
-        )
-        .configure_header(labelColor=colors.ink, titleColor=colors.ink)
+        ),
     )
 
 

@@ -168,7 +168,8 @@ def bar_edges(axis: Axis) -> Floats:
     if axis.is_level:
         return np.arange(len(axis.codes) + 1, dtype=np.float64) - 0.5
     if axis.feature.kind is Kind.REAL and low < high:
-        return low + (high - low) * np.linspace(0.0, 1.0, MOST_BARS + 1)
+        shares = np.linspace(0.0, 1.0, MOST_BARS + 1)
+        return np.asarray(low * (1.0 - shares) + high * shares)  # exact at both ends
     step = max(1.0, np.ceil((high - low + 1.0) / MOST_BARS))
     n_bars = int((high - low) // step) + 1
     return np.asarray(low - 0.5 + step * np.arange(n_bars + 1))

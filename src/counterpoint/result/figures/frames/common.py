@@ -42,8 +42,12 @@ def shown(found: Counterfactuals, n: int, argument: str) -> Ints:
     check_whole("n", n, 1, 1_000_000, owner=argument)
     if len(found) <= n:
         return np.arange(len(found) + 1)
-    best = greatest_contribution(found.objectives, n, found.problem.worst)
-    return np.array([0, *(1 + np.sort(best))])
+    # It takes seconds and several figures ask: kept with the result, as what it computes itself.
+    kept: dict[int, Ints] = found.__dict__.setdefault("_shown", {})
+    if n not in kept:
+        best = greatest_contribution(found.objectives, n, found.problem.worst)
+        kept[n] = np.array([0, *(1 + np.sort(best))])
+    return kept[n]
 
 
 def how_many(found: Counterfactuals, n: int) -> str:
