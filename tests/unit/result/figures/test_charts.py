@@ -341,7 +341,7 @@ def test_missing_values_have_a_name_and_no_place() -> None:
         ("credit_amount", "credit_amount"),
         (
             "installment_rate_in_percentage_of_disposable_income",
-            "installment_\nrate_in_\npercentage_ …",
+            "installment_\nrate_in_\npercentage_…",
         ),
         ("", ""),
     ],

@@ -18,6 +18,7 @@ import pandas as pd
 
 from counterpoint.result.figures.frames.axes import Axis
 from counterpoint.result.figures.frames.common import INVALID, OUTCOMES, ROW, VALID, Frames
+from counterpoint.result.figures.frames.texts import titled
 
 FONT = "Inter, Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
 DASHES = {ROW: [1, 0], VALID: [1, 0], INVALID: [5, 3]}
@@ -118,7 +119,7 @@ def dash() -> alt.StrokeDash:
 
 def tooltip(titles: Mapping[str, str]) -> list[alt.Tooltip]:
     """Return tooltips of fields (with their type) to titles."""
-    return [alt.Tooltip(field, title=title) for field, title in titles.items()]
+    return [alt.Tooltip(field, title=titled(title)) for field, title in titles.items()]
 
 
 PERSON = {"counterfactual:Q": "counterfactual", "outcome:N": "outcome"}
@@ -129,7 +130,7 @@ def position(axis: Axis, channel: Any, field: str, **options: Any) -> Any:
     scale = alt.Scale(domain=list(axis.domain), nice=False, zero=False)
     if axis.is_date:
         utc = alt.Scale(domain=list(axis.domain), nice=False, type="utc")
-        shown = alt.Axis(title=axis.title, tickCount=5, labelOverlap=True, format="%b %Y")
+        shown = alt.Axis(title=titled(axis.title), tickCount=5, labelOverlap=True, format="%b %Y")
         days = (axis.high - axis.low) < 90.0
         shown.format = "%d %b %Y" if days else "%b %Y"
         return channel(f"{field}:T", scale=utc, axis=shown, **options)
@@ -139,7 +140,7 @@ def position(axis: Axis, channel: Any, field: str, **options: Any) -> Any:
         return channel(f"{field}:Q", scale=scale, axis=level_axis(axis, channel), **options)
     few = axis.high - axis.low < 5 and axis.feature.decimals in (None, 0)
     whole: dict[str, Any] = {"tickMinStep": 1} if few and axis.feature.kind != "real" else {}
-    shown = alt.Axis(title=axis.title, tickCount=6, labelOverlap=True, **whole)
+    shown = alt.Axis(title=titled(axis.title), tickCount=6, labelOverlap=True, **whole)
     return channel(f"{field}:Q", scale=scale, axis=shown, **options)
 
 
@@ -155,7 +156,7 @@ def level_axis(axis: Axis, channel: Any) -> alt.Axis:
         {"labelAngle": -35, "labelAlign": "right"} if is_long and channel is alt.X else {}
     )
     return alt.Axis(
-        title=axis.title,
+        title=titled(axis.title),
         values=list(range(len(axis.labels))),
         labelExpr=f"{texts}[datum.value]",
         labelLimit=90 if slanted else 130,
