@@ -108,7 +108,9 @@ def frequency(
     names = alt.Y(
         "feature:N",
         sort=frame["feature"].to_list(),
-        axis=alt.Axis(title=None, labelLimit=220, ticks=False, domain=False, labelFontSize=12),
+        axis=alt.Axis(
+            title=None, labelLimit=220, labelPadding=6, ticks=False, domain=False, labelFontSize=12
+        ),
     )
     base = theme.drawn_from("features").encode(y=names)
     share = alt.X(
