@@ -45,6 +45,7 @@ from counterpoint.task import (
     Demands,
     Task,
     bytes_of_rules,
+    check_allowed,
     check_rules,
     check_search,
     check_weights,
@@ -89,6 +90,9 @@ class Explainer:
         Columns that are one categorical feature, one-hot encoded, full or without the first. They
         change together, as one feature of that name. None looks for such groups and announces
         what it finds by a `DataWarning`; ``{}`` keeps all columns apart.
+    allow_missing : iterable of column names or bool, default=False
+        What counterfactuals may lack though the row has it; the data must miss some of its values
+        too. True allows all such. What the row lacks may always stay missing.
     accelerate : {"onnx"} or None, default=None
         Let ONNX Runtime score the candidates in the model's place; what is returned is scored by
         the model itself. Needs the extra `counterpoint[onnx]`. A model that cannot be converted,
@@ -122,6 +126,7 @@ class Explainer:
         classes: Sequence[Any] | None = None,
         features: Mapping[Any, Declared] | None = None,
         groups: Mapping[Any, Sequence[Any]] | None = None,
+        allow_missing: Iterable[Hashable] | bool = False,
         accelerate: Literal["onnx"] | None = None,
     ) -> None:
         frame, form = read_data(data)
@@ -129,7 +134,8 @@ class Explainer:
         self.encoding = Encoding(self.schema, form)
         genomes = self.encoding.encode(frame, "data")
         genomes.setflags(write=False)
-        space = describe_space(self.schema, genomes)
+        may_miss = check_allowed(allow_missing, self.schema)
+        space = describe_space(self.schema, genomes, may_miss)
         shares = check_weights(k, weights, len(frame))
         aims = check_aims(objectives, distance, plausibility, self.encoding, genomes, space)
         predictor = Predictor(model, self.encoding, genomes, classes)

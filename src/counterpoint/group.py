@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats
+from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.evolution.archive import Archive
 from counterpoint.evolution.baselines import WhatIf, search_randomly, take_nearest
 from counterpoint.evolution.explore import explore
@@ -123,7 +123,7 @@ def notes_on(problem: Problem) -> tuple[str, ...]:
         problem.space,
         problem.rows[0],
     )
-    is_outside = ((row < space.low) | (row > space.high)) & ~space.is_level
+    is_outside = ((row < space.low) | (row > space.high)) & ~space.is_level & (row != MISSING)
     notes = [
         f"the row's {features[j].name!r} = {features[j].shown(row[j])} lies outside the data's "
         f"range [{features[j].shown(space.low[j])}, {features[j].shown(space.high[j])}]; the "

@@ -54,6 +54,8 @@ class Stage(IntEnum):
     FOREST_MARGIN = 27
     FOREST_TREE = 28
     FOREST_VALUE = 29
+    FIRST_MISS = 30
+    MUTATE_MISS = 31
 
 
 # Bits of the 64-bit address: stage 6, generation 22, individual 18, gene 18.

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Floats, Ints
-from counterpoint.errors import InvalidInput
+from counterpoint.arrays import MISSING, Bools, Floats, Ints
+from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.evolution.baselines import WhatIf
 from counterpoint.evolution.mending import RETRIES
 from counterpoint.evolution.search import Search
@@ -20,6 +20,7 @@ from counterpoint.problem.predictor import Predictor
 from counterpoint.problem.problem import Observed, Problem
 from counterpoint.problem.rules.fence import FENCED
 from counterpoint.problem.rules.rules import Rules
+from counterpoint.problem.rules.syntax import compared_places
 from counterpoint.problem.ruling import Ruling
 from counterpoint.problem.target import Target
 from counterpoint.table.schema import Schema
@@ -133,6 +134,7 @@ def check_rules(demands: Demands, genomes: Floats, frame: pd.DataFrame, space: S
         row = genomes[i : i + 1]
         box = search_box(row, space, limits, rules.schema.names)
         try:
+            check_not_missing(rules, row[0], space)
             Ruling.of(rules, row, box, space, limits.max_changed)
         except InvalidInput as error:
             if len(genomes) == 1:
@@ -156,6 +158,45 @@ def problem_of(task: Task, group: Ints, observed: Observed, predictor: Predictor
         rules=task.demands.rules,
         costs=task.demands.costs,
     )
+
+
+def check_not_missing(rules: Rules, row: Floats, space: Space) -> None:
+    """Refuse written rules that compare what the row (d,) or a counterfactual may lack."""
+    for rule in rules.written:
+        for j in sorted(compared_places(rule.statement)):
+            compares = f'the rule "{rule}" compares {rules.schema.names[j]!r}, which'
+            if row[j] == MISSING:
+                raise InvalidInput(
+                    f"{compares} is missing in the row, so that it can neither hold nor fail; fill "
+                    "it, or drop the rule."
+                )
+            if space.may_miss[j]:
+                raise InvalidInput(
+                    f"{compares} allow_missing lets be missing, so that it could neither hold nor "
+                    "fail; take it out of allow_missing, or drop the rule."
+                )
+
+
+def check_allowed(allowed: object, schema: Schema) -> Bools:
+    """Return which features a counterfactual may lack, shape (d,)."""
+    names = list(schema.names)
+    if isinstance(allowed, bool):
+        return np.array([allowed and feature.has_missing for feature in schema.features])
+    if isinstance(allowed, str) or not isinstance(allowed, Iterable):
+        raise InvalidInput(
+            f"allow_missing must be a list of column names, True or False, got {allowed!r}."
+        )
+    may_miss = np.zeros(len(names), dtype=np.bool_)
+    for name in allowed:
+        if name not in names:
+            raise UnknownFeatureError.of(name, names, argument="allow_missing")
+        if not schema.features[names.index(name)].has_missing:
+            raise InvalidInput(
+                f"allow_missing names {name!r}, of which the data miss no value, so that nobody "
+                "knows what the model makes of it; leave it out."
+            )
+        may_miss[names.index(name)] = True
+    return may_miss
 
 
 def bytes_of_rules(rules: Rules, n_candidates: int) -> int:

@@ -40,13 +40,14 @@ class Case(NamedTuple):
     target: Any
     search: Any
     limits: dict[str, Any]
+    allows_missing: bool
 
 
 def column(draw: Callable[..., Any], n: int, is_odd: bool) -> Any:
     """Draw one column of n values."""
     sound = ["whole", "small", "real", "coarse", "single", "flag", "text", "category", "ordered"]
-    sound += ["nullable", "arrow", "constant"]
-    odd = ["missing", "infinite", "date", "huge", "mixed"]
+    sound += ["nullable", "arrow", "constant", "missing", "missing level"]
+    odd = ["infinite", "date", "huge", "mixed", "all missing"]
     kind = draw(st.sampled_from(sound + odd if is_odd else sound))
     numbers = st.lists(floats, min_size=n, max_size=n)
     wholes = st.lists(st.integers(-9, 9), min_size=n, max_size=n)
@@ -73,8 +74,18 @@ def column(draw: Callable[..., Any], n: int, is_odd: bool) -> Any:
         return pd.array(draw(wholes), dtype="int64[pyarrow]")
     if kind == "constant":
         return [draw(texts | floats)] * n
+    gaps = draw(st.lists(st.booleans(), min_size=n, max_size=n)) if "miss" in kind else []
+    gaps = [is_gap and i != n // 2 for i, is_gap in enumerate(gaps)]  # one value is there
     if kind == "missing":
-        return [None if i == n // 2 else value for i, value in enumerate(draw(numbers))]
+        dtype = draw(st.sampled_from(["float64", "float32", "Int64", "int64[pyarrow]"]))
+        values = draw(wholes)
+        cells = [None if gap else value for gap, value in zip(gaps, values, strict=True)]
+        return pd.array(cells, dtype=dtype) if "nt" in dtype else np.array(cells, dtype=dtype)
+    if kind == "missing level":
+        cells = [None if gap else value for gap, value in zip(gaps, draw(levels), strict=True)]
+        return pd.Categorical(cells) if draw(st.booleans()) else pd.array(cells, dtype=object)
+    if kind == "all missing":
+        return [None] * n
     if kind == "infinite":
         return [np.inf if i == n // 2 else value for i, value in enumerate(draw(numbers))]
     if kind == "date":
@@ -253,7 +264,8 @@ def cases(draw: Callable[..., Any]) -> Case:
         target = draw(st.sampled_from([*wanted, "yes", 1, "nobody"]) | st.tuples(floats, floats))
     limits = odd_limits(draw, columns) if is_odd else sound_limits(draw, data)
     table = in_kind(draw, data) if draw(st.integers(0, 2)) == 0 else data
-    return Case(table, model, row, target, draw(st.sampled_from(SEARCHES)), limits)
+    search, allows_missing = draw(st.sampled_from(SEARCHES)), draw(st.booleans())
+    return Case(table, model, row, target, search, limits, allows_missing)
 
 
 @settings(
@@ -268,7 +280,7 @@ def test_a_case_ends_in_a_result_or_in_an_error_of_ours(case: Case) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            explainer = cp.Explainer(case.model, case.data)
+            explainer = cp.Explainer(case.model, case.data, allow_missing=case.allows_missing)
             found = explainer.explain(case.row, case.target, case.search, **case.limits)
         except cp.CounterpointError as error:
             assert_same(case.data, before)
@@ -308,6 +320,9 @@ def check_result(found: cp.Counterfactuals, case: Case) -> None:
         assert rows.dtype == case.data.dtype
     else:
         assert rows.schema == case.data.schema
+    if not case.allows_missing and isinstance(case.row, pd.DataFrame):
+        frame = found.to_pandas()[list(case.row.columns)]
+        assert not (frame.isna() & ~case.row.isna().to_numpy()).any(axis=None)
     if limits.get("max_changed") is not None:
         assert (found.changed.sum(axis=1) <= limits["max_changed"]).all()
     valid = found.valid()

@@ -505,3 +505,16 @@ def test_headers_are_sent_and_a_key_in_the_address_is_not_shown(server: Server) 
 def test_settings_that_mean_nothing_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(cp.InvalidInput, match=message):
         cp.RemoteModel(**{"url": "http://localhost/", **settings})
+
+
+def test_missing_values_are_sent_as_null(server: Server) -> None:
+    def of_debt(handler: BaseHTTPRequestHandler, rows: list[dict[str, Any]]) -> None:
+        known = [0.0 if row["debt"] is None else row["debt"] / 10.0 for row in rows]
+        send(handler, json.dumps({"scores": known}).encode())
+
+    server.otherwise = of_debt
+    data = DATA.assign(debt=DATA["debt"].where(DATA.index > 5))
+
+    cp.Explainer(cp.RemoteModel(server.url), data)
+
+    assert {row["debt"] for row in server.asked[0] if row["income"] <= 5} == {None}

@@ -152,9 +152,14 @@ def observed_predictions(problem: Problem, a: int, which: Ints | slice) -> Float
 
 
 def is_reaching(problem: Problem, a: int, which: Ints | slice) -> Bools:
-    """Return which of these observed rows reach row a's target; `predict` must agree."""
+    """Return which of these observed rows reach row a's target; `predict` must agree.
+
+    Those with missing values do not, for a counterfactual has all.
+    """
     target, predictions = problem.targets[a], observed_predictions(problem, a, which)
     reaches: Bools = (predictions >= target.low) & (predictions <= target.high)
+    if problem.observed.has_missing:
+        reaches &= problem.observed.is_complete[which]
     if target.is_decision:
         reaches &= target.accepts_label(problem.predictor.observed_labels[which])
     return reaches

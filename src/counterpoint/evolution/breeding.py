@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints, Keys
+from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.evolution import moves
 from counterpoint.evolution.ground import Grounds
 from counterpoint.evolution.memory import remember
@@ -207,7 +207,9 @@ def _note_slopes(
                 if children[w, i, j] != anchor[j]:
                     n_changed += 1
                     changed = j
-            if is_new[w, i] and n_changed == 1 and not features[changed].is_level:
+            is_there = anchor[changed] != MISSING and children[w, i, changed] != MISSING
+            is_number = is_there and not features[changed].is_level
+            if is_new[w, i] and n_changed == 1 and is_number:
                 step = children[w, i, changed] - anchor[changed]
                 gained = straighten(predictions[w, i], is_probability) - start
                 slopes[w, int(step > 0.0), changed] = gained / step

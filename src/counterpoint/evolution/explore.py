@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 
-from counterpoint.arrays import Floats, Keys
+from counterpoint.arrays import MISSING, Floats, Keys
 from counterpoint.evolution.archive import Archive
 from counterpoint.evolution.baselines import nearest_wanted, observed_predictions
 from counterpoint.evolution.breeding import (
@@ -148,6 +148,9 @@ def first_steps(problem: Problem, outlook: Outlook) -> Steps:
 def _candidates(problem: Problem, j: int) -> list[Floats]:
     """Return the values (r,) of feature j worth a first step: its levels, or both bounds."""
     n_levels = min(int(problem.space.n_levels[j]), MOST_LEVELS)
-    if n_levels:
-        return [np.full(len(problem.rows), float(level)) for level in range(n_levels)]
-    return [problem.box.lower[:, j], problem.box.upper[:, j]]
+    values = [np.full(len(problem.rows), float(level)) for level in range(n_levels)]
+    if not n_levels:
+        values = [problem.box.lower[:, j], problem.box.upper[:, j]]
+    if problem.space.may_miss[j]:
+        values.append(np.full(len(problem.rows), MISSING))
+    return values

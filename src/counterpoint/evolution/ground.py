@@ -32,7 +32,7 @@ class Grounds(NamedTuple):
 def survey(space: Space, box: Box) -> Grounds:
     """Return the grounds of rows with this space and these boxes."""
     features = np.empty(box.anchor.shape, FEATURE)
-    for name in ("is_level", "is_binary", "is_single", "grid"):
+    for name in ("is_level", "is_binary", "is_single", "grid", "may_miss"):
         features[name] = getattr(space, name)
     for name in ("anchor", "lower", "upper", "may_change", "is_forced"):
         features[name] = getattr(box, name)

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints, Keys
+from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.evolution.ground import Grounds, survey
+from counterpoint.evolution.moves import GOES_MISSING
 from counterpoint.evolution.population import Brood
 from counterpoint.evolution.search import Search
 from counterpoint.evolution.variation import reset_to_row
@@ -69,6 +70,9 @@ def _random_genomes(problem: Problem, box: Box, n: int, generation: int) -> Floa
     d = problem.rows.shape[1]
     genomes = uniforms(problem.keys, int(Stage.FIRST_VALUE), generation, n, d)
     _place(genomes, survey(problem.space, box).features)
+    if problem.space.may_miss.any():
+        lots = uniforms(problem.keys, int(Stage.FIRST_MISS), generation, n, d)
+        genomes = np.where((lots < GOES_MISSING) & problem.space.may_miss, MISSING, genomes)
     return genomes
 
 
@@ -104,7 +108,7 @@ def _reset_all(
 def _near_the_row(problem: Problem) -> Box:
     """Return the box cut to one standard deviation around the row; levels stay free."""
     space, box = problem.space, problem.box
-    reach = np.where(space.is_level, np.inf, space.deviation)
+    reach = np.where(space.is_level | (box.anchor == MISSING), np.inf, space.deviation)
     lower = np.clip(box.anchor - reach, box.lower, box.upper)
     upper = np.clip(box.anchor + reach, box.lower, box.upper)
     step = np.where(space.grid > 0, space.grid, 1.0)
@@ -213,6 +217,8 @@ def _from_observed(problem: Problem, search: Search) -> Brood:
     drawn = np.argsort(lots, axis=1, kind="stable")[:, np.arange(n) % len(observed)]
     box = problem.box
     genomes = np.clip(observed[drawn], box.lower[:, None], box.upper[:, None])
+    lacking = np.where(problem.space.may_miss, MISSING, box.anchor[:, None])
+    genomes = np.where(observed[drawn] == MISSING, lacking, genomes)
     n_back = np.floor(uniforms(problem.keys, int(Stage.OBSERVED_COUNT), 0, n, 1) * d)
     turns = uniforms(problem.keys, int(Stage.OBSERVED_KEEP), 0, n, d)
     goes_back = np.argsort(np.argsort(turns, axis=2), axis=2) < n_back

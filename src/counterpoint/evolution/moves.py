@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Floats, Ints, Keys, Whole
+from counterpoint.arrays import MISSING, Floats, Ints, Keys, Whole
 from counterpoint.kernels import inner
 from counterpoint.streams import WHOLE, Stage, next_uniform, word_at
 from counterpoint.table.space import Features, from_uniform, snap
@@ -22,6 +22,7 @@ AT_BOUND = 0.25  # share of redraws that go to a bound: few, large changes often
 OUTWARDS = 0.3  # share of rescalings that move away from the row
 SMALLEST_STEP = 2.0  # rescalings reach down to 10**-2 of a change
 SMALLEST_OVERSHOOT = 5.0  # boundary steps aim 10**-1 to 10**-5 beyond the boundary
+GOES_MISSING = 0.2  # share of redraws of what may be missing that make it so
 FARTHEST = 3.0  # boundary steps stretch a change at most so far
 MOST_FOLLOWED = np.int64(3)  # features taken from an observed row at once
 
@@ -85,8 +86,11 @@ def pick_different(genome: Floats, other: Floats, among: Ints, dice: Dice) -> in
 
 @inner
 def move_towards(value: float, goal: float, share: float, feature: Any) -> float:
-    """Return a feature's value a share of the way to `goal`; a level goes all the way."""
-    if not feature.is_level:
+    """Return a feature's value a share of the way to `goal`; a level goes all the way.
+
+    So does a number that is missing at either end.
+    """
+    if not feature.is_level and value != MISSING and goal != MISSING:
         goal = value + share * (goal - value)
     return snap(goal, feature)
 
@@ -107,7 +111,7 @@ def rescale(genome: Floats, ground: Ground, dice: Dice) -> None:
     j = pick_different(genome, ground.anchor, ground.free, dice)
     if j < 0:
         return
-    if ground.features[j].is_level:
+    if ground.features[j].is_level or ground.anchor[j] == MISSING:
         genome[j] = from_uniform(roll(dice), ground.features[j])
         return
     step = math.exp(-SMALLEST_STEP * LOG_10 * roll(dice))
@@ -131,7 +135,8 @@ def step_to_boundary(genome: Floats, share: float, ground: Ground, dice: Dice) -
     """
     factor = min(max(share * (1.0 + overshoot(dice)), 0.01), FARTHEST)
     for j in ground.free:
-        if not ground.features[j].is_level:
+        is_there = ground.anchor[j] != MISSING and genome[j] != MISSING
+        if is_there and not ground.features[j].is_level:
             genome[j] = move_towards(ground.anchor[j], genome[j], factor, ground.features[j])
 
 
@@ -145,7 +150,7 @@ def slide_to_boundary(
     `slopes` (2, d) how much a unit of each feature below and above the row's value gains.
     """
     j = pick_different(genome, ground.anchor, ground.free, dice)
-    if j < 0 or ground.features[j].is_level:
+    if j < 0 or ground.features[j].is_level or genome[j] == MISSING:
         return
     slope = slopes[int(genome[j] > ground.anchor[j]), j]
     if slope != 0.0:
@@ -184,7 +189,9 @@ def redraw(genome: Floats, ground: Ground, dice: Dice) -> None:
         put_back(genome, ground, dice)
     j = ground.free[pick(len(ground.free), dice)]
     feature, where = ground.features[j], roll(dice)
-    if where < AT_BOUND and not feature.is_level:
+    if feature.may_miss and roll(dice) < GOES_MISSING:
+        genome[j] = MISSING
+    elif where < AT_BOUND and not feature.is_level:
         genome[j] = feature.lower if where < AT_BOUND / 2.0 else feature.upper
     else:
         genome[j] = from_uniform(roll(dice), feature)

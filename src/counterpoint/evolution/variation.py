@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints, Keys, Whole
+from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys, Whole
 from counterpoint.evolution.dominance import sort_by
 from counterpoint.evolution.ground import Grounds
+from counterpoint.evolution.moves import GOES_MISSING
 from counterpoint.evolution.population import Brood, Population
 from counterpoint.evolution.search import Search
 from counterpoint.kernels import assign, inner, kernel
@@ -27,6 +28,7 @@ MUTANT, MUTATE_GENE = np.int64(Stage.MUTANT), np.int64(Stage.MUTATE_GENE)
 RADIUS, ANGLE = np.int64(Stage.MUTATE_RADIUS), np.int64(Stage.MUTATE_ANGLE)
 MUTATE_KEEP, KEEP_VALUE = np.int64(Stage.MUTATE_KEEP), np.int64(Stage.MUTATE_KEEP_VALUE)
 MUTATE_SURPLUS = np.int64(Stage.MUTATE_SURPLUS)
+MUTATE_MISS = np.int64(Stage.MUTATE_MISS)
 ORDER, VALUE = np.int64(Stage.CONDITIONAL_ORDER), np.int64(Stage.CONDITIONAL_VALUE)
 
 
@@ -144,7 +146,7 @@ def cross_gene(
     x: float, y: float, feature: Any, key: Keys, generation: int, i: int, j: int
 ) -> tuple[float, float]:
     """Return gene j of both children: SBX for numbers that differ, else a swap."""
-    if feature.is_level or abs(x - y) <= 1e-14:
+    if feature.is_level or abs(x - y) <= 1e-14 or x == MISSING or y == MISSING:
         return y, x
     widened = 0.5 if feature.grid == 1.0 else 0.0  # so that rounding can reach both ends
     lower, upper = feature.lower - widened, feature.upper + widened
@@ -209,9 +211,11 @@ def step_gene(
 ) -> float:
     """Return one mutated gene: a Gaussian step, a flip of two levels, or a redraw of many."""
     radius = uniform(key, RADIUS, generation, i, j)
-    if feature.is_binary:
+    if feature.may_miss and uniform(key, MUTATE_MISS, generation, i, j) < GOES_MISSING:
+        return MISSING
+    if feature.is_binary and value != MISSING:
         return 1.0 - value
-    if feature.is_level:
+    if feature.is_level or value == MISSING:
         return from_uniform(radius, feature)
     angle = uniform(key, ANGLE, generation, i, j)  # Box and Muller (1958)
     normal = math.sqrt(-2.0 * math.log(1.0 - radius)) * math.cos(2.0 * math.pi * angle)

@@ -64,7 +64,9 @@ def bare_ways(model: Any, encoding: Encoding, observed: Floats) -> Iterator[Way]
         model = model.best_estimator_
     if not hasattr(model, "n_features_in_"):  # no estimator, or not fitted
         return
-    tables, rest = past_columns(model, encoding, observed)
+    # Tables have no place for a missing level.
+    is_tabled = not encoding.has_missing
+    tables, rest = past_columns(model, encoding, observed) if is_tabled else (None, model)
     if tables is not None:
         yield Way(tables, nameless(rest))
     elif all(map(is_plain, encoding.columns)):

@@ -12,9 +12,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from counterpoint.arrays import Floats
+from counterpoint.arrays import MISSING, Floats
 from counterpoint.errors import InvalidInput, listed
 from counterpoint.problem.custom import Distance, Objective, check_company
+from counterpoint.problem.gaps import whole_rows
 from counterpoint.problem.objectives import DISTANCE, IMPLAUSIBILITY, OBJECTIVES
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import OBJECTIVE_COLUMNS, Schema
@@ -161,6 +162,7 @@ def check_aims(
 ) -> Aims:
     """Return the caller's aims, each tried on a few observed rows; a plausibility is fitted."""
     own = _check_objectives(objectives)
+    has_missing, observed = bool((observed == MISSING).any()), whole_rows(observed)
     if distance is not None and not isinstance(distance, Distance):
         raise InvalidInput(
             f"distance must be a Distance or None, got {distance!r}; for example "
@@ -170,6 +172,11 @@ def check_aims(
     if isinstance(plausibility, Objective):
         fitted = plausibility
     elif isinstance(plausibility, Plausibility) and not isinstance(plausibility, type):
+        if has_missing:
+            raise InvalidInput(
+                f"plausibility={type(plausibility).__name__} cannot learn from data with missing "
+                "values; leave it out, which takes the nearness of observed rows, or fill them."
+            )
         fitted = plausibility.fit(observed, space)
     elif plausibility is not None:
         raise InvalidInput(

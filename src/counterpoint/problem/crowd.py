@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Floats, Ints, Singles
+from counterpoint.arrays import MISSING, Floats, Ints, Singles
 from counterpoint.kernels import kernel
 from counterpoint.table.distance import LANES, ROUGH, SLACK, fill_blocks, measure_roughly
 from counterpoint.table.identity import first_copies
@@ -131,6 +131,7 @@ def _count(distances: Singles, scale: float, counts: Ints) -> None:
 
 def gower_weights(rows: Floats, space: Space) -> tuple[Floats, Floats]:
     """Return the weights (r, d) and caps (d,) of Gower's distance around each row (r, d)."""
+    rows = np.where(rows == MISSING, space.low, rows)
     ranges = np.maximum(space.high, rows) - np.minimum(space.low, rows)
     weight = np.where(ranges > 0, 1.0 / np.where(ranges > 0, ranges, 1.0), 0.0)
     weight = np.ascontiguousarray(np.where(space.is_level, 1.0, weight))

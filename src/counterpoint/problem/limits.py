@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.errors import InvalidInput, UnknownFeatureError, listed
 from counterpoint.table.dates import day_of
 from counterpoint.table.schema import Feature, Kind, Schema, is_number
@@ -96,10 +96,11 @@ class Box(NamedTuple):
 
 def search_box(rows: Floats, space: Space, limits: Limits, names: tuple[Hashable, ...]) -> Box:
     """Return the box of each row: the data's range widened to the row, or the caller's range."""
-    has_range = ~np.isnan(limits.low)
-    lower = _as_emitted(np.where(has_range, limits.low, np.minimum(space.low, rows)), space)
-    upper = _as_emitted(np.where(has_range, limits.high, np.maximum(space.high, rows)), space)
-    is_inside = (lower <= rows) & (rows <= upper)
+    has_range, is_missing = ~np.isnan(limits.low), rows == MISSING
+    known = np.where(is_missing, space.low, rows)
+    lower = _as_emitted(np.where(has_range, limits.low, np.minimum(space.low, known)), space)
+    upper = _as_emitted(np.where(has_range, limits.high, np.maximum(space.high, known)), space)
+    is_inside = is_missing | ((lower <= rows) & (rows <= upper))
     lower, upper = _onto_grid(lower, space, inwards=1.0), _onto_grid(upper, space, inwards=-1.0)
     if (crossed := (lower > upper).any(axis=0)).any():
         empty = [names[j] for j in np.flatnonzero(crossed)]
@@ -115,7 +116,7 @@ def search_box(rows: Floats, space: Space, limits: Limits, names: tuple[Hashable
             f"max_changed is {limits.max_changed}, but ranges exclude the row's own values of "
             f"{listed(forced)}, which must all change; raise max_changed or widen the ranges."
         )
-    may_change = ~limits.is_fixed & (lower < upper)
+    may_change = ~limits.is_fixed & ((lower < upper) | is_missing)
     return Box(lower, upper, anchor, may_change, is_forced, max_free.astype(np.int64))
 
 

@@ -10,11 +10,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from counterpoint.arrays import Floats
+from counterpoint.arrays import MISSING, Floats
 from counterpoint.kernels import assign, kernel, part
 from counterpoint.problem.beyond import Beyond
+from counterpoint.problem.gaps import gower_with_gaps, look_among
 from counterpoint.problem.surroundings import Surroundings, circle_at
 from counterpoint.table.distance import (
     SLACK,
@@ -26,6 +29,27 @@ from counterpoint.table.distance import (
 
 OBJECTIVES = ("gap", "distance", "changes", "implausibility")
 GAP, DISTANCE, CHANGES, IMPLAUSIBILITY = range(4)
+
+
+class Gaps(NamedTuple):
+    """What else counts where values are missing.
+
+    Attributes
+    ----------
+    observed : ndarray of shape (n, d)
+        All observed rows.
+    incomplete : ndarray of shape (m, d)
+        Those that miss values.
+    has_complete : bool
+        Whether others do not; else the crowd is made up, to lend values only.
+    weight : ndarray of shape (r, d)
+        1 / R_j of Gower's distance around each row.
+    """
+
+    observed: Floats
+    incomplete: Floats
+    has_complete: bool
+    weight: Floats
 
 
 def gap(predictions: Floats, low: Floats, high: Floats) -> Floats:
@@ -49,6 +73,43 @@ def closeness(genomes: Floats, rows: Floats, around: Surroundings, beyond: Beyon
         weighted = [found[:, q] * share for q, share in enumerate(around.shares)]
         measured[a, short, IMPLAUSIBILITY] = sum(weighted)
     return measured
+
+
+def closeness_with_gaps(
+    genomes: Floats, rows: Floats, around: Surroundings, beyond: Beyond, gaps: Gaps
+) -> Floats:
+    """Return what `closeness` does where values are missing in the data, perhaps in rows too."""
+    genomes = np.ascontiguousarray(genomes)
+    measured, reach, distances = _closeness(genomes, rows, around)
+    has_gaps = (genomes == MISSING).any(axis=2) | (rows == MISSING).any(axis=1)[:, None]
+    is_alone = has_gaps | (not gaps.has_complete)  # what the crowd tells does not count
+    distances[is_alone] = np.inf
+    reach[is_alone] = 0.0
+    for a in np.flatnonzero((reach > 0.0).any(axis=1)).tolist():
+        short = np.flatnonzero(reach[a])
+        found = distances[a, short]
+        beyond.complete(int(around.at[a]), np.ascontiguousarray(genomes[a, short]), found)
+        distances[a, short] = found
+    look_among(genomes, ~has_gaps, gaps.incomplete, gaps.weight, around.cap, distances)
+    if has_gaps.any():
+        look_among(genomes, has_gaps, gaps.observed, gaps.weight, around.cap, distances)
+    weighted = [distances[..., q] * share for q, share in enumerate(around.shares)]
+    measured[..., IMPLAUSIBILITY] = sum(weighted)
+    return measured
+
+
+def correct_distance(
+    measured: Floats, genomes: Floats, rows: Floats, weight: Floats, cap: Floats, costs: Floats
+) -> None:
+    """Let distances in objectives (r, n, 4) count only what genomes (r, n, d) and rows share.
+
+    `weight` (r, d) and `cap` (d,) are Gower's, `costs` (d,) the features' weights.
+    """
+    for a, row in enumerate(rows):
+        which = np.flatnonzero((genomes[a] == MISSING).any(axis=1) | (row == MISSING).any())
+        if len(which):
+            apart = gower_with_gaps(genomes[a, which], row[None], weight[a], cap, costs)
+            measured[a, which, DISTANCE] = apart[:, 0]
 
 
 def nearness(genomes: Floats, rows: Floats, around: Surroundings) -> Floats:

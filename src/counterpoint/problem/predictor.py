@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from counterpoint.arrays import Floats, Ints
+from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.errors import CounterpointError, InvalidInput, PredictorError, listed
 from counterpoint.models.adapters.choice import adapt
 from counterpoint.models.adapters.multi_output import several_outputs
@@ -278,7 +278,7 @@ class Predictor:
         first = self.encoding.by_feature(genomes[is_bad][:1]).to_dict("records")[0]
         return PredictorError(
             f"the model returned NaN or infinite scores for {int(is_bad.sum())} of "
-            f"{len(genomes)} rows, first for {first}."
+            f"{len(genomes)} rows, first for {first}.{self._hint(genomes)}"
         )
 
     def _ask(self, question: Question, genomes: Floats) -> Any:
@@ -293,7 +293,20 @@ class Predictor:
         except Exception as error:
             raise PredictorError(
                 f"the model raised {type(error).__name__} on {len(genomes)} rows: {error}"
+                f"{self._hint(genomes)}"
             ) from error
+
+    def _hint(self, genomes: Floats) -> str:
+        """Say that values are missing, if they are, which may be why a model fails."""
+        is_missing = (genomes == MISSING).any(axis=0)
+        if not is_missing.any():
+            return ""
+        names = [self.encoding.schema.names[j] for j in np.flatnonzero(is_missing)]
+        return (
+            f" Values of {listed(names)} are missing in the data: give a model that takes them, "
+            "such as one of gradient boosting or a pipeline that fills them, or fill or drop those "
+            "rows."
+        )
 
 
 def pad(blocks: Floats) -> Floats:

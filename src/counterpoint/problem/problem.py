@@ -8,13 +8,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints, Keys, Singles
+from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys, Singles
+from counterpoint.errors import InvalidInput
 from counterpoint.problem.aims import PLAIN, Aims
 from counterpoint.problem.beyond import Beyond
 from counterpoint.problem.costs import weighted_distances
-from counterpoint.problem.crowd import Crowd, gather_crowd
+from counterpoint.problem.crowd import Crowd, gather_crowd, gower_weights
+from counterpoint.problem.gaps import filled, whole_rows
 from counterpoint.problem.limits import Box, Limits, search_box
-from counterpoint.problem.objectives import DISTANCE, GAP, closeness, gap, nearness
+from counterpoint.problem.objectives import (
+    DISTANCE,
+    GAP,
+    Gaps,
+    closeness,
+    closeness_with_gaps,
+    correct_distance,
+    gap,
+    nearness,
+)
 from counterpoint.problem.predictor import Predictor
 from counterpoint.problem.rules.rules import Rules
 from counterpoint.problem.ruling import Ruling
@@ -94,8 +105,37 @@ class Observed:
 
     @cached_property
     def crowd(self) -> Crowd:
-        """The observed rows that count for nearness, on first use."""
-        return gather_crowd(self.genomes, len(self.shares), self.space)
+        """The observed rows that count for nearness, on first use: those without missing values.
+
+        If all miss some, they are filled, so that candidates can still borrow from them.
+        """
+        k, space = len(self.shares), self.space
+        if not self.has_missing:
+            return gather_crowd(self.genomes, k, space)
+        if not self.is_complete.any():
+            return gather_crowd(filled(self.genomes), k, space)
+        crowd = gather_crowd(np.ascontiguousarray(self.genomes[self.is_complete]), k, space)
+        return crowd._replace(which=np.flatnonzero(self.is_complete)[crowd.which])
+
+    @cached_property
+    def is_complete(self) -> Bools:
+        """Which observed rows miss no value, shape (n,)."""
+        return np.asarray((self.genomes != MISSING).all(axis=1))
+
+    @cached_property
+    def has_missing(self) -> bool:
+        """Whether some observed row misses a value."""
+        return not self.is_complete.all()
+
+    @cached_property
+    def incomplete(self) -> Floats:
+        """The observed rows that miss values."""
+        return np.ascontiguousarray(self.genomes[~self.is_complete])
+
+    @cached_property
+    def whole(self) -> Floats:
+        """The observed rows without missing values; if there are none, all of them filled."""
+        return whole_rows(self.genomes)
 
     @cached_property
     def are_probabilities(self) -> bool:
@@ -105,6 +145,11 @@ class Observed:
     @cached_property
     def conditional(self) -> ConditionalSampler:
         """The conditional distribution of each feature given the others, fitted on first use."""
+        if self.has_missing:
+            raise InvalidInput(
+                "mutation='conditional' cannot learn from data with missing values; use "
+                "mutation='gaussian', or the default search."
+            )
         space = self.space
         return ConditionalSampler.fit(
             self.genomes,
@@ -197,7 +242,7 @@ class Problem:
             asks_labels=asks_labels,
             ruling=ruling,
             costs=costs,
-            worst=observed.aims.worst(rows, observed.genomes, predictor.encoding),
+            worst=observed.aims.worst(rows, observed.whole, predictor.encoding),
         )
 
     @cached_property
@@ -276,7 +321,7 @@ class Problem:
             gaps = np.where(self.confirmed(genomes), gaps, denied_gaps(gaps, predictions))
         aims = self.observed.aims
         if aims.plausibility is None:
-            objectives = closeness(genomes, self.rows, self.around, self.beyond)
+            objectives = self._closeness(genomes)
         else:
             objectives = nearness(genomes, self.rows, self.around)
         objectives[..., GAP] = gaps
@@ -285,9 +330,23 @@ class Problem:
             objectives[..., DISTANCE] = weighted_distances(
                 genomes, self.rows, near.weight, near.cap, self.costs, near.at
             )
+        if self.observed.has_missing:
+            weight, cap = gower_weights(self.rows, self.space)
+            costs = np.ones(len(cap)) if self.costs is None else self.costs
+            correct_distance(objectives, genomes, self.rows, weight, cap, costs)
         if aims is not PLAIN:
             objectives = aims.applied(genomes, self.rows, objectives, self.predictor.encoding)
         return Evaluation(predictions, objectives)
+
+    def _closeness(self, genomes: Floats) -> Floats:
+        """Return the built-in objectives of genomes (r, n, d) but for the gap."""
+        observed, rows = self.observed, self.rows
+        if not observed.has_missing:
+            return closeness(genomes, rows, self.around, self.beyond)
+        weight, _ = gower_weights(rows, self.space)
+        has_complete = bool(observed.is_complete.any())
+        gaps = Gaps(observed.genomes, observed.incomplete, has_complete, weight)
+        return closeness_with_gaps(genomes, rows, self.around, self.beyond, gaps)
 
     def confirmed(self, genomes: Floats) -> Bools:
         """Return which genomes (r, n, d) the model's own `predict` puts into the wanted class."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Floats, Ints, Singles
+from counterpoint.arrays import MISSING, Floats, Ints, Singles
 from counterpoint.kernels import inner
 from counterpoint.problem.crowd import (
     SINGLE,
@@ -43,7 +43,8 @@ class Surroundings(NamedTuple):
     blocks, radius, order : ndarray of shape (rows, …)
         Those near each row; see `Circle`.
     weight : ndarray of shape (rows, d)
-        1 / R_j of Gower's distance, over the observed rows and the explained one; 0 if constant.
+        1 / R_j of Gower's distance, over the observed rows and the explained one; 0 if constant or
+        missing in the explained row.
     ratio : ndarray of shape (rows, d)
         The same in the crowd's units, in single precision.
     cap : ndarray of shape (d,)
@@ -111,6 +112,7 @@ def surround(
     needed again and if they are not too large.
     """
     weight, cap = gower_weights(rows, space)
+    weight = np.where(rows == MISSING, 0.0, weight)  # nothing is near or far in what it lacks
     n_near = min(most, len(crowd.genomes))
     around = empty_surroundings(crowd, weight, cap, shares, n_near)
     is_kept = n_near < len(crowd.genomes) and SINGLE * len(crowd.genomes) <= WIDE_BYTES

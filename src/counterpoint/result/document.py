@@ -22,6 +22,7 @@ import pandas as pd
 
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput, MissingDependency, listed
+from counterpoint.table.frames import MARKS
 from counterpoint.table.inference import unheld_levels
 from counterpoint.table.schema import LARGEST_WHOLE, MOST_DECIMALS, Feature, Kind, plain_dtype
 
@@ -139,6 +140,8 @@ def write_label(value: Any, what: str) -> Any:
     """
     if value is None or type(value) in (bool, int, str):
         return value
+    if value is pd.NA or value is pd.NaT:
+        return {"missing": str(value)}
     if type(value) is float:
         return value if math.isfinite(value) else {"float": str(value)}
     if isinstance(value, np.generic):
@@ -209,6 +212,7 @@ def _read_timestamp(node: Node) -> pd.Timestamp:
 
 _LABELS = {
     "float": lambda node: float(node.one_of({"inf", "-inf", "nan"})),
+    "missing": lambda node: {"<NA>": pd.NA, "NaT": pd.NaT}[node.one_of({"<NA>", "NaT"})],
     "numpy": _read_numpy,
     "tuple": lambda node: tuple(read_label(entry) for entry in node.items()),
     "decimal": lambda node: Decimal(node.text()),
@@ -313,6 +317,8 @@ def write_feature(feature: Feature) -> dict[str, Any]:
         "high": feature.high,
         "decimals": feature.decimals,
     }
+    if feature.has_missing:
+        document["missing"] = feature.missing
     if feature.columns:
         document["columns"] = [write_feature(column) for column in feature.columns]
     return document
@@ -323,6 +329,10 @@ def read_feature(node: Node) -> Feature:
     keys = ("name", "kind", "dtype", "levels", "low", "high", "decimals")
     if isinstance(node.value, dict) and "columns" in node.value:
         return read_group(node, keys)
+    if isinstance(node.value, dict) and "missing" in node.value:
+        *_, mark = node.fields(*keys, "missing")
+        rest = Node({key: node.value[key] for key in keys}, node.path)
+        return replace(read_feature(rest), missing=mark.one_of({*MARKS}))
     name, kind_node, dtype_node, level_nodes, low, high, decimals = node.fields(*keys)
     kind, dtype = Kind(kind_node.one_of({*Kind})), read_dtype(dtype_node)
     levels = tuple(read_label(level) for level in level_nodes.items())

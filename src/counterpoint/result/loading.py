@@ -11,7 +11,7 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Floats, Ints
+from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.errors import CounterpointError, InvalidInput
 from counterpoint.evolution.baselines import WhatIf
 from counterpoint.evolution.search import Search
@@ -345,13 +345,30 @@ def read_search(node: Node) -> Search | WhatIf:
     return search
 
 
+def _without_nulls(node: Node, schema: Schema) -> Node:
+    """Return the counterfactuals with genes for null, where a feature may be missing."""
+    rows = node.value
+    if not schema.has_missing or not isinstance(rows, list):
+        return node
+    may_miss = [feature.has_missing for feature in schema.features]
+
+    def full(row: Any) -> Any:
+        if not isinstance(row, list) or len(row) != len(may_miss):
+            return row
+        cells = zip(row, may_miss, strict=True)
+        return [MISSING if gene is None and may else gene for gene, may in cells]
+
+    return Node([full(row) for row in rows], node.path)
+
+
 def read_genomes(node: Node, problem: Problem) -> Floats:
     """Return the counterfactuals, each gene a value its feature can have, within the rules."""
     schema = problem.predictor.encoding.schema
-    genomes = node.table(None, len(schema))
+    genomes = _without_nulls(node, schema).table(None, len(schema))
     for j, feature in enumerate(schema.features):
         genes = genomes[:, j]
         low, high = feature.dtype_range if feature.is_numeric else (0.0, len(feature.levels) - 1.0)
+        genes = np.where((genes == MISSING) & feature.has_missing, feature.low, genes)
         fits = (low <= genes) & (genes <= high)
         if feature.kind is not Kind.REAL:
             fits &= genes == np.rint(genes)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 import pandas as pd
 
+from counterpoint.arrays import MISSING, Floats
 from counterpoint.errors import CounterpointError, InvalidInput
 from counterpoint.problem.limits import Limits
 from counterpoint.problem.target import Target
@@ -111,7 +112,7 @@ def write_document(found: Counterfactuals) -> dict[str, Any]:
         "shares": problem.observed.shares.tolist(),
         "search": _write_search(found.search),
         "seed": int(found.seed),
-        "genomes": found.genomes.tolist(),
+        "genomes": write_genomes(found.genomes),
         "predictions": found.predictions.tolist(),
         "objectives": found.objectives.tolist(),
         "trace": _write_trace(found.trace),
@@ -119,6 +120,13 @@ def write_document(found: Counterfactuals) -> dict[str, Any]:
         "limits_bind": kept.limits_bind,
         "hint": kept.hint,
     }
+
+
+def write_genomes(genomes: Floats) -> list[Any]:
+    """Return genomes as lists; null is what is missing."""
+    if not (genomes == MISSING).any():
+        return list(genomes.tolist())
+    return [[None if gene == MISSING else gene for gene in row] for row in genomes.tolist()]
 
 
 def signed(document: dict[str, Any]) -> dict[str, Any]:

@@ -118,6 +118,8 @@ def readable(value: Any, decimals: int | None = None) -> str:
     """
     if isinstance(value, pd.Timestamp):  # of a column of dates: midnight says nothing
         return str(value.date())
+    if value is None or value is pd.NA or value is pd.NaT or value != value:
+        return "missing"
     if not isinstance(value, float | np.floating):
         return str(value)
     number = float(value)

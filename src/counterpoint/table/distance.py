@@ -81,7 +81,7 @@ def empty_neighbours(cap: Floats, k: int) -> Neighbours:
     """Return room for k neighbours of genomes with the caps (d,) of their features."""
     return Neighbours(
         np.empty(k),
-        np.empty(k, dtype=np.int64),
+        np.zeros(k, dtype=np.int64),  # a place even for a genome to which nothing is near
         np.empty(len(cap), dtype=np.float32),
         cap.astype(np.float32),
         np.empty(LANES, dtype=np.float32),

@@ -8,12 +8,21 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Floats
+from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.errors import InvalidInput, UnknownFeatureError, did_you_mean, listed
 from counterpoint.table.dates import date_decoder, days_of
-from counterpoint.table.frames import PANDAS, Form, builder, is_frame, read_array, read_frame
+from counterpoint.table.frames import (
+    MARKS,
+    PANDAS,
+    Form,
+    builder,
+    holds_nan,
+    is_frame,
+    read_array,
+    read_frame,
+)
 from counterpoint.table.groups import encode_group, expand
-from counterpoint.table.inference import check_no_missing, numbers_of
+from counterpoint.table.inference import numbers_of
 from counterpoint.table.schema import Feature, Kind, Schema, is_number
 
 # A frame, series or array, a mapping of column to value, or a list of such mappings.
@@ -36,6 +45,8 @@ class Encoding:
         What each column of a frame is by itself; a group of the schema has several.
     is_float : bool
         Whether a pandas frame of rows is one block of float64.
+    has_missing : bool
+        Whether values may be missing: then a gene may be `MISSING`.
 
     Examples
     --------
@@ -53,6 +64,7 @@ class Encoding:
         self._columns = pd.Index([column.name for column in self.columns])
         self._decoders = [decoder(column) for column in self.columns]
         self.is_float = all(column.dtype == np.float64 for column in self.columns)
+        self.has_missing = schema.has_missing
         self._build = None if form.kind == "pandas" else builder(form, self.columns)
         self._places = _places_of(schema)
 
@@ -70,8 +82,11 @@ class Encoding:
     def by_column(self, genomes: Floats) -> Floats:
         """Return genes by column (n, c) of genomes (n, d): a group has one for each of its own.
 
-        Without groups these are the genomes themselves, not a copy.
+        What is missing is NaN. Without groups and missing values these are the genomes themselves,
+        not a copy.
         """
+        if self.has_missing:
+            genomes = np.where(genomes == MISSING, np.nan, genomes)
         if not self.schema.has_groups:
             return genomes
         genes = np.empty((len(genomes), len(self.columns)))
@@ -184,8 +199,23 @@ def _array_as_frame(rows: Any, argument: str, columns: Sequence[Hashable]) -> pd
 
 
 def encode_column(column: pd.Series[Any], feature: Feature, argument: str) -> Floats:
-    """Return one column's genes: its numbers, or the codes of its levels."""
-    check_no_missing(column, argument)
+    """Return one column's genes: its numbers, or the codes of its levels, or `MISSING`."""
+    is_missing = column.isna().to_numpy()
+    if not is_missing.any():
+        return encode_complete(column, feature, argument)
+    if not feature.has_missing:
+        raise InvalidInput(
+            f"{argument} column {column.name!r} has {int(is_missing.sum())} missing values, where "
+            "the data have none, so that nobody knows what the model makes of them; fill them."
+        )
+    genes = np.full(len(column), MISSING)
+    if not is_missing.all():
+        genes[~is_missing] = encode_complete(column[~is_missing], feature, argument)
+    return genes
+
+
+def encode_complete(column: pd.Series[Any], feature: Feature, argument: str) -> Floats:
+    """Return the genes of a column without missing values."""
     if feature.kind is Kind.DATE:
         return encode_dates(column, feature, argument)
     if feature.is_numeric:
@@ -261,6 +291,31 @@ def _is_in(value: object, known: set[Any]) -> bool:
 
 
 def decoder(feature: Feature) -> Callable[[Floats], Any]:
+    """Return the function that turns genes of `feature` into a column; NaN is what is missing."""
+    decode = complete_decoder(feature)
+    if not feature.has_missing or holds_nan(feature):
+        return decode
+
+    def decode_some(genes: Floats) -> Any:
+        is_missing = np.isnan(genes)
+        if not is_missing.any():
+            return decode(genes)
+        return with_gaps(decode(np.where(is_missing, feature.low, genes)), is_missing, feature)
+
+    return decode_some
+
+
+def with_gaps(column: Any, is_missing: Bools, feature: Feature) -> Any:
+    """Return a column with missing values, as the data mark them, where they belong."""
+    made = pd.Series(column, dtype=feature.dtype)
+    if feature.dtype == object:
+        cells = np.array(made, dtype=object)
+        cells[is_missing] = MARKS[feature.missing]
+        return pd.Series(cells, dtype=object)
+    return made.mask(is_missing)  # by what the dtype has for it
+
+
+def complete_decoder(feature: Feature) -> Callable[[Floats], Any]:
     """Return the function that turns genes of `feature` into a column of its own dtype."""
     dtype = feature.dtype
     if feature.kind is Kind.DATE:

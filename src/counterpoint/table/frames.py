@@ -16,13 +16,14 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Floats
+from counterpoint.arrays import Bools, Floats
 from counterpoint.errors import InvalidInput, listed
 from counterpoint.table import dates
-from counterpoint.table.schema import Feature, Kind
+from counterpoint.table.schema import Feature, Kind, plain_dtype
 
 FormKind = Literal["pandas", "polars", "pyarrow", "numpy"]
 Maker: TypeAlias = Callable[[Floats], Any]  # from the genes of a column (n,) to the column
+Fill: TypeAlias = Callable[[Any, Any, Bools], Any]  # library, column and where nulls belong
 Build: TypeAlias = Callable[[Floats], Any]  # from genes by column (n, c) to a frame
 
 TAKEN = (
@@ -49,6 +50,7 @@ class Form:
 
 
 PANDAS = Form()
+MARKS = {"None": None, "nan": np.nan, "NA": pd.NA}  # what stands for a missing value
 
 
 def read_data(data: Any) -> tuple[pd.DataFrame, Form]:
@@ -126,8 +128,11 @@ def _read_column(column: nw.Series[Any], argument: str) -> pd.Series[Any]:
     is_number = dtype.is_numeric() and not dtype.is_decimal()
     is_date = dtype in (nw.Date, nw.Datetime) or str(getattr(native, "type", "")) == "date64[ms]"
     if is_number or is_date or dtype == nw.Boolean:
-        has_zone = getattr(dtype, "time_zone", None) is not None
-        is_list = has_zone or column.null_count() > 0  # which an array would drop, or make NaN
+        has_zone, has_nulls = getattr(dtype, "time_zone", None) is not None, column.null_count() > 0
+        if has_nulls and not is_date:  # pandas calls its nullable dtypes the same
+            nullable = "boolean" if dtype == nw.Boolean else str(dtype)
+            return pd.Series(column.to_list(), name=name, dtype=nullable)
+        is_list = has_zone or has_nulls  # which an array would drop, or make NaN
         return pd.Series(column.to_list() if is_list else column.to_numpy(), name=name)
     raise InvalidInput(
         f"{argument} column {name!r} has dtype {getattr(native, 'type', None) or native.dtype}, "
@@ -146,8 +151,9 @@ def builder(form: Form, columns: Sequence[Feature]) -> Build:
         return array_builder(form.types[0], columns)
     library = sys.modules[form.kind]
     make = {"polars": polars_maker, "pyarrow": arrow_maker}[form.kind]
+    fill = {"polars": polars_nulls, "pyarrow": arrow_nulls}[form.kind]
     makers = [
-        (str(feature.name), make(library, feature, dtype))
+        (str(feature.name), with_nulls(make(library, feature, dtype), library, feature, fill))
         for feature, dtype in zip(columns, form.types, strict=True)
     ]
 
@@ -155,6 +161,40 @@ def builder(form: Form, columns: Sequence[Feature]) -> Build:
         return as_table(form, {name: maker(genes[:, j]) for j, (name, maker) in enumerate(makers)})
 
     return build
+
+
+def holds_nan(feature: Feature) -> bool:
+    """Whether missing values of a column are the NaN of its floats, as they are of its genes."""
+    dtype = feature.dtype
+    is_float = isinstance(dtype, np.dtype) and dtype.kind == "f"
+    return feature.has_missing and is_float and feature.is_numeric
+
+
+def with_nulls(make: Maker, library: Any, feature: Feature, fill: Fill) -> Maker:
+    """Return a maker of columns that also takes NaN, which becomes a null."""
+    if not feature.has_missing or holds_nan(feature):
+        return make
+
+    def make_some(genes: Floats) -> Any:
+        is_missing = np.isnan(genes)
+        made = make(np.where(is_missing, feature.low, genes))
+        return fill(library, made, is_missing) if is_missing.any() else made
+
+    return make_some
+
+
+def polars_nulls(polars: Any, column: Any, is_missing: Bools) -> Any:
+    """Return a Series of polars with nulls in some places."""
+    places = [None if missing else i for i, missing in enumerate(is_missing.tolist())]
+    return column.gather(polars.Series(places, dtype=polars.UInt32))
+
+
+def arrow_nulls(arrow: Any, column: Any, is_missing: Bools) -> Any:
+    """Return an array of pyarrow with nulls in some places."""
+    if _is_arrow_dictionary(column):  # keeps the words that no row has
+        return column.take(arrow.array(np.arange(len(column)), mask=is_missing))
+    cells = zip(column.to_pylist(), is_missing.tolist(), strict=True)
+    return arrow.array([None if missing else cell for cell, missing in cells], type=column.type)
 
 
 def as_table(form: Form, columns: dict[str, Any]) -> Any:
@@ -200,7 +240,7 @@ def polars_maker(polars: Any, feature: Feature, dtype: Any) -> Maker:
         unit = "D" if dtype == polars.Date else dtype.time_unit
         return lambda genes: polars.Series(dates.as_days(genes).astype(f"datetime64[{unit}]"))
     if feature.is_numeric:
-        return lambda genes: polars.Series(genes.astype(feature.dtype))
+        return lambda genes: polars.Series(genes.astype(plain_dtype(feature.dtype)))
     levels = polars.Series(list(feature.levels), dtype=dtype)
     return lambda genes: levels.gather(genes.astype(np.int64))
 
@@ -213,7 +253,8 @@ def arrow_maker(arrow: Any, feature: Feature, dtype: Any) -> Maker:
             dates.as_days(genes).astype(f"datetime64[{unit}]"), type=dtype
         )
     if feature.is_numeric:
-        return lambda genes: arrow.array(genes.astype(feature.dtype), type=dtype)
+        number = plain_dtype(feature.dtype)
+        return lambda genes: arrow.array(genes.astype(number), type=dtype, from_pandas=False)
     if not isinstance(feature.dtype, pd.CategoricalDtype):  # no kernel takes from all types
         words = as_objects(feature.levels)
         return lambda genes: arrow.array(words.take(genes.astype(np.int64)), type=dtype)
@@ -247,7 +288,22 @@ def array_builder(dtype: Any, columns: Sequence[Feature]) -> Build:
 
 
 def array_maker(feature: Feature) -> Maker:
-    """Return the function that makes one column of an array."""
+    """Return the function that makes one column of an array; NaN is what is missing."""
+    make = complete_array_maker(feature)
+    if not feature.has_missing or holds_nan(feature):
+        return make
+
+    def make_some(genes: Floats) -> Any:
+        is_missing = np.isnan(genes)
+        made = np.array(make(np.where(is_missing, feature.low, genes)), dtype=object)
+        made[is_missing] = MARKS[feature.missing]
+        return made
+
+    return make_some
+
+
+def complete_array_maker(feature: Feature) -> Maker:
+    """Return the function that makes one column of an array without missing values."""
     if feature.kind is Kind.DATE and feature.dtype == object:  # Python's dates
         return lambda genes: dates.as_days(genes).astype(object)
     if feature.kind is Kind.DATE:  # among objects they become pandas' moments

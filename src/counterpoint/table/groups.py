@@ -136,6 +136,12 @@ def group_of_columns(name: Hashable, columns: tuple[Feature, ...], frame: pd.Dat
     """Return the feature that columns of 0 and 1 encode; refuse what is no encoding of one."""
     labels = [column.name for column in columns]
     for column in columns:
+        if column.has_missing:
+            raise InvalidInput(
+                f"groups[{name!r}] has the column {column.name!r}, of which values are missing; a "
+                "group's columns must all say whether they are on. Fill them, or keep the columns "
+                "apart."
+            )
         is_switch = column.is_numeric or column.levels == (False, True)
         if not is_switch or not {*frame[column.name].unique().tolist()} <= {0, 1}:
             raise InvalidInput(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,34 @@ def infer_feature(
     column: pd.Series[Any], precision: Precision, declared: Declared | None = None
 ) -> Feature:
     """Infer one feature from the observed column and what was declared of it."""
-    check_no_missing(column, "data")
+    if not (is_missing := column.isna()).any():
+        return infer_complete(column, precision, declared)
+    if is_missing.all():
+        raise InvalidInput(
+            f"data column {column.name!r} has no values at all, only missing ones; drop it."
+        )
+    feature = infer_complete(column[~is_missing], precision, declared)
+    return replace(feature, missing=missing_mark(column[is_missing]))
+
+
+def missing_mark(missing: pd.Series[Any]) -> str:
+    """Return what stands for the missing values of a column; of several marks the first.
+
+    Examples
+    --------
+    >>> missing_mark(pd.Series([None], dtype=object)), missing_mark(pd.Series([float("nan")]))
+    ('None', 'nan')
+    """
+    first = missing.iloc[0]
+    if first is None:
+        return "None"
+    return "NA" if first is pd.NA else "nan"
+
+
+def infer_complete(
+    column: pd.Series[Any], precision: Precision, declared: Declared | None = None
+) -> Feature:
+    """Infer one feature from a column without missing values."""
     match declared:
         case kinds.Categorical() | kinds.Ordered():
             return declared_levels(column, declared)
@@ -305,16 +333,6 @@ def numbers_of(column: pd.Series[Any], argument: str) -> Floats:
     return values
 
 
-def check_no_missing(column: pd.Series[Any], argument: str) -> None:
-    """Refuse missing values, by column and count."""
-    n_missing = int(column.isna().sum())
-    if n_missing:
-        raise InvalidInput(
-            f"{argument} column {column.name!r} has {n_missing} missing values, which are not "
-            "supported yet; fill or drop those rows."
-        )
-
-
 def distinct(column: pd.Series[Any]) -> tuple[Any, ...]:
     """Return the distinct values of a column, sorted; numbers by size."""
     try:
@@ -335,7 +353,7 @@ def observed_levels(column: pd.Series[Any]) -> tuple[Any, ...]:
     if all(isinstance(level, bool) for level in levels):
         raise InvalidInput(
             f"data column {column.name!r} has dtype {column.dtype} but holds only booleans; "
-            "convert it with .astype(bool)."
+            "convert it with .astype(bool), or .astype('boolean') if values are missing."
         )
     if all(is_number(level) or isinstance(level, bool) for level in levels):
         raise InvalidInput(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from counterpoint.arrays import MISSING
 from counterpoint.table import dates
 
 if TYPE_CHECKING:
@@ -58,6 +59,9 @@ class Feature:
     columns : tuple of Feature
         The columns of a one-hot group, one per level; a last level without a column stands for all
         of them being 0. Empty for a feature that is a column itself.
+    missing : {"", "None", "nan", "NA"}
+        What stands for a missing value in the data, if there are any: Python's None, NaN (NaT of
+        dates) or pandas' NA.
     """
 
     name: Hashable
@@ -68,6 +72,12 @@ class Feature:
     high: float
     decimals: int | None = None
     columns: tuple[Feature, ...] = ()
+    missing: str = ""
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether the data miss some of its values."""
+        return self.missing != ""
 
     @property
     def is_numeric(self) -> bool:
@@ -101,6 +111,8 @@ class Feature:
 
     def shown(self, gene: float) -> str:
         """Return a value as text: a number, a date or a level."""
+        if gene == MISSING:
+            return "missing"
         if self.kind is Kind.DATE:
             return dates.written(gene)
         return f"{gene:g}" if self.is_numeric else str(self.levels[int(gene)])
@@ -118,6 +130,7 @@ class Feature:
         else:
             text = f"{self.shown(self.low)} to {self.shown(self.high)}"
         text += f", {self.decimals} decimals" if self.decimals else ""
+        text += " or missing" if self.has_missing else ""
         text += f" (one-hot in {len(self.columns)} columns)" if self.columns else ""
         return f"{text} (constant)" if self.is_constant else text
 
@@ -181,8 +194,8 @@ class Schema:
         Raises
         ------
         InvalidInput, UnknownFeatureError
-            If the frame is empty, has duplicate columns, missing or infinite values, a column of
-            a kind we cannot search, or is not what is declared of it.
+            If the frame is empty, has duplicate columns, infinite values, a column without any
+            value or of a kind we cannot search, or is not what is declared of it.
         """
         # Inference makes features and schemas, so it cannot be imported before they are there.
         from counterpoint.table.inference import infer_features
@@ -193,6 +206,11 @@ class Schema:
     def names(self) -> tuple[Hashable, ...]:
         """The names of the features, in order."""
         return tuple(feature.name for feature in self.features)
+
+    @cached_property
+    def has_missing(self) -> bool:
+        """Whether the data miss some values."""
+        return any(feature.has_missing for feature in self.features)
 
     @cached_property
     def has_groups(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.kernels import inner
 from counterpoint.table.schema import Kind, Schema
 
@@ -23,6 +23,7 @@ FEATURE = np.dtype(
         ("is_single", np.bool_),
         ("may_change", np.bool_),
         ("is_forced", np.bool_),  # the anchor is not the row's own value
+        ("may_miss", np.bool_),  # a counterfactual may lack it
     ],
     align=True,
 )
@@ -48,6 +49,8 @@ class Space(NamedTuple):
         The observed box.
     deviation : ndarray of shape (d,)
         Standard deviation of each gene in the data.
+    may_miss : ndarray of shape (d,)
+        Whether a counterfactual may lack it, even if the row does not.
     """
 
     is_level: Bools
@@ -58,13 +61,20 @@ class Space(NamedTuple):
     low: Floats
     high: Floats
     deviation: Floats
+    may_miss: Bools
 
 
-def describe_space(schema: Schema, observed: Floats) -> Space:
-    """Return the space of `schema`, with scales from the encoded data `observed` (n, d)."""
+def describe_space(schema: Schema, observed: Floats, may_miss: Bools | None = None) -> Space:
+    """Return the space of `schema`, with scales from the encoded data `observed` (n, d).
+
+    `may_miss` (d,) tells what counterfactuals may lack: nothing if it is None.
+    """
     features = schema.features
     kinds = [feature.kind for feature in features]
-    spread = observed.std(axis=0, ddof=1) if len(observed) > 1 else np.zeros(len(features))
+    if schema.has_missing:
+        spread = np.array([_deviation(genes[genes != MISSING]) for genes in observed.T])
+    else:
+        spread = observed.std(axis=0, ddof=1) if len(observed) > 1 else np.zeros(len(features))
     return Space(
         is_level=np.array([kind in (Kind.CATEGORICAL, Kind.BINARY) for kind in kinds]),
         is_binary=np.array([kind is Kind.BINARY for kind in kinds]),
@@ -74,7 +84,13 @@ def describe_space(schema: Schema, observed: Floats) -> Space:
         low=np.array([feature.low for feature in features]),
         high=np.array([feature.high for feature in features]),
         deviation=np.ascontiguousarray(spread),
+        may_miss=np.zeros(len(features), dtype=np.bool_) if may_miss is None else may_miss,
     )
+
+
+def _deviation(genes: Floats) -> float:
+    """Return the standard deviation of the values that are there."""
+    return float(genes.std(ddof=1)) if len(genes) > 1 else 0.0
 
 
 def _grid(kind: Kind, decimals: int | None) -> float:

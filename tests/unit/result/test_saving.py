@@ -102,7 +102,7 @@ def test_a_document_holds_every_attribute_by_its_name(
     saved = {key: set(document[key]) for key in of}
 
     assert saved == {key: {field.name for field in fields(kind)} for key, kind in of.items()}
-    columns = {"columns"}  # of a group only
+    columns = {"columns", "missing"}  # of a group, and of what has missing values
     assert {*document["features"][0]} == {field.name for field in fields(Feature)} - columns
     assert {*document["search"]["settings"]} == {field.name for field in fields(found.search)}
     own = {field.name for field in fields(found)} - {"problem", "again", "kept"}

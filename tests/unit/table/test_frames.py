@@ -176,10 +176,13 @@ def test_what_is_no_table_is_refused(data: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (pl.DataFrame({"x": [1, None]}), "data column 'x' has 1 missing values"),
-        (pl.DataFrame({"x": ["a", None]}), "data column 'x' has 1 missing values"),
-        (pa.table({"x": [0.5, None]}), "data column 'x' has 1 missing values"),
-        (pa.table({"x": [0.5, float("nan")]}), "data column 'x' has 1 missing values"),
+        (
+            pl.DataFrame({"x": [None]}, schema={"x": pl.Int8}),
+            "data column 'x' has no values at all",
+        ),
+        (pl.DataFrame({"x": [None]}, schema={"x": pl.String}), "'x' has no values at all"),
+        (pa.table({"x": pa.array([None], pa.float64())}), "data column 'x' has no values at all"),
+        (pa.table({"x": [float("nan")]}), "data column 'x' has no values at all"),
         (pl.DataFrame({"x": []}, schema={"x": pl.Int8}), "data is empty: 0 rows, 1 columns"),
         (
             pl.DataFrame({"x": [datetime.datetime(2020, 1, 1, 12)]}),

@@ -94,6 +94,8 @@ class RemoteModel:
         PredictorError
             If the service fails, with the number of rows it failed for.
         """
+        if rows.isna().any(axis=None):  # NaN is no JSON
+            rows = rows.astype(object).where(rows.notna(), None)
         texts = [json.dumps(row, default=str) for row in rows.to_dict("records")]
         known = self._cache.take(texts)
         new = list(dict.fromkeys(text for text in texts if text not in known))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats
+from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.errors import InvalidInput, listed
 from counterpoint.problem.limits import Box
 from counterpoint.problem.rules.core import Core, Count
@@ -118,7 +118,10 @@ def _stack(masks: list[Bools]) -> Bools:
 def _as_emitted(values: Floats, schema: Schema) -> Floats:
     """Return values (d,) in each column's own precision."""
     is_single = np.array([feature.is_single for feature in schema.features])
-    return np.where(is_single, values.astype(np.float32).astype(np.float64), values + 0.0)
+    is_single &= values != MISSING
+    emitted = values + 0.0
+    emitted[is_single] = values[is_single].astype(np.float32)
+    return emitted
 
 
 def start_from_box(rows: Floats, box: Box, w: int) -> Start:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats
+from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.problem.rules.lattice import Lattice
 from counterpoint.problem.rules.rounding import OFF_STEP, ROUND_OFF, blur_of
 from counterpoint.table.schema import Feature, Kind, Schema
@@ -42,11 +42,12 @@ class Start(NamedTuple):
 
 
 def start_from_data(row: Floats, schema: Schema) -> Start:
-    """Return the data's range, widened to the row."""
+    """Return the data's range, widened to what the row has."""
     low = np.array([feature.low for feature in schema.features])
     high = np.array([feature.high for feature in schema.features])
     may_keep = np.ones(len(row), dtype=np.bool_)
-    return Start(row, np.minimum(low, row), np.maximum(high, row), may_keep)
+    known = np.where(row == MISSING, low, row)
+    return Start(row, np.minimum(low, known), np.maximum(high, known), may_keep)
 
 
 class Domains:
@@ -160,9 +161,10 @@ class Domains:
 
     def keep_row(self, j: int) -> None:
         """Keep only the row's value."""
-        if self.is_level(j):
+        if self.is_level(j) and self.row[j] != MISSING:
             self.keep_codes(j, np.arange(len(self.allowed[j])) == self.row[j])
         elif not self.cannot_change(j):
+            self.allowed[j][:] = False  # of a missing level; numbers have none
             self.low[j] = self.high[j] = self.row[j]
             if not self.may_keep[j]:
                 self.low[j] = np.inf
@@ -170,7 +172,7 @@ class Domains:
 
     def drop_row(self, j: int) -> None:
         """Exclude the row's value."""
-        if self.is_level(j):
+        if self.is_level(j) and self.row[j] != MISSING:
             self.keep_codes(j, np.arange(len(self.allowed[j])) != self.row[j])
         elif self.may_keep[j]:
             self.may_keep[j] = False
@@ -227,7 +229,7 @@ def grid_of(feature: Feature) -> Lattice | None:
 
 def plain(feature: Feature, value: float) -> float:
     """Return a number as it is written: 0.1 for float32's nearest to it, if there are decimals."""
-    if feature.is_single and feature.decimals is not None:
+    if feature.is_single and feature.decimals is not None and value != MISSING:
         rounded = round(value, feature.decimals)
         if np.float32(rounded) == np.float32(value):
             return rounded

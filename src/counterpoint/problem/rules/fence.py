@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints, Keys, Whole
+from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys, Whole
 from counterpoint.kernels import inner
 from counterpoint.problem.limits import Box
 from counterpoint.problem.rules.bounds import Bounds
@@ -63,6 +63,8 @@ def fence_in(rows: Floats, box: Box, bounds: Sequence[Bounds], space: Space) -> 
         features[name] = getattr(box, name)
     for name in ("grid", "n_levels", "is_level", "is_single"):
         features[name] = getattr(space, name)
+    is_code = (space.n_levels > 0) & box.may_change  # kernels read `allowed` at these, unchecked
+    assert (~is_code | ((box.lower >= 0.0) & (box.upper < space.n_levels))).all()
     return Fences(features, np.array([each.allowed for each in bounds]))
 
 
@@ -114,7 +116,7 @@ def any_level(but: float, n_levels: Whole, allowed: Bools, state: Keys) -> float
 @inner
 def nearest_level(code: float, it: Any, allowed: Bools, state: Keys) -> float:
     """Return the nearest allowed level; if levels have no order, any."""
-    if allowed[int(code)]:
+    if 0.0 <= code < it.n_levels and allowed[int(code)]:
         return code
     if it.is_level:
         return any_level(code, it.n_levels, allowed, state)
@@ -132,7 +134,7 @@ def settle(genome: Floats, features: Records, allowed: Bools, state: Keys) -> No
         it = features[j]
         if not it.may_change:
             genome[j] = it.anchor
-        elif genome[j] != it.anchor:
+        elif genome[j] != it.anchor and genome[j] != MISSING:  # which no rule compares
             if it.n_levels > 0:
                 genome[j] = nearest_level(genome[j], it, allowed[j], state)
             else:
@@ -148,6 +150,8 @@ def other_value(value: float, it: Any, allowed: Bools, state: Keys) -> float:
     if it.n_levels > 0:
         return any_level(value, it.n_levels, allowed, state)
     first, last, here = first_position(it), last_position(it), position_of(value, it)
+    if value == MISSING:
+        here = first + (last - first) * next_uniform(state)
     stride = (last - first) * SMALLEST_STRIDE ** next_uniform(state)
     if it.pitch > 0.0:
         here, stride = np.rint(here), max(1.0, np.rint(stride))

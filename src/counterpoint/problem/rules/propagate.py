@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from counterpoint.arrays import MISSING
 from counterpoint.errors import listed
 from counterpoint.problem.rules.core import (
     All,
@@ -87,7 +88,7 @@ def enforce_count(n: int, features: tuple[int, ...], domains: Domains) -> None:
 def enforce(goal: Goal, domains: Domains) -> None:
     """Take away what cannot be if a condition holds."""
     genes = set(genes_of(goal))
-    if len(genes) == 1 and domains.is_level(j := genes.pop()):
+    if len(genes) == 1 and domains.is_level(j := genes.pop()) and domains.row[j] != MISSING:
         keep_levels(goal, j, domains)
         return
     match goal:
@@ -145,10 +146,10 @@ def enforce_some(parts: tuple[Goal, ...], domains: Domains) -> None:
         enforce(left[0], domains)
     elif len(genes) == 1:
         j = genes.pop()
-        if domains.is_level(j):
-            keep_levels(Some(tuple(left)), j, domains)
-        else:
+        if not domains.is_level(j):
             enforce_union(left, j, domains)
+        elif domains.row[j] != MISSING:  # else they are about changes, which leave all levels
+            keep_levels(Some(tuple(left)), j, domains)
 
 
 def enforce_union(parts: list[Goal], j: int, domains: Domains) -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Keys, Whole
+from counterpoint.arrays import MISSING, Bools, Floats, Keys, Whole
 from counterpoint.kernels import inner, part
 from counterpoint.problem.rules.fence import (
     first_position,
@@ -184,7 +184,8 @@ def price_of(value: float, j: Whole, genome: Floats, bench: Bench) -> float:
     """Return how many features more are changed with feature j at `value`, and a little for far."""
     it = bench.features[j]
     cost = int(value != it.row) - int(genome[j] != it.row)
-    is_far = it.is_level or it.upper <= it.lower
+    is_missing = value == MISSING or genome[j] == MISSING
+    is_far = it.is_level or it.upper <= it.lower or is_missing
     far = 1.0 if is_far else abs(value - genome[j]) / (it.upper - it.lower)
     return float(cost + 0.25 * far + 0.25 * next_uniform(bench.state))
 

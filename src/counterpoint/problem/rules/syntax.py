@@ -11,9 +11,9 @@ comparisons: two rules are equal if they are written the same in canonical form.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from counterpoint.problem.rules.faults import Span
 
@@ -209,6 +209,17 @@ Statement: TypeAlias = Condition | Fixed | AtMost | Together
 
 # How tightly a node holds its parts together: a looser part is put in parentheses.
 IMPLIES, OR, AND, NOT, TEST, SUM, PRODUCT, UNARY, ATOM = range(9)
+
+
+def compared_places(node: Any) -> set[int]:
+    """Return the features a rule compares, by their places; to ask if they change is not to."""
+    if isinstance(node, tuple):
+        return {place for part in node for place in compared_places(part)}
+    if isinstance(node, Word):
+        return {node.place} if node.role is Role.FEATURE else set()
+    if not isinstance(node, Node) or isinstance(node, Changed | Fixed | AtMost | Together):
+        return set()
+    return compared_places(tuple(getattr(node, each.name) for each in fields(node)))
 
 
 def tightness(node: Node) -> int:
