@@ -328,7 +328,41 @@ def test_strips_draw_arrows_to_the_most_frequent_values(found: cp.Counterfactual
     assert VALID in set(arrows["outcome"])
 
 
-def test_missing_values_have_a_name_and_no_place() -> None:
+def with_gaps(row_is_missing: bool) -> cp.Counterfactuals:
+    """Return a result of data, and maybe a row, with missing numbers and levels."""
+    rng = generator(3)
+    data = pd.DataFrame({"a": rng.normal(size=80).round(1), "b": rng.choice(["u", "v"], 80)})
+    data.loc[::7, "a"] = np.nan
+    data.loc[::5, "b"] = None
+
+    def score(rows: pd.DataFrame) -> Any:
+        levels = rows["b"].map({"u": 1.0, "v": 0.0}).fillna(2.0)
+        return (rows["a"].fillna(-3.0) + levels.astype(float)).to_numpy()
+
+    row = {"a": np.nan if row_is_missing else -1.0, "b": None if row_is_missing else "v"}
+    explainer = cp.Explainer(score, data, allow_missing=True)
+    return explainer.explain(row, (1.0, 2.0), search=cp.Search(evaluations=200))
+
+
+@pytest.mark.parametrize("row_is_missing", [True, False])
+def test_missing_values_are_drawn_or_said(row_is_missing: bool) -> None:
+    found = with_gaps(row_is_missing)
+
+    lines = found.plot.parallel_data()["counterfactuals"]
+
+    is_missing = lines["value"] == "missing"
+    assert is_missing.any()
+    assert lines.loc[is_missing, "position"].eq(0.0).all()
+    assert "missing" in drawn(found.plot.parallel())
+    for chart in (found.plot.surface("a", "b"), found.plot.ice(), found.plot.strips()):
+        said = "The row's a is missing: it has no place on the axis" in "".join(
+            chart.to_dict()["title"]["subtitle"]
+        )
+        assert said == row_is_missing
+        assert drawn(chart)
+
+
+def test_a_missing_value_has_a_name() -> None:
     number = Feature("a", Kind.REAL, np.dtype(float), (), 0.0, 1.0)
 
     assert written(number, np.nan) == "missing"

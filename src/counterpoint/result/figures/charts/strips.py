@@ -53,7 +53,7 @@ def strips(
         "Grey: the observed rows. Arrows: the changes, thicker where several counterfactuals agree",
         f"Arrows to the {MOST_ARROWS} most frequent new values; ticks show all" if is_cut else "",
         left_out,
-        *(f"Shown: {axis.left_out}" for axis in axes if axis.left_out),
+        *(note for axis in axes for note in axis.notes),
     ]
     chart = alt.concat(*panels, columns=columns, spacing=30) if len(panels) > 1 else panels[0]
     return theme.finished(chart, frames, colors, TITLE, subtitle)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Floats, Ints
+from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.evolution.search import check_whole
 from counterpoint.result.subset import greatest_contribution
@@ -58,8 +58,9 @@ def how_many(found: Counterfactuals, n: int) -> str:
 
 
 def all_genes(found: Counterfactuals) -> Floats:
-    """Return the genomes of the row and of the counterfactuals, shape (1 + n, d)."""
-    return np.concatenate([found.problem.rows[:1], found.genomes])
+    """Return the genomes of row and counterfactuals, shape (1 + n, d); what is missing is NaN."""
+    genes = np.concatenate([found.problem.rows[:1], found.genomes])
+    return np.where(genes == MISSING, np.nan, genes)
 
 
 def place_of(found: Counterfactuals, name: Hashable, argument: str) -> int:
@@ -125,7 +126,7 @@ def observed_genes(found: Counterfactuals, place: int) -> Floats:
     if is_loaded(found):
         return np.empty(0)
     genes = found.problem.observed.genomes[:, place]
-    return np.asarray(genes[np.isfinite(genes)])
+    return np.asarray(genes[genes != MISSING])
 
 
 def check_can_ask(found: Counterfactuals, figure: str) -> None:
