@@ -104,7 +104,7 @@ def strip_of(axis: Axis, number: int, lanes: int, colors: theme.Palette) -> Any:
     heads = arrows.mark_point(filled=True, size=70, opacity=1).encode(
         x=along("new"),
         y=up("height"),
-        color=theme.color(colors, legend=False),
+        color=theme.color(colors),
         shape=alt.Shape(
             "heading:N",
             scale=alt.Scale(domain=["right", "left"], range=["triangle-right", "triangle-left"]),

@@ -87,34 +87,27 @@ def _cells(column: pd.Series[Any], name: str) -> list[Any]:
     return [None if isinstance(cell, float) and not np.isfinite(cell) else cell for cell in cells]
 
 
-def color(
-    colors: Palette, *, legend: bool = True, symbol: Any = alt.Undefined, offset: int = 18
-) -> alt.Color:
-    """Return the colour of an outcome; its legend stands `offset` pixels below the drawing."""
-    signs = alt.Legend(title=None, symbolType=symbol, symbolOpacity=1, offset=offset)
-    return alt.Color(
-        "outcome:N",
-        scale=alt.Scale(domain=list(OUTCOMES), range=colors.outcomes),
-        legend=signs if legend else None,
-    )
+def color(colors: Palette, legend: alt.Legend | None = None) -> alt.Color:
+    """Return the colour of an outcome; one legend serves colour, shape and dash."""
+    scale = alt.Scale(domain=list(OUTCOMES), range=colors.outcomes)
+    return alt.Color("outcome:N", scale=scale, legend=legend or signs())
 
 
-def shape(*, legend: bool = True) -> alt.Shape:
+def shape() -> alt.Shape:
     """Return the shape of an outcome."""
-    return alt.Shape(
-        "outcome:N",
-        scale=alt.Scale(domain=list(OUTCOMES), range=list(SHAPES.values())),
-        legend=alt.Legend(title=None, symbolOpacity=1, offset=18) if legend else None,
-    )
+    scale = alt.Scale(domain=list(OUTCOMES), range=list(SHAPES.values()))
+    return alt.Shape("outcome:N", scale=scale, legend=signs())
 
 
-def dash() -> alt.StrokeDash:
+def dash(legend: alt.Legend) -> alt.StrokeDash:
     """Return the dash of an outcome's line."""
-    return alt.StrokeDash(
-        "outcome:N",
-        scale=alt.Scale(domain=list(OUTCOMES), range=list(DASHES.values())),
-        legend=None,
-    )
+    scale = alt.Scale(domain=list(OUTCOMES), range=list(DASHES.values()))
+    return alt.StrokeDash("outcome:N", scale=scale, legend=legend)
+
+
+def signs(symbol: Any = alt.Undefined, offset: int = 18) -> alt.Legend:
+    """Return the legend of outcomes, so many pixels below the drawing."""
+    return alt.Legend(title=None, symbolType=symbol, symbolOpacity=1, offset=offset)
 
 
 def tooltip(titles: Mapping[str, str]) -> list[alt.Tooltip]:
