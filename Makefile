@@ -17,6 +17,13 @@ figures: .venv/dev.done  ## write the figures of the credit example to docs/figu
 test: .venv/dev.done  ## run the tests and the examples in the docstrings
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q
 
+test-page: node_modules/done  ## lint the report's modules and test them with node
+	npm run --silent lint
+	npm test --silent
+
+test-browser: .venv/browser.done node_modules/done  ## the report as a person uses it, in Chromium, none of it skipped
+	COUNTERPOINT_BROWSER=required $(BIN)/python -m pytest -q tests/browser
+
 test-adapters: .venv-adapters/done  ## models of all frameworks, none of them skipped
 	COUNTERPOINT_FRAMEWORKS=all .venv-adapters/bin/python -m pytest -q \
 		tests/integration/test_adapters.py tests/unit/models/test_loading.py tests/integration/test_readme.py
@@ -66,6 +73,16 @@ ablation: .venv/dev.done  ## what each idea of the default search is worth; writ
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $@ .venv/demo.done
 
+# Playwright drives the Chromium of the system: it must be there, or be installed by whoever may.
+.venv/browser.done: .venv/dev.done
+	command -v chromium || command -v chromium-browser || apt-get install -y -qq chromium
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[browser-test]"
+	touch $@
+
+node_modules/done: package.json package-lock.json
+	npm ci --silent --no-audit --no-fund
+	touch $@
+
 # Of PyTorch the build without CUDA is taken where there is one: it is a tenth of the size.
 .venv-adapters/done: pyproject.toml
 	$(PYTHON) -m venv .venv-adapters
@@ -82,5 +99,5 @@ ablation: .venv/dev.done  ## what each idea of the default search is worth; writ
 	touch $@
 
 clean:
-	rm -rf .venv .venv-adapters .venv-bench .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-adapters .venv-bench node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

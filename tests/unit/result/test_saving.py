@@ -20,10 +20,10 @@ from tests.documents import load_changed
 
 import counterpoint as cp
 from counterpoint.problem.limits import Limits
-from counterpoint.result.counterfactuals import Trace
 from counterpoint.result.document import Node, read_dtype, read_label, write_dtype, write_label
 from counterpoint.result.fingerprint import round_digits
 from counterpoint.result.saving import signed
+from counterpoint.result.trace import Trace
 from counterpoint.table.schema import Feature
 
 DATA = pd.DataFrame(
@@ -102,8 +102,8 @@ def test_a_document_holds_every_attribute_by_its_name(
     saved = {key: set(document[key]) for key in of}
 
     assert saved == {key: {field.name for field in fields(kind)} for key, kind in of.items()}
-    elsewhere = {"columns", "missing"}  # of a group, and of what has missing values
-    elsewhere |= {"unit", "is_protected"}  # in the remarks
+    # Of a group only, of what has missing values, and in the remarks.
+    elsewhere = {"columns", "missing", "unit", "is_protected"}
     assert {*document["features"][0]} == {field.name for field in fields(Feature)} - elsewhere
     assert {*document["search"]["settings"]} == {field.name for field in fields(found.search)}
     own = {field.name for field in fields(found)} - {"problem", "again", "kept"}

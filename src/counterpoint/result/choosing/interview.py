@@ -83,7 +83,7 @@ class Interview:
         self.particles = preference.draw_particles(
             len(self.attributes.aims), len(self.attributes.features), n, check_seed(seed)
         )
-        self._worth = preference.utilities(self.particles, self.attributes.values)
+        self._worth = preference.utilities(self.particles, self.attributes.shares)
         # One more belief than answers; the last one is what is believed now.
         self._beliefs: list[Floats] = [np.full(n, 1.0 / n)]
         self._asked: list[preference.Question | None] = [self._next([])]

@@ -7,6 +7,8 @@ from counterpoint.result.wording.english import ENGLISH
 from counterpoint.result.wording.values import written, written_number, written_pair
 from counterpoint.table.schema import Feature
 
+LACKING = "missing"  # what is shown where there is no value
+
 
 def cell_text(feature: Feature, gene: float) -> str:
     """Return a value of a feature as it is shown, without its unit; or that it is missing.
@@ -21,7 +23,7 @@ def cell_text(feature: Feature, gene: float) -> str:
     ('1,250.5', 'yes', 'missing')
     """
     if gene == MISSING:
-        return ENGLISH.signs.missing
+        return LACKING
     if not feature.is_numeric:  # without the quotes that a sentence needs
         return str(feature.levels[int(gene)])
     return written(feature, gene, ENGLISH.signs)
@@ -29,7 +31,7 @@ def cell_text(feature: Feature, gene: float) -> str:
 
 def changed_text(feature: Feature, new: float, old: float) -> str:
     """Return a new value with as many digits as it takes to tell it from the old one."""
-    if not feature.is_numeric:
+    if MISSING in (new, old) or not feature.is_numeric:
         return cell_text(feature, new)
     return written_pair(feature, new, old, ENGLISH.signs)[0]
 

@@ -99,9 +99,11 @@ def changes_of(found: Counterfactuals, position: int, signs: Signs) -> list[Chan
     for j in np.flatnonzero(genome != row):
         new, old = written_pair(features[j], float(genome[j]), float(row[j]), signs)
         unit = f" {features[j].unit}" if features[j].unit else ""
-        if row[j] == MISSING:  # "30 months instead of missing"
-            new, unit = new + unit, ""
-        changes.append(Change(spoken(features[j].name), new, old + unit))
+        if row[j] == MISSING:
+            new += unit
+        else:
+            old += unit
+        changes.append(Change(spoken(features[j].name), new, old))
     return changes
 
 

@@ -11,8 +11,10 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import counterpoint as cp
+from counterpoint.arrays import MISSING
 from counterpoint.result.choosing import orders
 from counterpoint.result.choosing.safety import MARGIN_ONLY, neighbours_of
+from counterpoint.result.wording.sentences import sentence
 from counterpoint.streams import row_keys
 from counterpoint.table.distance import gower_to_all
 
@@ -325,6 +327,43 @@ def test_what_to_keep_must_be_features(found: cp.Counterfactuals) -> None:
 def test_code_in_a_filter_is_not_run(found: cp.Counterfactuals) -> None:
     with pytest.raises(cp.InvalidInput):
         found.filter("__import__('os').getcwd() = 1")
+
+
+# Missing values
+
+
+def test_choosing_knows_what_is_missing() -> None:
+    """The row lacks its pay; counterfactuals may lack the job."""
+    some = DATA.astype({"pay": float, "job": object})
+    some.loc[some.index[::5], "pay"] = np.nan
+    some.loc[some.index[1::7], "job"] = None
+    row = some[:1].assign(pay=np.nan, age=30)
+
+    def judge(rows: pd.DataFrame) -> Any:
+        z = rows["pay"].fillna(40.0) / 50 + rows["age"] / 90 - 0.2 * rows["job"].isna()
+        return np.clip(z / 2, 0.0, 1.0)
+
+    explainer = cp.Explainer(judge, some, allow_missing=["job"], units={"pay": "€"})
+    found = explainer.explain(row, (0.7, 1.0), cp.Search(evaluations=800))
+    assert (found.genomes[:, [1, 3]] == MISSING).any(axis=0).all()
+
+    diverse, frame, interview = found.select(9, by="diverse"), found.safety(), found.prefer()
+    texts = [sentence(found, i, lang) for i in range(len(found)) for lang in ("en", "de")]
+
+    assert len({genome.tobytes() for genome in diverse.genomes}) == 9
+    assert frame["neighbours"].between(0, 1).all()
+    values = interview.attributes.shares
+    assert (np.isfinite(values) & (values <= 1.0)).all()
+    assert any(" € instead of missing" in text for text in texts)
+    assert any(" € statt unbekannt" in text for text in texts)
+    assert any("missing instead of “" in text for text in texts)
+    with pytest.raises(cp.InvalidInput) as raised:
+        found.filter("pay >= 3")
+    assert str(raised.value) == (
+        "filter: the rule \"pay >= 3\" compares 'pay', which is missing in the row, so that it can "
+        "neither hold nor fail; leave it out."
+    )
+    assert (found.filter("job = nurse or job != nurse").genomes[:, 3] != MISSING).all()
 
 
 # The interview

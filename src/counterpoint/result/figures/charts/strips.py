@@ -53,7 +53,7 @@ def strips(
         "Grey: the observed rows. Arrows: the changes, thicker where several counterfactuals agree",
         f"Arrows to the {MOST_ARROWS} most frequent new values; ticks show all" if is_cut else "",
         left_out,
-        *(f"Shown: {axis.left_out}" for axis in axes if axis.left_out),
+        *(note for axis in axes for note in axis.notes),
     ]
     chart = alt.concat(*panels, columns=columns, spacing=30) if len(panels) > 1 else panels[0]
     return theme.finished(chart, frames, colors, TITLE, subtitle)
@@ -104,7 +104,7 @@ def strip_of(axis: Axis, number: int, lanes: int, colors: theme.Palette) -> Any:
     heads = arrows.mark_point(filled=True, size=70, opacity=1).encode(
         x=along("new"),
         y=up("height"),
-        color=theme.color(colors, legend=False),
+        color=theme.color(colors),
         shape=alt.Shape(
             "heading:N",
             scale=alt.Scale(domain=["right", "left"], range=["triangle-right", "triangle-left"]),

@@ -14,6 +14,7 @@ from counterpoint.result.figures.frames.summaries import (
     history_data,
     objectives_data,
 )
+from counterpoint.result.figures.frames.texts import titled
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
@@ -64,7 +65,7 @@ def scatter(names: list[str], pair: tuple[int, int], colors: theme.Palette) -> A
     last = len(names) - 1
 
     def axis(m: int, is_outer: bool) -> alt.Axis:
-        title = names[m] if is_outer else None
+        title = titled(names[m]) if is_outer else None
         return alt.Axis(
             title=title,
             labels=is_outer,
@@ -107,7 +108,9 @@ def frequency(
     names = alt.Y(
         "feature:N",
         sort=frame["feature"].to_list(),
-        axis=alt.Axis(title=None, labelLimit=220, ticks=False, domain=False, labelFontSize=12),
+        axis=alt.Axis(
+            title=None, labelLimit=220, labelPadding=6, ticks=False, domain=False, labelFontSize=12
+        ),
     )
     base = theme.drawn_from("features").encode(y=names)
     share = alt.X(

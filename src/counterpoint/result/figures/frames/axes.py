@@ -41,6 +41,8 @@ class Axis:
         The levels that are shown, in order; empty for numbers.
     n_levels : int
         How many levels the feature has; more than `codes` if some are left out.
+    is_row_missing : bool
+        Whether the row has no value here.
     """
 
     place: int
@@ -50,21 +52,24 @@ class Axis:
     high: float
     codes: Ints
     n_levels: int
+    is_row_missing: bool
 
     @classmethod
     def of(cls, found: Counterfactuals, place: int) -> Axis:
         """Return the axis of one feature."""
         feature = found.problem.predictor.encoding.schema.features[place]
-        title = names_of(found)[place]
+        title, own = names_of(found)[place], all_genes(found)[:, place]
+        is_missing = bool(np.isnan(own[0]))
         if feature.is_numeric:
-            genes = np.concatenate([observed_genes(found, place), all_genes(found)[:, place]])
+            genes = np.concatenate([observed_genes(found, place), own])
             genes = genes[np.isfinite(genes)]
             ends = [feature.low, feature.high] if is_loaded(found) or len(genes) == 0 else []
             low, high = np.min([*genes, *ends]), np.max([*genes, *ends])
             none = np.empty(0, dtype=np.int64)
-            return cls(place, feature, title, float(low), float(high), none, 0)
+            return cls(place, feature, title, float(low), float(high), none, 0, is_missing)
         codes = shown_levels(found, place, len(feature.levels))
-        return cls(place, feature, title, 0.0, float(len(codes) - 1), codes, len(feature.levels))
+        high, n_levels = float(len(codes) - 1), len(feature.levels)
+        return cls(place, feature, title, 0.0, high, codes, n_levels, is_missing)
 
     @property
     def is_level(self) -> bool:
@@ -94,7 +99,13 @@ class Axis:
     def left_out(self) -> str:
         """Say how many levels are not shown, if any."""
         n = len(self.codes)
-        return f"{n} of {self.n_levels} levels of {self.title}" if n < self.n_levels else ""
+        return f"Shown: {n} of {self.n_levels} levels of {self.title}" if n < self.n_levels else ""
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know of the axis, in sentences."""
+        missing = f"The row's {self.title} is missing: it has no place on the axis"
+        return [note for note in (self.left_out, missing if self.is_row_missing else "") if note]
 
     def scaled(self, genes: Floats) -> Floats:
         """Return genes, or places of levels, in the units of the axis: dates in milliseconds."""
@@ -168,7 +179,8 @@ def bar_edges(axis: Axis) -> Floats:
     if axis.is_level:
         return np.arange(len(axis.codes) + 1, dtype=np.float64) - 0.5
     if axis.feature.kind is Kind.REAL and low < high:
-        return low + (high - low) * np.linspace(0.0, 1.0, MOST_BARS + 1)
+        shares = np.linspace(0.0, 1.0, MOST_BARS + 1)
+        return np.asarray(low * (1.0 - shares) + high * shares)  # exact at both ends
     step = max(1.0, np.ceil((high - low + 1.0) / MOST_BARS))
     n_bars = int((high - low) // step) + 1
     return np.asarray(low - 0.5 + step * np.arange(n_bars + 1))

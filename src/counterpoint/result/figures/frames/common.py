@@ -43,8 +43,12 @@ def shown(found: Counterfactuals, n: int, argument: str) -> Ints:
     check_whole("n", n, 1, 1_000_000, owner=argument)
     if len(found) <= n:
         return np.arange(len(found) + 1)
-    best = greatest_contribution(found.objectives, n, found.problem.worst)
-    return np.array([0, *(1 + np.sort(best))])
+    # It takes seconds and several figures ask: kept with the result, as what it computes itself.
+    kept: dict[int, Ints] = found.__dict__.setdefault("_shown", {})
+    if n not in kept:
+        best = greatest_contribution(found.objectives, n, found.problem.worst)
+        kept[n] = np.array([0, *(1 + np.sort(best))])
+    return kept[n]
 
 
 def how_many(found: Counterfactuals, n: int) -> str:
@@ -55,8 +59,9 @@ def how_many(found: Counterfactuals, n: int) -> str:
 
 
 def all_genes(found: Counterfactuals) -> Floats:
-    """Return the genomes of the row and of the counterfactuals, (1 + n, d); NaN if missing."""
-    return as_nan(np.concatenate([found.problem.rows[:1], found.genomes]))
+    """Return the genomes of row and counterfactuals, shape (1 + n, d); what is missing is NaN."""
+    genes = np.concatenate([found.problem.rows[:1], found.genomes])
+    return np.where(genes == MISSING, np.nan, genes)
 
 
 def place_of(found: Counterfactuals, name: Hashable, argument: str) -> int:

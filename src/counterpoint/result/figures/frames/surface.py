@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 RESOLUTION = 40
 EDGE = 0.04  # of an axis: closer to its end a label would stick out
+FLAT = 1e-9
 N_LEVELS = 7  # contour lines, about
 NICE_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
@@ -130,7 +131,7 @@ def contour_lines(
 def contour_levels(heights: Floats, ends: list[float]) -> list[float]:
     """Return round numbers between the lowest and the highest prediction, clear of the target's."""
     low, high = float(heights.min()), float(heights.max())
-    if not high > low:
+    if high - low <= FLAT * max(abs(low), abs(high), FLAT):  # rounding errors have no contours
         return []
     rough = (high - low) / N_LEVELS
     power = 10.0 ** np.floor(np.log10(rough))

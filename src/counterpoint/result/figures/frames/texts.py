@@ -32,7 +32,22 @@ def clean(value: object) -> str:
     text = str(value)
     # A lone half of a pair has no place in a file: it would make the whole chart unreadable.
     text = text.encode("utf-8", "replace").decode("utf-8")
-    return CONTROL.sub(" ", text) if text.strip() else repr(text)
+    line = CONTROL.sub(" ", text)
+    return line if line.strip() else repr(text)
+
+
+def titled(text: str) -> str:
+    """Return a text fit for the title of an axis, a legend or a tooltip.
+
+    Vega-Lite writes these into expressions and escapes no backslash, so that a name could end the
+    text it stands in; look-alikes cannot. Values are data and stay as they are.
+
+    Examples
+    --------
+    >>> titled('5" pipe')
+    '5” pipe'
+    """
+    return text.replace("\\", "\u2216").replace('"', "\u201d")
 
 
 def unique(values: Iterable[object]) -> list[str]:
@@ -113,5 +128,5 @@ def prediction_name(found: Counterfactuals) -> str:
     target = found.target
     if target.label is None:
         return "Prediction"
-    label = clean(target.label)
+    label = titled(clean(target.label))
     return f"Probability of not “{label}”" if target.is_complement else f"Probability of “{label}”"

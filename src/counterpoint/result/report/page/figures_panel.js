@@ -6,6 +6,7 @@ import { isDark } from "./theme.js";
 
 const SELECTIONS = ["brush_store", "picked_store"];
 const LINKED = new Set(["parallel", "objectives"]);
+const LABELS = 30; // pixels beside the drawing
 const OPTIONS = { actions: false, ast: true, renderer: "svg", defaultStyle: false, tooltip: { disableDefaultStyle: true, theme: "own" } };
 
 /** Return the section of figures; null if the report has none. */
@@ -50,14 +51,21 @@ export function buildFigures(report, store) {
 function buildFrame(figure) {
   return h("figure", { class: "figure panel", id: `figure-${figure.name}` },
     h("figcaption", {}, h("h3", {}, figure.title), [figure.subtitle].flat().map((line) => h("p", { class: "hint" }, line))),
-    h("div", { class: "figure-frame", tabindex: 0, role: "group", "aria-label": figure.title }));
+    h("div", { class: "figure-frame", tabindex: 0, role: "img", "aria-label": [figure.title, figure.subtitle].flat().join(". ") }));
+}
+
+/** Return a specification without ground, and no wider than its place where one width is all it has. */
+function fitted(spec, room) {
+  const config = { ...spec.config, background: "transparent" };
+  return spec.width ? { ...spec, config, width: Math.max(200, Math.min(spec.width, room - LABELS)) } : { ...spec, config };
 }
 
 /** Draw one figure; return how to show a state in it, and how to take it away. */
 async function drawFigure(figure, place, colours, report, store) {
   // Vega marks the rows it is given as its own, so it gets copies each time.
-  const spec = { ...figure[colours], datasets: structuredClone(figure.datasets) };
+  const spec = { ...fitted(figure[colours], place.clientWidth), datasets: structuredClone(figure.datasets) };
   const { view, finalize } = await window.vegaEmbed(place, spec, OPTIONS);
+  place.querySelector("svg").setAttribute("aria-hidden", "true"); // its place says what it is
   for (const name of LINKED.has(figure.name) ? SELECTIONS : []) {
     listen(view, name, (selection) => {
       const numbers = selectedNumbers(report.counterfactuals, selection);

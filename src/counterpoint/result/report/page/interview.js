@@ -5,7 +5,7 @@
  * Matrices are arrays of rows. `worth[s][i]` is what candidate i is worth to particle s.
  */
 
-const SURE = 12.0;
+const SURE = 16.0;
 const TIE = 0.5;
 const N_PROMISING = 14;
 

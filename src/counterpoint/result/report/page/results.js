@@ -65,13 +65,13 @@ function caption(state, view) {
 }
 
 function head(report, places, state, store) {
-  const column = (key, text, { isNumber = false, hint = null } = {}) =>
-    h("th", { scope: "col", "aria-sort": ariaSort(state.sort, key), class: isNumber ? "number" : null },
+  const column = (key, text, { isNumber = false, hint = null, more = "" } = {}) =>
+    h("th", { scope: "col", "aria-sort": ariaSort(state.sort, key), class: `${isNumber ? "number" : ""}${more}` },
       h("button", { type: "button", id: `sort-${key}`, title: hint, onclick: () => store.set({ sort: nextSort(state.sort, key) }) },
         text, h("span", { class: "sort-mark", "aria-hidden": "true" }, sortMark(state.sort, key))));
   return h("thead", {}, h("tr", {},
     h("th", { scope: "col" }, h("span", { class: "unseen" }, "Bookmark")),
-    column("rank", "Rank", { isNumber: true, hint: "by the sliders" }),
+    column("rank", "Rank", { isNumber: true, hint: "by the sliders", more: " rank" }),
     column("number", "No.", { isNumber: true, hint: "its number in the result" }),
     column("prediction", "Prediction", { isNumber: true }),
     places.map((j) => column(`feature.${j}`, headText(report.features[j]), { isNumber: report.features[j].is_numeric })),
@@ -90,7 +90,7 @@ function sortMark(sort, key) {
 
 function body(report, places, rows, view, actions) {
   const own = h("tr", { class: "own" },
-    h("td", {}), h("td", {}), h("th", { scope: "row", class: "number" }, "row"),
+    h("td", {}), h("td", { class: "rank" }), h("th", { scope: "row", class: "number" }, "row"),
     h("td", { class: "number" }, report.row.text),
     places.map((j) => h("td", { class: report.features[j].is_numeric ? "number" : null }, report.features[j].text)),
     report.objectives.map(() => h("td", {})),
@@ -101,7 +101,7 @@ function body(report, places, rows, view, actions) {
 function bodyRow(report, places, each, view, actions) {
   return h("tr", { "data-number": each.number },
     h("td", {}, actions.bookmarkButton(each.number)),
-    h("td", { class: "number" }, String(view.ranks.get(each.number))),
+    h("td", { class: "number rank" }, String(view.ranks.get(each.number))),
     h("th", { scope: "row", class: "number" },
       h("button", { type: "button", class: "link", id: `details-${each.number}`, "aria-label": `Compare counterfactual ${each.number} with the row`, onclick: () => actions.showDetails(each.number) }, String(each.number))),
     h("td", { class: each.is_valid ? "number valid" : "number" }, each.text),

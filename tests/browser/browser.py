@@ -1,0 +1,94 @@
+"""A browser for tests: Debian's Chromium, cut off from the network; skipped where it is missing."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+import pytest
+
+FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def is_required() -> bool:
+    """Whether a missing browser is a failure: `COUNTERPOINT_BROWSER` is "required"."""
+    return os.environ.get("COUNTERPOINT_BROWSER") == "required"
+
+
+def lacking(what: str) -> None:
+    """Skip the tests, or fail them where a browser must be there."""
+    message = f"{what} is missing; run: make test-browser"
+    if is_required():
+        pytest.fail(message)
+    pytest.skip(message)
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """Run a browser."""
+    program = which("chromium") or which("chromium-browser")
+    if program is None:
+        lacking("chromium")
+    try:
+        playwright = importlib.import_module("playwright.sync_api")
+    except ImportError:
+        lacking("playwright")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+class Visit:
+    """One visit to a page on disk, with a record of all that a page should not do.
+
+    Parameters
+    ----------
+    browser : Browser
+        The browser.
+    place : Path
+        The file.
+    options : dict
+        Of the browser's context: viewport, color_scheme and the like.
+    """
+
+    def __init__(self, browser: Any, place: Path, options: dict[str, Any]) -> None:
+        self.errors: list[str] = []
+        self.requests: list[str] = []
+        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}} | options)
+        self.context.set_offline(True)
+        self.context.route("**/*", self._judge)
+        self.page = self.context.new_page()
+        self.page.on("console", self._listen)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(place.as_uri())
+
+    def _judge(self, route: Any) -> None:
+        is_local = route.request.url.startswith(("file:", "data:", "blob:"))
+        route.continue_() if is_local else route.abort()
+
+    def _listen(self, message: Any) -> None:
+        if message.type == "error":
+            self.errors.append(message.text)
+
+    def violations(self) -> list[str]:
+        """Return what axe-core finds that is serious or critical."""
+        if not AXE.exists():
+            lacking("axe-core")
+        self.page.evaluate(AXE.read_text(encoding="utf-8"))
+        found = self.page.evaluate("axe.run()")["violations"]
+        return [
+            f"{each['id']}: {each['nodes'][0]['html'][:120]} {each['nodes'][0]['failureSummary']}"
+            for each in found
+            if each["impact"] in ("serious", "critical")
+        ]

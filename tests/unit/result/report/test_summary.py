@@ -1,0 +1,184 @@
+"""The summary: what the page shows, as plain values."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import counterpoint as cp
+from counterpoint.arrays import MISSING
+from counterpoint.result.report.questions import MOST_NUMBERS, pack_shares, write_questions
+from counterpoint.result.report.summary import summarise
+from counterpoint.result.report.texts import changed_text
+
+NOW = datetime.datetime(2026, 5, 4, 12, 30, tzinfo=datetime.UTC)
+EVIL = "<img src=x onerror=alert(1)>"
+
+
+def observed() -> pd.DataFrame:
+    n = np.arange(40)
+    return pd.DataFrame(
+        {
+            "age": 20 + n % 30,
+            "income": np.round(1000.0 + 137.5 * n, 1),
+            "job": pd.Categorical([["clerk", "cook", EVIL][i % 3] for i in n]),
+            "sex": [["f", "m"][i % 2] for i in n],
+            "since": pd.to_datetime("2020-01-01") + pd.to_timedelta(n * 11, unit="D"),
+        }
+    )
+
+
+def score(rows: pd.DataFrame) -> Any:
+    return np.clip(
+        (rows["income"] - 1000.0) / 8000.0
+        + (rows["age"] - 20) / 100.0
+        + (rows["sex"] == "m") * 0.2,
+        0.0,
+        1.0,
+    )
+
+
+@pytest.fixture(scope="module")
+def found() -> cp.Counterfactuals:
+    data = observed()
+    explainer = cp.Explainer(score, data, units={"income": "EUR"}, protected=["sex"])
+    return explainer.explain(data.iloc[[0]], target=(0.5, 1.0), seed=3, fixed=["job"])
+
+
+@pytest.fixture(scope="module")
+def summary(found: cp.Counterfactuals) -> dict[str, Any]:
+    return summarise(found, NOW)
+
+
+def test_a_summary_is_strict_json(summary: dict[str, Any]) -> None:
+    text = json.dumps(summary, allow_nan=False)
+
+    assert json.loads(text) == summary
+
+
+def test_counterfactuals_are_their_changes_under_their_public_numbers(
+    found: cp.Counterfactuals, summary: dict[str, Any]
+) -> None:
+    listed = summary["counterfactuals"]
+
+    assert [each["number"] for each in listed] == list(range(1, len(found) + 1))
+    for i, each in enumerate(listed):
+        places = [j for j, _, _ in each["changes"]]
+        assert places == np.flatnonzero(found.changed[i]).tolist()
+        assert [value for _, value, _ in each["changes"]] == found.genomes[i, places].tolist()
+        assert each["is_valid"] == found.reaches[i]
+        assert each["prediction"] == pytest.approx(found.predictions[i], rel=1e-5)
+
+
+def test_features_say_what_the_row_has_and_what_was_observed(summary: dict[str, Any]) -> None:
+    age, income, job, sex, since = summary["features"]
+
+    assert (age["kind"], age["text"], age["range"]) == ("integer", "20", "20 to 49")
+    assert (income["text"], income["unit"]) == ("1,000.0", "EUR")
+    assert (job["is_fixed"], EVIL in job["levels"]) == (True, True)
+    assert sex["is_protected"]
+    assert (since["kind"], since["is_ordered"]) == ("date", True)
+
+
+def test_a_missing_value_is_said_to_be_missing() -> None:
+    data = observed().assign(income=lambda frame: frame["income"].mask(frame.index % 7 == 0))
+    explainer = cp.Explainer(lambda rows: score(rows.fillna({"income": 900.0})), data)
+    found = explainer.explain(data.iloc[[0]], target=(0.5, 1.0), seed=3)
+
+    summary = summarise(found, NOW)
+
+    income = summary["features"][1]
+    assert (income["row"], income["text"]) == (None, "missing")
+    assert "-1.07" not in json.dumps(summary, allow_nan=False)  # the gene that stands for it
+    new = [text for each in summary["counterfactuals"] for j, _, text in each["changes"] if j == 1]
+    assert new
+    assert "missing" not in new
+
+
+def test_a_value_that_goes_missing_has_no_number() -> None:
+    age = cp.Schema.infer(observed()).features[0]
+
+    assert changed_text(age, MISSING, 30.0) == "missing"
+    assert changed_text(age, 30.0, MISSING) == "30"
+
+
+def test_what_changes_protected_features_is_no_representative_and_not_asked_about(
+    summary: dict[str, Any],
+) -> None:
+    protected = {each["number"] for each in summary["counterfactuals"] if each["is_protected"]}
+
+    assert protected
+    assert not protected & {each["number"] for each in summary["representatives"]}
+    assert not protected & set(summary["interview"]["numbers"])
+    assert len(summary["representatives"]) == 5
+
+
+def test_the_receipt_says_who_was_asked_what(
+    found: cp.Counterfactuals, summary: dict[str, Any]
+) -> None:
+    receipt = summary["receipt"]
+
+    assert receipt["date"] == "2026-05-04T12:30:00+00:00"
+    assert receipt["data fingerprint"] == found.fingerprints.data
+    assert receipt["model fingerprint"] == found.fingerprints.model
+    assert receipt["seed"] == 3
+    assert receipt["limits"]["fixed"] == ["job"]
+    assert receipt["search"]["type"] == "Search"
+    assert receipt["versions"]["counterpoint"] == cp.__version__
+    assert receipt["model"] == "builtins.function"
+
+
+def test_a_loaded_result_has_the_same_summary_but_for_its_model(
+    found: cp.Counterfactuals, summary: dict[str, Any], tmp_path: Any
+) -> None:
+    found.save(tmp_path / "found.json")
+
+    loaded = summarise(cp.load(tmp_path / "found.json"), NOW)
+
+    assert loaded["is_loaded"]
+    assert loaded["receipt"]["model"] == "not at hand: the result was loaded from a file"
+    for part in ("is_loaded", "receipt"):
+        loaded.pop(part)
+    assert loaded == {key: value for key, value in summary.items() if key in loaded}
+
+
+def test_nothing_found_has_a_summary_too() -> None:
+    data = observed()
+    nothing = cp.Explainer(score, data).explain(data.iloc[[0]], target=(5.0, 6.0), seed=0)
+
+    summary = summarise(nothing.take([]), NOW)
+
+    assert (summary["counterfactuals"], summary["representatives"]) == ([], [])
+    assert summary["interview"] is None
+    json.dumps(summary, allow_nan=False)
+
+
+def test_an_interview_takes_a_limited_place(found: cp.Counterfactuals) -> None:
+    questions = write_questions(found)
+
+    assert questions is not None
+    for part in ("attributes", "particles"):
+        assert len(questions[part]) <= 4 * (2 * MOST_NUMBERS / 3 + 1)
+
+
+def test_only_what_is_shown_is_asked_about(found: cp.Counterfactuals) -> None:
+    everybody = write_questions(found)
+    assert everybody is not None
+    some = everybody["numbers"][:4]
+
+    questions = write_questions(found, set(some))
+
+    assert questions is not None
+    assert questions["numbers"] == some
+    assert write_questions(found, {some[0]}) is None
+
+
+def test_shares_are_packed_in_steps_and_never_out_of_range() -> None:
+    packed = pack_shares(np.array([[-0.5, 0.5, 2.0, np.nan]]))
+
+    assert packed == "AAAAgP////8="
