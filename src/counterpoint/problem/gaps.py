@@ -45,11 +45,6 @@ def distances_to(row: Floats, genomes: Floats, weight: Floats, cap: Floats) -> F
     return gower_to_all(row, genomes, weight, cap)
 
 
-def as_nan(genomes: Floats) -> Floats:
-    """Return genomes with NaN for what is missing, as figures and tables have it."""
-    return np.where(genomes == MISSING, np.nan, genomes)
-
-
 def filled(genomes: Floats) -> Floats:
     """Return genomes (n, d) with the lower median of its column for what is missing.
 

@@ -10,7 +10,7 @@ import numpy as np
 from counterpoint.arrays import Floats, Ints
 from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.problem.crowd import gower_weights
-from counterpoint.problem.gaps import gower_with_gaps
+from counterpoint.problem.gaps import distances_to
 from counterpoint.result.choosing import orders
 from counterpoint.result.choosing.safety import safest
 from counterpoint.result.choosing.subset import check_size, greatest_contribution
@@ -86,8 +86,7 @@ def farthest_first(found: Counterfactuals, n: int) -> Ints:
     is_free = np.ones(len(found), dtype=np.bool_)
     while len(chosen) < min(n, len(found)):
         last = found.genomes[chosen[-1]]
-        apart = gower_with_gaps(last[None], found.genomes, weight[0], cap)[0]
-        nearest = np.minimum(nearest, apart)
+        nearest = np.minimum(nearest, distances_to(last, found.genomes, weight[0], cap))
         is_free[chosen[-1]] = False
         pool = is_free & found.reaches if (is_free & found.reaches).any() else is_free
         chosen.append(int(np.argmax(np.where(pool, nearest, -1.0))))

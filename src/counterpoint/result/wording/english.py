@@ -23,7 +23,6 @@ class English:
             *("August", "September", "October", "November", "December"),
         ),
         date="{day} {month} {year}",
-        missing="missing",
     )
 
     def outcome(self, wish: Wish) -> str:

@@ -25,7 +25,6 @@ class German:
             *("August", "September", "Oktober", "November", "Dezember"),
         ),
         date="{day}. {month} {year}",
-        missing="ohne Angabe",
     )
 
     def outcome(self, wish: Wish) -> str:

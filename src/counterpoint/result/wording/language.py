@@ -31,8 +31,6 @@ class Signs:
         The months' names.
     date : str
         A date, of `day`, `month` and `year`.
-    missing : str
-        A missing value.
     """
 
     thousands: str
@@ -44,7 +42,6 @@ class Signs:
     missing: str
     months: tuple[str, ...]
     date: str
-    missing: str
 
     def number(self, text: str) -> str:
         """Return a number as Python writes it, such as -1,234.5, with this language's signs."""

@@ -11,8 +11,7 @@ import pandas as pd
 from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.evolution.search import check_whole
-from counterpoint.problem.gaps import as_nan
-from counterpoint.result.choosing.subset import greatest_contribution
+from counterpoint.result.subset import greatest_contribution
 from counterpoint.result.wording.message import counted
 
 if TYPE_CHECKING:

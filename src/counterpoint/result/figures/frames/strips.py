@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Ints
-from counterpoint.problem.gaps import as_nan
 from counterpoint.result.figures.frames.axes import Axis, histogram
 from counterpoint.result.figures.frames.common import (
     MOST_SHOWN,
