@@ -11,7 +11,7 @@ import pandas as pd
 from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.evolution.search import check_whole
-from counterpoint.result.subset import greatest_contribution
+from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.result.wording.message import counted
 
 if TYPE_CHECKING:
