@@ -23,6 +23,7 @@ export function buildFigures(report, store) {
   async function draw() {
     for (const each of drawn) each.finalize();
     const colours = isDark() ? "dark" : "light";
+    grid.dataset.colours = colours; // for print, which is always light
     drawn = await Promise.all(given.map((figure, k) => drawFigure(figure, grid.children[k].lastChild, colours, report, store)));
     refresh(store.get());
   }
