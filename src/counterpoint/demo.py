@@ -16,6 +16,7 @@ import counterpoint as cp
 from counterpoint.datasets import load_credit
 
 TARGET = ("good", (0.5, 1.0))
+UNITS = {"duration": "months", "credit_amount": "DM"}
 N_SHOWN = 10
 REPORT = "credit-report.html"
 PPI = 96  # of the figures: a third more than a screen's, and still small files
@@ -45,7 +46,8 @@ def explain_applicant() -> cp.Counterfactuals:
     features, risk = load_credit()
     applicant, others = features.iloc[[0]], features.iloc[1:]
     model = train_model(others, risk.iloc[1:])
-    return cp.Explainer(model, others).explain(applicant, target=TARGET, seed=0)
+    explainer = cp.Explainer(model, others, units=UNITS, protected=["sex"])
+    return explainer.explain(applicant, target=TARGET, seed=0)
 
 
 def draw_figures(found: cp.Counterfactuals, folder: Path) -> list[Path]:

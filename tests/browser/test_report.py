@@ -144,7 +144,7 @@ def test_direction_range_and_levels_limit_what_remains(
     assert remaining(page)[0] == int(allowed.sum())
 
     page.locator("details.levels summary").first.click()
-    page.get_by_label(EVIL_LEVEL).uncheck()
+    page.get_by_role("checkbox", name=EVIL_LEVEL).uncheck()
     levels = found.problem.predictor.encoding.schema.features[3].levels
     allowed = allowed & (genomes[:, 3] != levels.index(EVIL_LEVEL))
     assert remaining(page)[0] == int(allowed.sum())
