@@ -134,7 +134,7 @@ class Explainer:
         features: Mapping[Any, Declared] | None = None,
         groups: Mapping[Any, Sequence[Any]] | None = None,
         allow_missing: Iterable[Hashable] | bool = False,
-        units: Mapping[Hashable, str] | None = None,
+        units: Mapping[Any, str] | None = None,
         protected: Iterable[Hashable] = (),
         accelerate: Literal["onnx"] | None = None,
     ) -> None:
