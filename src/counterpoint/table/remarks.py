@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.table.schema import Schema
