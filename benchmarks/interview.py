@@ -9,8 +9,8 @@ of the users always answer as they feel; the others are noisy: they are sure onl
 differences, and call small ones equal. Regret is what the user's best counterfactual is worth more
 than the one picked, as a share of the range from their worst to their best.
 
-The settings of `counterpoint.result.choosing.preference` were chosen with `--tuning`: other rows and
-other users. The table goes into docs/choosing.md.
+The settings of `result/choosing/preference.py` were chosen with `--tuning`: other rows and other
+users. The table goes into docs/choosing.md.
 """
 
 from __future__ import annotations

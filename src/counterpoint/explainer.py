@@ -91,14 +91,13 @@ class Explainer:
         Columns that are one categorical feature, one-hot encoded, full or without the first. They
         change together, as one feature of that name. None looks for such groups and announces
         what it finds by a `DataWarning`; ``{}`` keeps all columns apart.
-    units : dict of feature name to str, optional
-        What numbers are counted in, for texts and figures: ``{"duration": "months"}``.
-    protected : iterable of feature names, default=()
-        Features that are never proposed to people as something to change; searches may still
-        change them, unless they are `fixed`.
     allow_missing : iterable of column names or bool, default=False
         What counterfactuals may lack though the row has it; the data must miss some of its values
         too. True allows all such. What the row lacks may always stay missing.
+    units : dict of feature name to str, optional
+        What numbers are counted in, for texts and figures: ``{"duration": "months"}``.
+    protected : iterable of feature names, default=()
+        Features never proposed to people as something to change; searches may, unless `fixed`.
     accelerate : {"onnx"} or None, default=None
         Let ONNX Runtime score the candidates in the model's place; what is returned is scored by
         the model itself. Needs the extra `counterpoint[onnx]`. A model that cannot be converted,
@@ -132,9 +131,9 @@ class Explainer:
         classes: Sequence[Any] | None = None,
         features: Mapping[Any, Declared] | None = None,
         groups: Mapping[Any, Sequence[Any]] | None = None,
-        units: Mapping[Hashable, str] | None = None,
-        protected: Iterable[Hashable] = (),
         allow_missing: Iterable[Hashable] | bool = False,
+        units: Mapping[Any, str] | None = None,
+        protected: Iterable[Hashable] = (),
         accelerate: Literal["onnx"] | None = None,
     ) -> None:
         frame, form = read_data(data)

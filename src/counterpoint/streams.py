@@ -54,11 +54,11 @@ class Stage(IntEnum):
     FOREST_MARGIN = 27
     FOREST_TREE = 28
     FOREST_VALUE = 29
-    TASTE = 30
-    NEIGHBOUR = 31
-    NEIGHBOUR_VALUE = 32
-    FIRST_MISS = 33
-    MUTATE_MISS = 34
+    FIRST_MISS = 30
+    MUTATE_MISS = 31
+    TASTE = 32
+    NEIGHBOUR = 33
+    NEIGHBOUR_VALUE = 34
 
 
 # Bits of the 64-bit address: stage 6, generation 22, individual 18, gene 18.

@@ -18,7 +18,8 @@ def public_callables() -> Iterator[tuple[str, Any]]:
         thing = getattr(cp, name)
         yield name, thing
         if inspect.isclass(thing):
-            for member, value in vars(thing).items():
+            ours = [base for base in thing.__mro__ if base.__module__.startswith("counterpoint")]
+            for member, value in (pair for base in ours for pair in vars(base).items()):
                 function = getattr(value, "__func__", value)
                 if not member.startswith("_") and inspect.isfunction(function):
                     yield f"{name}.{member}", function

@@ -35,11 +35,12 @@ def observed() -> pd.DataFrame:
 def score(rows: pd.DataFrame) -> Any:
     """Return a probability that depends on most columns."""
     raw = (
-        (rows["income"] - 900.0) / 2000.0
-        - rows["duration"] / 50.0
-        + (rows["age"] - 20) / 80.0
-        + (rows[EVIL_NAME].astype(str) == EVIL_LEVEL) * 0.7
-        + (rows["sex"] == "m") * 0.2
+        (rows["income"] - 900.0) / 5000.0
+        - rows["duration"] / 200.0
+        + (rows["age"] - 20) / 400.0
+        + (rows[EVIL_NAME].astype(str) == EVIL_LEVEL) * 0.5  # much, or nobody would change it
+        + (rows["sex"] == "m") * 0.1
+        - 0.4
     )
     return 1.0 / (1.0 + np.exp(-3.0 * raw))
 

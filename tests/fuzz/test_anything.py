@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import copy
+import datetime
+import json
 import os
 import warnings
 from collections.abc import Callable
@@ -19,7 +21,9 @@ from hypothesis import HealthCheck, event, given, note, settings
 from hypothesis import strategies as st
 
 import counterpoint as cp
+from counterpoint.result.report.summary import summarise
 
+NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 N_CASES = int(os.environ.get("COUNTERPOINT_FUZZ", "60"))
 
 names = st.sampled_from(
@@ -308,10 +312,21 @@ def assert_same(data: Any, before: Any) -> None:
         assert data.equals(before)
 
 
+def check_shown(found: cp.Counterfactuals) -> None:
+    """Check that a result can be read, drawn and put into a page, whatever its names and values."""
+    assert str(found)
+    assert found._repr_html_()
+    assert found.explain_text(lang="de", reader="customer")
+    assert found.explain_text(lang="en", reader="analyst")
+    json.dumps(summarise(found, NOW), allow_nan=False)
+    found.plot.parallel_data()
+    found.plot.strips_data()
+
+
 def check_result(found: cp.Counterfactuals, case: Case) -> None:
     """Check that what is called valid is so for the caller's own model, in the data's dtypes."""
     assert len(found.message) > 20
-    assert str(found)
+    check_shown(found)
     rows, limits = found.to_rows(), case.limits
     assert type(rows) is type(case.data)
     if isinstance(case.data, pd.DataFrame):

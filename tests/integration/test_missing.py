@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,9 @@ import counterpoint as cp
 from counterpoint.arrays import MISSING
 from counterpoint.problem.crowd import gower_weights
 from counterpoint.problem.gaps import gower_with_gaps
+from counterpoint.result.choosing.safety import neighbours_of
+from counterpoint.result.choosing.selection import By
+from counterpoint.streams import row_keys
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.frames import read_data
 from counterpoint.table.schema import Schema
@@ -223,6 +226,68 @@ def test_a_result_is_saved_with_null_and_read_back(explainer: cp.Explainer, tmp_
     pd.testing.assert_frame_equal(loaded.row, found.row)
     assert "null" in path.read_text()
     assert str(loaded).replace("\n", "") == str(found).replace("\n", "")
+
+
+@pytest.fixture(scope="module")
+def found_missing(explainer: cp.Explainer) -> cp.Counterfactuals:
+    data = draw_table()
+    free = cp.Explainer(explainer.predictor.model, data, allow_missing=True, units={"income": "k"})
+    return free.explain(rejected(explainer, complete=False), 1)
+
+
+def test_sentences_say_what_is_missing_and_give_the_unit_where_there_is_a_number(
+    found_missing: cp.Counterfactuals,
+) -> None:
+    filled = found_missing.take(np.flatnonzero(found_missing.genomes[:, 0] != MISSING)[:3])
+
+    assert "k instead of missing" in filled.explain_text(reader="analyst")
+    assert "k statt unbekannt" in filled.explain_text(lang="de", reader="customer")
+    assert "missing" in filled._repr_html_()
+
+
+def test_diversity_is_the_mean_of_the_distances_by_gowers_rule(
+    found_missing: cp.Counterfactuals,
+) -> None:
+    problem, genomes = found_missing.problem, found_missing.genomes
+    weight, cap = gower_weights(problem.rows, problem.space)
+    apart = gower_with_gaps(genomes, genomes, weight[0], cap)
+
+    assert (genomes == MISSING).any()
+    pairs = np.triu_indices(len(genomes), 1)
+    np.testing.assert_allclose(found_missing.diversity(), apart[pairs].mean())
+
+
+def test_neighbours_lack_what_the_counterfactual_lacks_and_nothing_else(
+    found_missing: cp.Counterfactuals,
+) -> None:
+    genomes = found_missing.genomes
+
+    near = neighbours_of(found_missing, genomes, row_keys(0, genomes), 30)
+
+    np.testing.assert_array_equal(
+        near == MISSING, np.broadcast_to((genomes == MISSING)[:, None], near.shape)
+    )
+    here = near != MISSING
+    space = found_missing.problem.space
+    assert ((near >= space.low) & (near <= space.high))[here].all()
+
+
+def test_choosing_figures_and_the_report_take_missing_values(
+    found_missing: cp.Counterfactuals, tmp_path: Path
+) -> None:
+    found, path = found_missing, tmp_path / "found.json"
+    for by in get_args(By):
+        assert len(found.select(3, by=by)) == 3
+    assert found.prefer(seed=0).question is not None
+    for chart in (found.plot.parallel(), found.plot.strips(), found.plot.ice("income")):
+        assert "Infinity" not in chart.to_json()
+    assert found.plot.surface("income", "job").to_dict()
+    found.save(path)
+    for result in (found, cp.load(path)):
+        result.report(tmp_path / "row.html")
+        page = (tmp_path / "row.html").read_text()
+        assert "missing" in page
+        assert str(MISSING) not in page
 
 
 def test_words_say_missing(explainer: cp.Explainer) -> None:

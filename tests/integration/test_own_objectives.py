@@ -443,7 +443,7 @@ def test_a_file_from_before_there_were_aims_is_read(path: Path) -> None:
     explained().save(path)
     document = json.loads(path.read_text())
     document["version"] = 2
-    del document["aims"], document["form"]
+    del document["aims"], document["form"], document["remarks"]
     path.write_text(json.dumps(signed(document)))
 
     assert cp.load(path).objective_names == ("gap", "distance", "changes", "implausibility")

@@ -11,7 +11,7 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.kernels import kernel, part
-from counterpoint.table.distance import insert
+from counterpoint.table.distance import gower_to_all, insert
 
 
 def gower_with_gaps(
@@ -33,6 +33,16 @@ def gower_with_gaps(
     total = shares.sum(axis=2)
     summed = (shares * apart).sum(axis=2)
     return np.where(total > 0.0, summed / np.where(total > 0.0, total, 1.0), 1.0)
+
+
+def distances_to(row: Floats, genomes: Floats, weight: Floats, cap: Floats) -> Floats:
+    """Return the distances of a genome (d,) to others (n, d), whether or not some miss values.
+
+    Where none does they are those of `gower_to_all`, bit for bit.
+    """
+    if (row == MISSING).any() or (genomes == MISSING).any():
+        return np.asarray(gower_with_gaps(row[None], genomes, weight, cap)[0])
+    return gower_to_all(row, genomes, weight, cap)
 
 
 def filled(genomes: Floats) -> Floats:

@@ -24,6 +24,7 @@ from counterpoint.result import measures, saving
 from counterpoint.result.choosing.choosable import Choosable
 from counterpoint.result.diagnosis import limits_bind
 from counterpoint.result.fingerprint import Fingerprints, take_fingerprints
+from counterpoint.result.trace import Stopped, Trace
 from counterpoint.result.wording.message import message, observed_hint
 from counterpoint.result.wording.readable import Readable
 from counterpoint.table.frames import in_form
@@ -32,36 +33,9 @@ if TYPE_CHECKING:
     from counterpoint.result.figures.plots import Plots
 
 Status = Literal["found", "best_effort", "infeasible", "already_met"]
-Stopped = Literal["budget", "patience", "exhausted", "seconds", "interrupt", ""]
 
 
 Again = Callable[[Search, Floats], "Counterfactuals"]
-
-
-@dataclass(frozen=True, eq=False)
-class Trace:
-    """How a search went: the candidates that ever were non-dominated, and what they cost.
-
-    Parameters
-    ----------
-    objectives : ndarray of shape (n, m)
-        Candidates that were non-dominated when they came.
-    generation : ndarray of shape (n,)
-        The generation each came in.
-    evaluations : ndarray of shape (generations,)
-        Rows the model had been asked after each generation.
-    replies : ndarray of shape (n,)
-        What the model said of every candidate it was asked about, in order.
-    stopped : str
-        Why the search ended: its budget, patience or time was used up, every candidate had been
-        tried ("exhausted"), or it was interrupted; empty if none was needed.
-    """
-
-    objectives: Floats
-    generation: Ints
-    evaluations: Ints
-    replies: Floats
-    stopped: Stopped
 
 
 @dataclass(frozen=True, eq=False)

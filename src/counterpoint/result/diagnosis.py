@@ -7,9 +7,9 @@ import numpy as np
 from counterpoint.arrays import Bools, Floats
 from counterpoint.evolution.baselines import is_reaching, is_wanted
 from counterpoint.problem.crowd import gower_weights
+from counterpoint.problem.gaps import distances_to
 from counterpoint.problem.limits import search_box
 from counterpoint.problem.problem import Problem
-from counterpoint.table.distance import gower_to_all
 from counterpoint.table.schema import Kind
 
 
@@ -32,7 +32,7 @@ def smallest_relaxation(problem: Problem) -> str:
     genomes = problem.observed.genomes[is_reaching(problem, 0, slice(None))]
     is_broken, n_surplus = broken_limits(problem, genomes)
     weight, cap = gower_weights(problem.rows, problem.space)
-    distances = gower_to_all(problem.rows[0], genomes, weight[0], cap)
+    distances = distances_to(problem.rows[0], genomes, weight[0], cap)
     is_against = broken_rules(problem, genomes)
     n_broken = is_broken.sum(axis=1) + (n_surplus > 0) + is_against.sum(axis=1)
     best = int(np.lexsort((distances, n_broken))[0])

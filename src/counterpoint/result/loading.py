@@ -21,7 +21,7 @@ from counterpoint.problem.predictor import Predictor
 from counterpoint.problem.problem import Observed, Problem
 from counterpoint.problem.target import Target
 from counterpoint.result.ambition import read_aims, read_objectives, read_values
-from counterpoint.result.counterfactuals import Counterfactuals, Stopped, Trace
+from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.document import (
     FORMAT,
     VERSION,
@@ -35,6 +35,7 @@ from counterpoint.result.formbook import read_form
 from counterpoint.result.remarkbook import read_remarks
 from counterpoint.result.rulebook import check_rules, read_prices, read_rules
 from counterpoint.result.saving import Kept, NoSuchFile, Pathlike, check_path, signed
+from counterpoint.result.trace import Stopped, Trace
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import OBJECTIVE_COLUMNS, Kind, Schema
 from counterpoint.table.space import describe_space

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Floats, Ints
+from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.errors import InvalidInput, listed
 from counterpoint.evolution import indicators
 from counterpoint.kernels import kernel
 from counterpoint.problem.crowd import gower_weights
+from counterpoint.problem.gaps import gower_with_gaps
 from counterpoint.problem.objectives import GAP
 from counterpoint.table.distance import gower
 
@@ -29,6 +30,9 @@ def diversity(found: Counterfactuals) -> float:
     if len(found) < 2:
         return 0.0
     weight, cap = gower_weights(found.problem.rows, found.problem.space)
+    if (found.genomes == MISSING).any():
+        n, apart = len(found), gower_with_gaps(found.genomes, found.genomes, weight[0], cap)
+        return float(np.tril(apart, -1).sum() / (n * (n - 1) / 2))
     return float(_mean_pairwise(found.genomes, weight[0], cap))
 
 

@@ -42,7 +42,8 @@ from counterpoint.result.wording.message import observed_hint
 from counterpoint.table.encoding import as_frame
 
 if TYPE_CHECKING:
-    from counterpoint.result.counterfactuals import Counterfactuals, Trace
+    from counterpoint.result.counterfactuals import Counterfactuals
+    from counterpoint.result.trace import Trace
 
 Pathlike = str | os.PathLike[str]
 

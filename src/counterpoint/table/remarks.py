@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.table.schema import Schema
@@ -13,7 +14,7 @@ LONGEST_UNIT = 40
 
 def remarked(
     schema: Schema,
-    units: Mapping[Hashable, str] | None = None,
+    units: Mapping[Any, str] | None = None,
     protected: Iterable[Hashable] = (),
 ) -> Schema:
     """Return the schema with units, and with features that are never proposed as advice.
@@ -49,7 +50,7 @@ def remarked(
     return replace(schema, features=features)
 
 
-def _check_units(schema: Schema, units: Mapping[Hashable, str]) -> Mapping[Hashable, str]:
+def _check_units(schema: Schema, units: Mapping[Any, str]) -> Mapping[Hashable, str]:
     """Return the units if each is a short text for a number of the data."""
     if not isinstance(units, Mapping):
         raise InvalidInput(

@@ -59,13 +59,13 @@ class Feature:
     columns : tuple of Feature
         The columns of a one-hot group, one per level; a last level without a column stands for all
         of them being 0. Empty for a feature that is a column itself.
+    missing : {"", "None", "nan", "NA"}
+        What stands for a missing value in the data, if there are any: Python's None, NaN (NaT of
+        dates) or pandas' NA.
     unit : str
         What the numbers are counted in, for readers; empty if nobody said.
     is_protected : bool
         Whether it is never to be proposed to people as something to change.
-    missing : {"", "None", "nan", "NA"}
-        What stands for a missing value in the data, if there are any: Python's None, NaN (NaT of
-        dates) or pandas' NA.
     """
 
     name: Hashable
@@ -76,9 +76,9 @@ class Feature:
     high: float
     decimals: int | None = None
     columns: tuple[Feature, ...] = ()
+    missing: str = ""
     unit: str = ""
     is_protected: bool = False
-    missing: str = ""
 
     @property
     def has_missing(self) -> bool:

@@ -79,7 +79,7 @@ def test_a_file_from_before_there_were_kinds_of_tables_is_of_pandas(tmp_path: Pa
 
     def age(document: Any) -> None:
         document["version"] = 2
-        del document["form"], document["aims"]
+        del document["form"], document["aims"], document["remarks"]
 
     loaded = load_changed(document, tmp_path / "old.json", age)
 

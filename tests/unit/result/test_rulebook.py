@@ -76,7 +76,8 @@ def test_a_file_from_before_there_were_rules_and_costs_is_read(path: Path) -> No
 
     def age(document: Any) -> None:
         document["version"] = 1
-        del document["constraints"], document["costs"], document["form"], document["aims"]
+        for key in ("constraints", "costs", "form", "aims", "remarks"):
+            del document[key]
 
     rewritten(path, age)
 

@@ -20,10 +20,10 @@ from tests.documents import load_changed
 
 import counterpoint as cp
 from counterpoint.problem.limits import Limits
-from counterpoint.result.counterfactuals import Trace
 from counterpoint.result.document import Node, read_dtype, read_label, write_dtype, write_label
 from counterpoint.result.fingerprint import round_digits
 from counterpoint.result.saving import signed
+from counterpoint.result.trace import Trace
 from counterpoint.table.schema import Feature
 
 DATA = pd.DataFrame(
@@ -85,7 +85,7 @@ def test_a_document_says_what_it_is_before_anything_else(document: Any) -> None:
 
     assert keys[:3] == ["format", "version", "counterpoint"]
     assert document["format"] == "counterpoint/counterfactuals"
-    assert document["version"] == 3
+    assert document["version"] == 4
     assert document["counterpoint"] == cp.__version__
 
 
@@ -102,8 +102,9 @@ def test_a_document_holds_every_attribute_by_its_name(
     saved = {key: set(document[key]) for key in of}
 
     assert saved == {key: {field.name for field in fields(kind)} for key, kind in of.items()}
-    columns = {"columns", "missing"}  # of a group, and of what has missing values
-    assert {*document["features"][0]} == {field.name for field in fields(Feature)} - columns
+    # Of a group only, of what has missing values, and in the remarks.
+    elsewhere = {"columns", "missing", "unit", "is_protected"}
+    assert {*document["features"][0]} == {field.name for field in fields(Feature)} - elsewhere
     assert {*document["search"]["settings"]} == {field.name for field in fields(found.search)}
     own = {field.name for field in fields(found)} - {"problem", "again", "kept"}
     assert own <= set(document)
@@ -328,12 +329,12 @@ def test_a_missing_file_is_both_errors(path: Path) -> None:
 
 def test_a_newer_version_asks_for_an_update(document: Any, path: Path) -> None:
     def change(document: Any) -> None:
-        document |= {"version": 4, "novelty": []}
+        document |= {"version": 5, "novelty": []}
 
     with pytest.raises(
         cp.InvalidInput,
         match=r"found\.json' cannot be loaded: it was written by a newer counterpoint "
-        r"\(format version 4\); update counterpoint\.",
+        r"\(format version 5\); update counterpoint\.",
     ):
         load_changed(document, path, change)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.problem.crowd import gower_weights
 from counterpoint.result.choosing.orders import normalised
 
@@ -28,7 +28,7 @@ class Attributes:
         The objectives that differ between candidates.
     features : tuple of hashable
         The features in which candidates differ.
-    values : ndarray of shape (c, n_aims + 2 * n_features)
+    shares : ndarray of shape (c, n_aims + 2 * n_features)
         The normalised objectives; whether each feature changes; by how much, as a share of the
         largest change among the candidates.
     """
@@ -36,7 +36,7 @@ class Attributes:
     candidates: Ints
     aims: tuple[str, ...]
     features: tuple[Hashable, ...]
-    values: Floats
+    shares: Floats
 
 
 def attributes_of(found: Counterfactuals, candidates: Ints) -> Attributes:
@@ -45,7 +45,10 @@ def attributes_of(found: Counterfactuals, candidates: Ints) -> Attributes:
     aims = normalised(objectives, np.ones(len(objectives), dtype=np.bool_))
     weight, cap = gower_weights(found.problem.rows, found.problem.space)
     genomes = found.genomes[candidates]
-    sizes = np.minimum(np.abs(genomes - found.problem.rows[0]) * weight[0], cap)
+    row = found.problem.rows[0]
+    sizes = np.minimum(np.abs(genomes - row) * weight[0], cap)
+    lacks = (genomes == MISSING) | (row == MISSING)
+    sizes = np.where(lacks, (genomes != row).astype(np.float64), sizes)  # all the way, or none
     largest = sizes.max(axis=0)
     sizes = sizes / np.where(largest > 0.0, largest, 1.0)
     names = found.problem.predictor.encoding.schema.names

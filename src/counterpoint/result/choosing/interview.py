@@ -62,6 +62,13 @@ class Interview:
     reader : {"customer", "analyst"}
         A customer is not asked about counterfactuals that change protected features.
 
+    Attributes
+    ----------
+    attributes : Attributes
+        The candidates, and what tells them apart.
+    particles : ndarray of shape (512, k)
+        The weights of the k attributes that are thought possible; `preference` has the rest.
+
     Raises
     ------
     InvalidInput
@@ -73,10 +80,10 @@ class Interview:
         self._grammar: Grammar = grammar_of(lang, reader)
         self.attributes: Attributes = attributes_of(found, _candidates(found, reader))
         n = preference.N_PARTICLES
-        self._particles = preference.draw_particles(
+        self.particles = preference.draw_particles(
             len(self.attributes.aims), len(self.attributes.features), n, check_seed(seed)
         )
-        self._worth = preference.utilities(self._particles, self.attributes.values)
+        self._worth = preference.utilities(self.particles, self.attributes.shares)
         # One more belief than answers; the last one is what is believed now.
         self._beliefs: list[Floats] = [np.full(n, 1.0 / n)]
         self._asked: list[preference.Question | None] = [self._next([])]
@@ -173,7 +180,7 @@ class Interview:
         Under "objectives" those of the objectives in which candidates differ, which `select` takes;
         under "features" how much a change of each feature is minded.
         """
-        mean = preference.expected(self._beliefs[-1], self._particles)
+        mean = preference.expected(self._beliefs[-1], self.particles)
         aims, features = self.attributes.aims, self.attributes.features
         of_aims, rest = mean[: len(aims)], mean[len(aims) :]
         minded = rest[: len(features)] + rest[len(features) :]

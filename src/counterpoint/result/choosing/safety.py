@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.errors import InvalidInput
 from counterpoint.evolution.search import check_whole
 from counterpoint.problem.predictor import Predictor
@@ -75,7 +75,8 @@ def share_of_neighbours(found: Counterfactuals, n: int, seed: int) -> Floats:
     """Return the share of n neighbours of each counterfactual that reach the target.
 
     A neighbour differs a little in every feature that may change: a number by up to a twentieth of
-    its range, on its grid; a level is, one time in twenty, that of a random observed row. Its draws
+    its range, on its grid; a level is, one time in twenty, that of a random observed row. What is
+    missing stays so. Its draws
     are addressed by the counterfactual's own values, so that company does not matter.
     """
     keys = row_keys(seed, found.genomes)
@@ -94,19 +95,25 @@ def share_of_neighbours(found: Counterfactuals, n: int, seed: int) -> Floats:
 def neighbours_of(found: Counterfactuals, genomes: Floats, keys: Any, n: int) -> Floats:
     """Return n neighbours of each of the genomes (c, d), shape (c, n, d)."""
     problem, space = found.problem, found.problem.space
-    (c, d), row = genomes.shape, problem.rows[0]
+    c, d = genomes.shape
+    row = np.where(problem.rows[0] == MISSING, space.low, problem.rows[0])
     where = uniforms(keys, Stage.NEIGHBOUR, 0, n, d)
     value = uniforms(keys, Stage.NEIGHBOUR_VALUE, 0, n, d)
-    low = np.minimum(np.minimum(space.low, row), genomes)[:, None, :]
-    high = np.maximum(np.maximum(space.high, row), genomes)[:, None, :]
-    start = np.broadcast_to(genomes[:, None, :], (c, n, d))
+    there = np.where(genomes == MISSING, space.low, genomes)
+    low = np.minimum(np.minimum(space.low, row), there)[:, None, :]
+    high = np.maximum(np.maximum(space.high, row), there)[:, None, :]
+    start = np.broadcast_to(there[:, None, :], (c, n, d))
     moved = start + _steps(space, high - low, where, value)
     near = np.clip(_on_grid(moved, space), low, high)
     observed = problem.observed.genomes
     other = observed[(where * len(observed)).astype(np.int64), np.arange(d)]
-    near = np.where(space.is_level, np.where(value < P_STEP, other, start), near)
-    near = np.where(space.is_single, near.astype(np.float32).astype(np.float64), near)
-    return np.ascontiguousarray(np.where(problem.limits.is_fixed, start, near))
+    is_other = (value < P_STEP) & (other != MISSING)
+    near = np.where(space.is_level, np.where(is_other, other, start), near)
+    single = np.where(space.is_single, near, 0.0).astype(np.float32).astype(np.float64)
+    near = np.where(space.is_single, single, near)
+    own = genomes[:, None, :]
+    stays = problem.limits.is_fixed | (own == MISSING)
+    return np.ascontiguousarray(np.where(stays, own, near))
 
 
 def _steps(space: Space, span: Floats, where: Floats, value: Floats) -> Floats:

@@ -10,10 +10,10 @@ import numpy as np
 from counterpoint.arrays import Floats, Ints
 from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.problem.crowd import gower_weights
+from counterpoint.problem.gaps import distances_to
 from counterpoint.result.choosing import orders
 from counterpoint.result.choosing.safety import safest
 from counterpoint.result.choosing.subset import check_size, greatest_contribution
-from counterpoint.table.distance import gower_to_all
 from counterpoint.table.schema import is_number
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def farthest_first(found: Counterfactuals, n: int) -> Ints:
     is_free = np.ones(len(found), dtype=np.bool_)
     while len(chosen) < min(n, len(found)):
         last = found.genomes[chosen[-1]]
-        nearest = np.minimum(nearest, gower_to_all(last, found.genomes, weight[0], cap))
+        nearest = np.minimum(nearest, distances_to(last, found.genomes, weight[0], cap))
         is_free[chosen[-1]] = False
         pool = is_free & found.reaches if (is_free & found.reaches).any() else is_free
         chosen.append(int(np.argmax(np.where(pool, nearest, -1.0))))

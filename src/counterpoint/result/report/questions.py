@@ -47,7 +47,7 @@ def write_questions(
     if len(candidates) < 2:
         return None
     attributes = attributes_of(found, candidates)
-    width = attributes.values.shape[1]
+    width = attributes.shares.shape[1]
     if width == 0:
         return None
     kept = _balanced(found, candidates, max(2, MOST_NUMBERS // width))
@@ -57,7 +57,7 @@ def write_questions(
     return {
         "numbers": (candidates[kept] + 1).tolist(),
         "width": width,
-        "attributes": pack_shares(attributes.values[kept]),
+        "attributes": pack_shares(attributes.shares[kept]),
         "particles": pack_shares(particles),
     }
 

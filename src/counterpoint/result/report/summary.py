@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from counterpoint.arrays import MISSING
 from counterpoint.result.choosing.representatives import representatives
 from counterpoint.result.report.questions import write_questions
 from counterpoint.result.report.receipt import write_receipt
@@ -157,7 +158,7 @@ def _representatives(found: Counterfactuals) -> list[dict[str, Any]]:
 def _finite(value: float) -> float | None:
     """Return a number JSON has; null for an open side, or for a missing value."""
     number = float(value)
-    return number if math.isfinite(number) else None
+    return number if math.isfinite(number) and number != MISSING else None
 
 
 def _short(value: float) -> float:

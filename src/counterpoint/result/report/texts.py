@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
+from counterpoint.arrays import MISSING
 from counterpoint.result.wording.english import ENGLISH
 from counterpoint.result.wording.values import written, written_number, written_pair
 from counterpoint.table.schema import Feature
 
-MISSING = "missing"
+LACKING = "missing"  # what is shown where there is no value
 
 
 def cell_text(feature: Feature, gene: float) -> str:
@@ -20,11 +19,11 @@ def cell_text(feature: Feature, gene: float) -> str:
     >>> from counterpoint.table.schema import Schema
     >>> data = pd.DataFrame({"pay": [1250.5, 80.0], "own": ["no", "yes"]})
     >>> pay, own = Schema.infer(data).features
-    >>> cell_text(pay, 1250.5), cell_text(own, 1.0), cell_text(pay, float("nan"))
+    >>> cell_text(pay, 1250.5), cell_text(own, 1.0), cell_text(pay, MISSING)
     ('1,250.5', 'yes', 'missing')
     """
-    if math.isnan(gene):
-        return MISSING
+    if gene == MISSING:
+        return LACKING
     if not feature.is_numeric:  # without the quotes that a sentence needs
         return str(feature.levels[int(gene)])
     return written(feature, gene, ENGLISH.signs)
@@ -32,7 +31,7 @@ def cell_text(feature: Feature, gene: float) -> str:
 
 def changed_text(feature: Feature, new: float, old: float) -> str:
     """Return a new value with as many digits as it takes to tell it from the old one."""
-    if math.isnan(new) or math.isnan(old) or not feature.is_numeric:
+    if MISSING in (new, old) or not feature.is_numeric:
         return cell_text(feature, new)
     return written_pair(feature, new, old, ENGLISH.signs)[0]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from counterpoint.arrays import MISSING
 from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.result.wording.english import ENGLISH
 from counterpoint.result.wording.message import own_cells, readable
@@ -57,7 +58,7 @@ def row_line(found: Counterfactuals) -> str:
     """Return the row's values in a line, with their names and units."""
     features = found.problem.predictor.encoding.schema.features
     cells = [
-        f"{spoken(f.name)} {written(f, gene, PLAIN)} {f.unit}".rstrip()
+        f"{spoken(f.name)} {written(f, gene, PLAIN)} {f.unit * (gene != MISSING)}".rstrip()
         for f, gene in zip(features[:MOST_CELLS], found.problem.rows[0].tolist(), strict=False)
     ]
     more = len(features) - MOST_CELLS

@@ -17,6 +17,7 @@ class English:
         quotes=("\N{LEFT DOUBLE QUOTATION MARK}", "\N{RIGHT DOUBLE QUOTATION MARK}"),
         conjunction="and",
         truth=("no", "yes"),
+        missing="missing",
         months=(
             *("January", "February", "March", "April", "May", "June", "July"),
             *("August", "September", "October", "November", "December"),

@@ -19,6 +19,7 @@ class German:
         quotes=("\N{DOUBLE LOW-9 QUOTATION MARK}", "\N{LEFT DOUBLE QUOTATION MARK}"),
         conjunction="und",
         truth=("nein", "ja"),
+        missing="unbekannt",
         months=(
             *("Januar", "Februar", "März", "April", "Mai", "Juni", "Juli"),
             *("August", "September", "Oktober", "November", "Dezember"),

@@ -25,6 +25,8 @@ class Signs:
         Before the last of a list.
     truth : (str, str)
         Words for false and true.
+    missing : str
+        What is said of a value that is not there.
     months : tuple of str
         The months' names.
     date : str
@@ -37,6 +39,7 @@ class Signs:
     quotes: tuple[str, str]
     conjunction: str
     truth: tuple[str, str]
+    missing: str
     months: tuple[str, ...]
     date: str
 
@@ -61,7 +64,7 @@ class Signs:
 
 
 class Change(NamedTuple):
-    """One changed feature in words: its name, the new value, the old one with the unit."""
+    """One changed feature in words: its name, the new value, the old one; one has the unit."""
 
     name: str
     new: str

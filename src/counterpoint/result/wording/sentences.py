@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from counterpoint.arrays import Bools
+from counterpoint.arrays import MISSING, Bools
 from counterpoint.errors import InvalidInput, listed
 from counterpoint.problem.target import Target
 from counterpoint.result.wording.english import ENGLISH
@@ -99,7 +99,11 @@ def changes_of(found: Counterfactuals, position: int, signs: Signs) -> list[Chan
     for j in np.flatnonzero(genome != row):
         new, old = written_pair(features[j], float(genome[j]), float(row[j]), signs)
         unit = f" {features[j].unit}" if features[j].unit else ""
-        changes.append(Change(spoken(features[j].name), new, old + unit))
+        if row[j] == MISSING:
+            new += unit
+        else:
+            old += unit
+        changes.append(Change(spoken(features[j].name), new, old))
     return changes
 
 

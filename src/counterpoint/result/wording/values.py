@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from counterpoint.arrays import MISSING
 from counterpoint.result.wording.language import Signs
 from counterpoint.table.dates import as_days
 from counterpoint.table.schema import Feature, Kind
@@ -18,6 +19,8 @@ YEARS = (1500.0, 2200.0)  # a column of whole numbers in here is taken for years
 
 def written(feature: Feature, gene: float, signs: Signs, digits: int = DIGITS) -> str:
     """Return a feature's value as text, without its unit."""
+    if gene == MISSING:
+        return signs.missing
     if feature.kind is Kind.DATE:
         return written_date(as_days(np.array([gene]))[0].item(), signs)
     if not feature.is_numeric:

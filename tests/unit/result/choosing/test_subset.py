@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput
+from counterpoint.evolution.indicators import hypervolume
 from counterpoint.result.choosing.subset import greatest_contribution
 
 GRID = [
@@ -130,3 +132,27 @@ def test_the_number_must_be_whole_and_positive(n: Any) -> None:
         InvalidInput, match=f"select needs a whole number of at least 1, got {n!r}."
     ):
         greatest_contribution(np.zeros((3, 4)), n)
+
+
+@given(
+    objectives=arrays(
+        np.float64,
+        st.tuples(st.integers(2, 14), st.just(4)),
+        elements=st.integers(0, 6).map(lambda step: step / 6),  # coarse, so that ties are many
+    ),
+    n=st.integers(1, 8),
+)
+def test_measuring_only_who_may_add_most_chooses_as_measuring_all(objectives: Any, n: int) -> None:
+    chosen = greatest_contribution(objectives, n)
+
+    valid = np.flatnonzero(objectives[:, 0] <= 0.0)
+    pool = valid if len(valid) > n else np.arange(len(objectives))
+    reference = np.array([0.5, 1.0, objectives[pool, 2].max() + 1.0, 1.0])
+    start = 0 if len(valid) > n else len(valid)
+    if len(objectives) > n:
+        for place in range(start, n):
+            before = chosen[:place].tolist()
+            rest = [i for i in pool.tolist() if i not in before]
+            volumes = [hypervolume(objectives[[*before, i]], reference) for i in rest]
+            assert volumes[rest.index(chosen[place])] == pytest.approx(max(volumes), rel=1e-9)
+    assert len(set(chosen.tolist())) == min(n, len(objectives))

@@ -11,8 +11,10 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
+from counterpoint.arrays import MISSING
 from counterpoint.result.report.questions import MOST_NUMBERS, pack_shares, write_questions
 from counterpoint.result.report.summary import summarise
+from counterpoint.result.report.texts import changed_text
 
 NOW = datetime.datetime(2026, 5, 4, 12, 30, tzinfo=datetime.UTC)
 EVIL = "<img src=x onerror=alert(1)>"
@@ -84,13 +86,25 @@ def test_features_say_what_the_row_has_and_what_was_observed(summary: dict[str, 
 
 
 def test_a_missing_value_is_said_to_be_missing() -> None:
-    from counterpoint.result.report.texts import cell_text, changed_text
+    data = observed().assign(income=lambda frame: frame["income"].mask(frame.index % 7 == 0))
+    explainer = cp.Explainer(lambda rows: score(rows.fillna({"income": 900.0})), data)
+    found = explainer.explain(data.iloc[[0]], target=(0.5, 1.0), seed=3)
 
+    summary = summarise(found, NOW)
+
+    income = summary["features"][1]
+    assert (income["row"], income["text"]) == (None, "missing")
+    assert "-1.07" not in json.dumps(summary, allow_nan=False)  # the gene that stands for it
+    new = [text for each in summary["counterfactuals"] for j, _, text in each["changes"] if j == 1]
+    assert new
+    assert "missing" not in new
+
+
+def test_a_value_that_goes_missing_has_no_number() -> None:
     age = cp.Schema.infer(observed()).features[0]
 
-    assert cell_text(age, float("nan")) == "missing"
-    assert changed_text(age, 30.0, float("nan")) == "30"
-    assert changed_text(age, float("nan"), 30.0) == "missing"
+    assert changed_text(age, MISSING, 30.0) == "missing"
+    assert changed_text(age, 30.0, MISSING) == "30"
 
 
 def test_what_changes_protected_features_is_no_representative_and_not_asked_about(

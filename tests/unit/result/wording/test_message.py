@@ -39,52 +39,11 @@ def explain(target: Any, search: Any, model: Any = by_age, **limits: Any) -> cp.
     return cp.Explainer(model, DATA).explain(FIRST, target, search, **limits)
 
 
-def lines_of(text: str) -> list[str]:
-    return [line.rstrip() for line in text.splitlines()]
-
-
-def test_a_result_prints_as_a_sentence_and_a_table_of_changes() -> None:
-    found = explain((0.4, 1.0), cp.WhatIf(n=2))
-
-    assert lines_of(str(found)) == [
-        "2 of 2 counterfactuals reach prediction in [0.4, 1] (now 0.22) with 4 or more changes, "
-        "from 1 model evaluation.",
-        "",
-        "    age   amount share    job   owns prediction distance changes implausibility",
-        "row  22  5951.25  0.10  clerk  False       0.22",
-        "1    51    80.75  0.50  smith              0.51    0.667       4          0.000",
-        "2    47   350.50  0.35  nurse   True       0.47    0.740       5          0.000",
-    ]
-
-
 def test_large_predictions_are_written_out() -> None:
     found = explain((None, 300_000), cp.WhatIf(n=1), by_amount)
 
     assert "(now 595125)" in found.message
-    assert lines_of(str(found))[-1].endswith("120000    0.585       5          0.000")
-
-
-def test_a_long_result_shows_a_few_and_counts_the_rest(explainer: cp.Explainer) -> None:
-    found = explainer.explain(FIRST, (0.4, 1.0), cp.Search(method="nsga2", generations=20))
-    assert len(found) > 6
-
-    default, longer = lines_of(str(found)), lines_of(found.summary(6))
-
-    assert default[0].startswith(f"{int(found.reaches.sum())} of {len(found)} counterfactuals")
-    assert default[-1] == f"{len(found) - 5} more in to_frame()."
-    assert longer[-1] == f"{len(found) - 6} more in to_frame()."
-    assert [line.split()[0] for line in default[3:-1]] == ["row", *"12345"]
-    assert lines_of(found.summary(len(found)))[-1].split()[0] == str(len(found))
-
-
-def test_only_features_that_change_are_shown(explainer: cp.Explainer) -> None:
-    found = explainer.explain(
-        FIRST, (0.4, 1.0), cp.Search(method="nsga2", generations=5), max_changed=1
-    ).select(1)
-
-    header = lines_of(str(found))[2]
-
-    assert header.split() == ["age", "prediction", "distance", "changes", "implausibility"]
+    assert str(found).splitlines()[-1].endswith("120000    0.585       5          0.000")
 
 
 def test_one_of_many_is_singular(explainer: cp.Explainer) -> None:
@@ -195,20 +154,6 @@ def test_the_hint_counts_only_rows_that_predict_puts_into_the_class() -> None:
     found = explain("yes", cp.WhatIf(), Strict(), max_changed=1)
 
     assert "; 1 observed row does reach it" in found.message
-
-
-def test_notes_follow_the_message(explainer: cp.Explainer) -> None:
-    row = FIRST.assign(age=15, amount=7000.123)
-
-    text = lines_of(str(explainer.explain(row, (0.5, 1.0), cp.WhatIf())))
-
-    assert text[1] == (
-        "Note: the row's 'age' = 15 lies outside the data's range [22, 51]; the search box was "
-        "widened to it."
-    )
-    assert text[2].startswith("Note: the row's 'amount' = 7000.12 lies outside")
-    assert text[3] == ""
-    assert text[5].split()[:3] == ["row", "15", "7000.12"]
 
 
 @pytest.mark.parametrize(

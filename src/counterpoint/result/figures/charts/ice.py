@@ -49,7 +49,7 @@ def ice(
     subtitle = [
         f"All others stay; the shaded part is the target, {found.target}",
         left_out,
-        *(f"Shown: {axis.left_out}" for axis in axes if axis.left_out),
+        *(note for axis in axes for note in axis.notes),
     ]
     chart = alt.concat(*panels, columns=columns, spacing=28) if len(panels) > 1 else panels[0]
     return theme.finished(chart, frames, colors, TITLE, subtitle)

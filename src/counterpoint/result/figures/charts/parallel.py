@@ -79,6 +79,8 @@ def axis_layers(n_axes: int, n_lines: int, colors: theme.Palette) -> list[Any]:
 
 def line_layers(n_axes: int, colors: theme.Palette, n: int) -> list[Any]:
     """Return the lines of the counterfactuals, then the row's on top."""
+    legend = theme.signs("stroke", offset=34)  # below the numbers at the axes' ends
+    tint = theme.color(colors, legend)
     picked = alt.selection_point(name="picked", fields=["counterfactual"], empty=True)
     strength = float(np.clip(6.0 / max(1, n), 0.18, 0.75))
     everyone = theme.drawn_from("counterfactuals").encode(
@@ -94,24 +96,22 @@ def line_layers(n_axes: int, colors: theme.Palette, n: int) -> list[Any]:
         }
     )
     drawn = others.mark_line(strokeWidth=1.6).encode(
-        color=theme.color(colors, symbol="stroke", offset=34),
-        strokeDash=theme.dash(),
+        color=tint,
+        strokeDash=theme.dash(legend),
         opacity=alt.condition(picked, alt.value(strength), alt.value(0.06)),
         order="axis:Q",
         tooltip=notes,
     )
     dots = others.mark_point(filled=True, size=34, opacity=1).encode(
-        color=alt.condition("datum.changed", theme.color(colors), alt.value(colors.quiet)),
+        color=alt.condition("datum.changed", tint, alt.value(colors.quiet)),
         opacity=alt.condition(picked, alt.value(0.95), alt.value(0.1)),
         tooltip=notes,
     )
     own = everyone.transform_filter("datum.counterfactual === 0")
-    row_line = own.mark_line(strokeWidth=3.5).encode(
-        color=theme.color(colors), order="axis:Q", tooltip=notes
-    )
+    row_line = own.mark_line(strokeWidth=3.5).encode(color=tint, order="axis:Q", tooltip=notes)
     row_dots = own.mark_point(
         filled=True, size=90, shape=theme.SHAPES[ROW], opacity=1, stroke=colors.paper
-    ).encode(color=theme.color(colors), tooltip=notes)
+    ).encode(color=tint, tooltip=notes)
     return [drawn.add_params(picked), dots, row_line, row_dots]
 
 

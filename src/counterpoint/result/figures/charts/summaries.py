@@ -14,6 +14,7 @@ from counterpoint.result.figures.frames.summaries import (
     history_data,
     objectives_data,
 )
+from counterpoint.result.figures.frames.texts import titled
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
@@ -64,7 +65,7 @@ def scatter(names: list[str], pair: tuple[int, int], colors: theme.Palette) -> A
     last = len(names) - 1
 
     def axis(m: int, is_outer: bool) -> alt.Axis:
-        title = names[m] if is_outer else None
+        title = titled(names[m]) if is_outer else None
         return alt.Axis(
             title=title,
             labels=is_outer,
@@ -104,10 +105,27 @@ def frequency(
         f"{'<1%' if 0 < share < 0.005 else f'{share:.0%}'}  ({count:,})"
         for share, count in zip(frame["share"], frame["count"], strict=True)
     ]
+    frame = frame.assign(text=texts)
+    n_features = len(found.problem.predictor.encoding.schema)
+    cut = f"Shown: the {most} most often changed of {n_features} features"
+    chart = alt.layer(*bar_layers(frame["feature"].to_list(), colors)).properties(
+        width=420 if width is None else width, height=BAR * len(frame)
+    )
+    subtitle = [
+        how_many(found, len(found)),
+        cut if n_features > most else "",
+    ]
+    return theme.finished(chart, {"features": frame}, colors, FREQUENCY, subtitle)
+
+
+def bar_layers(features: list[str], colors: theme.Palette) -> list[Any]:
+    """Return the bars, in the order of the features, and what is written at their ends."""
     names = alt.Y(
         "feature:N",
-        sort=frame["feature"].to_list(),
-        axis=alt.Axis(title=None, labelLimit=220, ticks=False, domain=False, labelFontSize=12),
+        sort=features,
+        axis=alt.Axis(
+            title=None, labelLimit=220, labelPadding=6, ticks=False, domain=False, labelFontSize=12
+        ),
     )
     base = theme.drawn_from("features").encode(y=names)
     share = alt.X(
@@ -124,18 +142,7 @@ def frequency(
         text="text:N",
         color=alt.condition("datum.count > 0", alt.value(colors.ink), alt.value(colors.quiet)),
     )
-    n_features = len(found.problem.predictor.encoding.schema)
-    cut = f"Shown: the {most} most often changed of {n_features} features"
-    chart = alt.layer(bars, words).properties(
-        width=420 if width is None else width, height=BAR * len(frame)
-    )
-    subtitle = [
-        how_many(found, len(found)),
-        cut if n_features > most else "",
-    ]
-    return theme.finished(
-        chart, {"features": frame.assign(text=texts)}, colors, FREQUENCY, subtitle
-    )
+    return [bars, words]
 
 
 def history(found: Counterfactuals, width: int | None = None, dark: bool = False) -> Any:

@@ -58,7 +58,7 @@ def surface(
     subtitle = [
         f"All other features as in the row. {who if n else 'No counterfactual changes only these'}",
         f"Dashed: where the target begins, {found.target}" if has_target else "",
-        *(f"Shown: {axis.left_out}" for axis in axes if axis.left_out),
+        *(note for axis in axes for note in axis.notes),
     ]
     title = f"{prediction_name(found)} by {axes[0].title} and {axes[1].title}"
     return theme.finished(chart, frames, colors, title, subtitle)
@@ -160,7 +160,7 @@ def apart(points: pd.DataFrame, axes: tuple[Axis, Axis], size: tuple[int, int]) 
         )
         is_free = all(abs(x - left) > ROOM[0] or abs(y - up) > ROOM[1] for left, up in taken)
         given.append(bool(number > 0 and len(points) <= MOST_NUMBERED + 1 and is_free))
-        if given[-1] or number == 0:
+        if (given[-1] or number == 0) and not (pd.isna(x) or pd.isna(y)):
             taken.append((x, y))
     return given
 

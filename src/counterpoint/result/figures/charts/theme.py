@@ -18,6 +18,7 @@ import pandas as pd
 
 from counterpoint.result.figures.frames.axes import Axis
 from counterpoint.result.figures.frames.common import INVALID, OUTCOMES, ROW, VALID, Frames
+from counterpoint.result.figures.frames.texts import titled
 
 FONT = "Inter, Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
 DASHES = {ROW: [1, 0], VALID: [1, 0], INVALID: [5, 3]}
@@ -86,39 +87,32 @@ def _cells(column: pd.Series[Any], name: str) -> list[Any]:
     return [None if isinstance(cell, float) and not np.isfinite(cell) else cell for cell in cells]
 
 
-def color(
-    colors: Palette, *, legend: bool = True, symbol: Any = alt.Undefined, offset: int = 18
-) -> alt.Color:
-    """Return the colour of an outcome; its legend stands `offset` pixels below the drawing."""
-    signs = alt.Legend(title=None, symbolType=symbol, symbolOpacity=1, offset=offset)
-    return alt.Color(
-        "outcome:N",
-        scale=alt.Scale(domain=list(OUTCOMES), range=colors.outcomes),
-        legend=signs if legend else None,
-    )
+def color(colors: Palette, legend: alt.Legend | None = None) -> alt.Color:
+    """Return the colour of an outcome; one legend serves colour, shape and dash."""
+    scale = alt.Scale(domain=list(OUTCOMES), range=colors.outcomes)
+    return alt.Color("outcome:N", scale=scale, legend=legend or signs())
 
 
-def shape(*, legend: bool = True) -> alt.Shape:
+def shape() -> alt.Shape:
     """Return the shape of an outcome."""
-    return alt.Shape(
-        "outcome:N",
-        scale=alt.Scale(domain=list(OUTCOMES), range=list(SHAPES.values())),
-        legend=alt.Legend(title=None, symbolOpacity=1, offset=18) if legend else None,
-    )
+    scale = alt.Scale(domain=list(OUTCOMES), range=list(SHAPES.values()))
+    return alt.Shape("outcome:N", scale=scale, legend=signs())
 
 
-def dash() -> alt.StrokeDash:
+def dash(legend: alt.Legend) -> alt.StrokeDash:
     """Return the dash of an outcome's line."""
-    return alt.StrokeDash(
-        "outcome:N",
-        scale=alt.Scale(domain=list(OUTCOMES), range=list(DASHES.values())),
-        legend=None,
-    )
+    scale = alt.Scale(domain=list(OUTCOMES), range=list(DASHES.values()))
+    return alt.StrokeDash("outcome:N", scale=scale, legend=legend)
+
+
+def signs(symbol: Any = alt.Undefined, offset: int = 18) -> alt.Legend:
+    """Return the legend of outcomes, so many pixels below the drawing."""
+    return alt.Legend(title=None, symbolType=symbol, symbolOpacity=1, offset=offset)
 
 
 def tooltip(titles: Mapping[str, str]) -> list[alt.Tooltip]:
     """Return tooltips of fields (with their type) to titles."""
-    return [alt.Tooltip(field, title=title) for field, title in titles.items()]
+    return [alt.Tooltip(field, title=titled(title)) for field, title in titles.items()]
 
 
 PERSON = {"counterfactual:Q": "counterfactual", "outcome:N": "outcome"}
@@ -129,7 +123,7 @@ def position(axis: Axis, channel: Any, field: str, **options: Any) -> Any:
     scale = alt.Scale(domain=list(axis.domain), nice=False, zero=False)
     if axis.is_date:
         utc = alt.Scale(domain=list(axis.domain), nice=False, type="utc")
-        shown = alt.Axis(title=axis.title, tickCount=5, labelOverlap=True, format="%b %Y")
+        shown = alt.Axis(title=titled(axis.title), tickCount=5, labelOverlap=True, format="%b %Y")
         days = (axis.high - axis.low) < 90.0
         shown.format = "%d %b %Y" if days else "%b %Y"
         return channel(f"{field}:T", scale=utc, axis=shown, **options)
@@ -139,7 +133,7 @@ def position(axis: Axis, channel: Any, field: str, **options: Any) -> Any:
         return channel(f"{field}:Q", scale=scale, axis=level_axis(axis, channel), **options)
     few = axis.high - axis.low < 5 and axis.feature.decimals in (None, 0)
     whole: dict[str, Any] = {"tickMinStep": 1} if few and axis.feature.kind != "real" else {}
-    shown = alt.Axis(title=axis.title, tickCount=6, labelOverlap=True, **whole)
+    shown = alt.Axis(title=titled(axis.title), tickCount=6, labelOverlap=True, **whole)
     return channel(f"{field}:Q", scale=scale, axis=shown, **options)
 
 
@@ -155,7 +149,7 @@ def level_axis(axis: Axis, channel: Any) -> alt.Axis:
         {"labelAngle": -35, "labelAlign": "right"} if is_long and channel is alt.X else {}
     )
     return alt.Axis(
-        title=axis.title,
+        title=titled(axis.title),
         values=list(range(len(axis.labels))),
         labelExpr=f"{texts}[datum.value]",
         labelLimit=90 if slanted else 130,
@@ -185,12 +179,21 @@ def finished(
     """
     chart = chart.properties(
         title=alt.TitleParams(title, subtitle=[line for line in subtitle if line]),
-        datasets={name: records(in_drawing_order(frame)) for name, frame in frames.items()},
+        config=looks(colors),
     )
-    return (
-        chart.configure(background=colors.paper, font=FONT, padding=12)
-        .configure_view(stroke=None)
-        .configure_title(
+    # Set at last: altair copies all of a chart, data included, at every step before.
+    chart.datasets = {name: records(in_drawing_order(frame)) for name, frame in frames.items()}
+    return chart
+
+
+def looks(colors: Palette) -> alt.Config:
+    """Return fonts, sizes and colours of titles, axes and legends."""
+    return alt.Config(
+        background=colors.paper,
+        font=FONT,
+        padding=12,
+        view=alt.ViewConfig(stroke=None),
+        title=alt.TitleConfig(
             anchor="start",
             frame="group",
             color=colors.ink,
@@ -200,8 +203,8 @@ def finished(
             subtitleLineHeight=16,
             subtitlePadding=5,
             offset=14,
-        )
-        .configure_axis(
+        ),
+        axis=alt.AxisConfig(
             labelColor=colors.faint,
             titleColor=colors.ink,
             domainColor=colors.line,
@@ -213,20 +216,24 @@ def finished(
             titleFontWeight="normal",
             titlePadding=8,
             titleLimit=320,
-        )
-        .configure_legend(
-            labelColor=colors.ink,
-            titleColor=colors.ink,
-            labelFontSize=12,
-            titleFontSize=12,
-            titleFontWeight="normal",
-            orient="bottom",
-            symbolSize=90,
-            symbolStrokeWidth=2,
-            labelLimit=260,
-            titleLimit=260,
-        )
-        .configure_header(labelColor=colors.ink, titleColor=colors.ink)
+        ),
+        legend=legend_looks(colors),
+    )
+
+
+def legend_looks(colors: Palette) -> alt.LegendConfig:
+    """Return fonts, sizes and colours of legends."""
+    return alt.LegendConfig(
+        labelColor=colors.ink,
+        titleColor=colors.ink,
+        labelFontSize=12,
+        titleFontSize=12,
+        titleFontWeight="normal",
+        orient="bottom",
+        symbolSize=90,
+        symbolStrokeWidth=2,
+        labelLimit=260,
+        titleLimit=260,
     )
 
 

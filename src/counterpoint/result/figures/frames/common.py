@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Floats, Ints
+from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.evolution.search import check_whole
 from counterpoint.result.choosing.subset import greatest_contribution
@@ -42,8 +42,12 @@ def shown(found: Counterfactuals, n: int, argument: str) -> Ints:
     check_whole("n", n, 1, 1_000_000, owner=argument)
     if len(found) <= n:
         return np.arange(len(found) + 1)
-    best = greatest_contribution(found.objectives, n, found.problem.worst)
-    return np.array([0, *(1 + np.sort(best))])
+    # It takes seconds and several figures ask: kept with the result, as what it computes itself.
+    kept: dict[int, Ints] = found.__dict__.setdefault("_shown", {})
+    if n not in kept:
+        best = greatest_contribution(found.objectives, n, found.problem.worst)
+        kept[n] = np.array([0, *(1 + np.sort(best))])
+    return kept[n]
 
 
 def how_many(found: Counterfactuals, n: int) -> str:
@@ -54,8 +58,9 @@ def how_many(found: Counterfactuals, n: int) -> str:
 
 
 def all_genes(found: Counterfactuals) -> Floats:
-    """Return the genomes of the row and of the counterfactuals, shape (1 + n, d)."""
-    return np.concatenate([found.problem.rows[:1], found.genomes])
+    """Return the genomes of row and counterfactuals, shape (1 + n, d); what is missing is NaN."""
+    genes = np.concatenate([found.problem.rows[:1], found.genomes])
+    return np.where(genes == MISSING, np.nan, genes)
 
 
 def place_of(found: Counterfactuals, name: Hashable, argument: str) -> int:
@@ -116,12 +121,12 @@ def is_loaded(found: Counterfactuals) -> bool:
     return found.kept is not None
 
 
-def observed_genes(found: Counterfactuals, place: int) -> Floats:
-    """Return one feature of the observed rows, missing values left out; none for loaded results."""
+def observed_genes(found: Counterfactuals, place: int, *, drop_missing: bool = True) -> Floats:
+    """Return one feature of the observed rows, of which a loaded result has none."""
     if is_loaded(found):
         return np.empty(0)
     genes = found.problem.observed.genomes[:, place]
-    return np.asarray(genes[np.isfinite(genes)])
+    return np.asarray(genes[genes != MISSING] if drop_missing else genes)
 
 
 def check_can_ask(found: Counterfactuals, figure: str) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
 
 MOST_AXES = 12
+BELOW = 0.15  # of an axis: how far missing values stand below all others
 MOST_TICKS = 8  # levels named on one axis; of more only the ends and the row's
 
 
@@ -87,18 +88,22 @@ def _differs(genes: Floats) -> Bools:
 def positions(feature: Feature, genes: Floats) -> Floats:
     """Return where genes (n,) stand between the smallest, 0, and the largest, 1; in order.
 
-    Levels that occur are evenly spaced; a single value stands in the middle; missing ones are NaN.
+    Levels that occur are evenly spaced; a single value stands in the middle. Where some are missing
+    (NaN), these stand at 0, a little below all others.
     """
-    finite = genes[np.isfinite(genes)]
-    if len(finite) == 0:
-        return np.full(len(genes), np.nan)
+    is_missing = np.isnan(genes)
+    if is_missing.any() and not is_missing.all():
+        known = positions(feature, genes[~is_missing])
+        places = np.zeros(len(genes))
+        places[~is_missing] = BELOW + (1.0 - BELOW) * known
+        return places
+    if is_missing.all():
+        return np.full(len(genes), 0.5)
     if not feature.is_numeric:
-        ranked = np.searchsorted(np.unique(finite), genes).astype(np.float64)
-        genes = np.where(np.isfinite(genes), ranked, np.nan)
-        finite = genes[np.isfinite(genes)]
-    low, high = finite.min(), finite.max()
+        genes = np.searchsorted(np.unique(genes), genes).astype(np.float64)
+    low, high = genes.min(), genes.max()
     if low == high:
-        return np.where(np.isfinite(genes), 0.5, np.nan)
+        return np.full(len(genes), 0.5)
     size = max(abs(low), abs(high))  # else the span of the largest numbers would overflow
     low, high, genes = low / size, high / size, genes / size
     return np.asarray(np.clip((genes - low) / (high - low), 0.0, 1.0))
@@ -106,10 +111,10 @@ def positions(feature: Feature, genes: Floats) -> Floats:
 
 def ticks_of(axis: int, feature: Feature, genes: Floats, position: Floats) -> list[dict[str, Any]]:
     """Return what is written on one axis: the levels or both ends, and the row's own value."""
-    known = np.isfinite(genes)
-    spots = dict(sorted(zip(position[known].tolist(), genes[known].tolist(), strict=True)))
+    spots = dict(sorted(zip(position.tolist(), genes.tolist(), strict=True)))
+    known = position[~np.isnan(genes)]
     if feature.is_numeric or len(spots) > MOST_TICKS:
-        marked = {min(spots, default=0.0), max(spots, default=0.0), float(position[0])}
+        marked = {*spots} & {min(spots), known.min(initial=1.0), max(spots), float(position[0])}
     else:
         marked = set(spots)
     texts = dict(zip(spots, _texts(feature, list(spots.values())), strict=True))
@@ -132,4 +137,4 @@ def _texts(feature: Feature, genes: list[float]) -> list[str]:
     if feature.is_numeric:
         return [written(feature, gene) for gene in genes]
     levels = unique(feature.levels)
-    return [levels[int(gene)] for gene in genes]
+    return [written(feature, gene) if np.isnan(gene) else levels[int(gene)] for gene in genes]

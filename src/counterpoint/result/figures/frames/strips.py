@@ -13,9 +13,9 @@ from counterpoint.result.figures.frames.axes import Axis, histogram
 from counterpoint.result.figures.frames.common import (
     MOST_SHOWN,
     Frames,
+    all_genes,
     chosen,
     everyone,
-    observed_genes,
     shown,
 )
 
@@ -53,11 +53,11 @@ def strips_and_axes(
     axes = [Axis.of(found, place) for place in places]
     bars, arrows, own = [], [], []
     for panel, axis in enumerate(axes):
-        seen = histogram(axis, observed_genes(found, axis.place))
+        seen = histogram(found, axis)
         seen["height"] = seen["count"] / max(1, seen["count"].max())
         bars.append(seen[seen["count"] > 0].assign(panel=panel, feature=axis.title))
         arrows.append(arrows_of(found, axis, drawn).assign(panel=panel, feature=axis.title))
-        gene = found.problem.rows[:1, axis.place]
+        gene = all_genes(found)[:1, axis.place]
         row = {"x": axis.at(gene), "value": axis.written(gene)}
         own.append(pd.DataFrame(row).assign(counterfactual=0, panel=panel, feature=axis.title))
     empty = pd.DataFrame({"panel": np.empty(0, dtype=np.int64)})
@@ -75,7 +75,7 @@ def arrows_of(found: Counterfactuals, axis: Axis, drawn: Ints) -> pd.DataFrame:
     The values most often proposed get lanes, ordered by how far they are from the row's.
     """
     changing = drawn[found.changed[drawn, axis.place]]
-    genes, old = found.genomes[changing, axis.place], found.problem.rows[:1, axis.place]
+    genes, old = all_genes(found)[1 + changing, axis.place], all_genes(found)[:1, axis.place]
     values, code, counts = np.unique(genes, return_inverse=True, return_counts=True)
     kept = np.argsort(-counts, kind="stable")[:MOST_ARROWS]
     nearest_first = kept[np.argsort(np.abs(values[kept] - old[0]), kind="stable")]

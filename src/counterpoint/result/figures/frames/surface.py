@@ -20,7 +20,6 @@ from counterpoint.result.figures.frames.common import (
     changes_only,
     check_can_ask,
     everyone,
-    observed_genes,
     place_of,
     target_ends,
     varied,
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 
 RESOLUTION = 40
 EDGE = 0.04  # of an axis: closer to its end a label would stick out
+FLAT = 1e-9
 N_LEVELS = 7  # contour lines, about
 NICE_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
@@ -74,8 +74,8 @@ def surface_data(
         "lines": lines,
         "labels": labels_of(lines, axes),
         "counterfactuals": points_of(found, axes),
-        "bars_x": histogram(axes[0], observed_genes(found, axes[0].place)),
-        "bars_y": histogram(axes[1], observed_genes(found, axes[1].place)),
+        "bars_x": histogram(found, axes[0]),
+        "bars_y": histogram(found, axes[1]),
     }
 
 
@@ -130,7 +130,7 @@ def contour_lines(
 def contour_levels(heights: Floats, ends: list[float]) -> list[float]:
     """Return round numbers between the lowest and the highest prediction, clear of the target's."""
     low, high = float(heights.min()), float(heights.max())
-    if not high > low:
+    if high - low <= FLAT * max(abs(low), abs(high), FLAT):  # rounding errors have no contours
         return []
     rough = (high - low) / N_LEVELS
     power = 10.0 ** np.floor(np.log10(rough))

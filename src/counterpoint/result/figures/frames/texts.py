@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from counterpoint import arrays
 from counterpoint.table import dates
 from counterpoint.table.schema import Feature, Kind
 
@@ -32,7 +33,22 @@ def clean(value: object) -> str:
     text = str(value)
     # A lone half of a pair has no place in a file: it would make the whole chart unreadable.
     text = text.encode("utf-8", "replace").decode("utf-8")
-    return CONTROL.sub(" ", text) if text.strip() else repr(text)
+    line = CONTROL.sub(" ", text)
+    return line if line.strip() else repr(text)
+
+
+def titled(text: str) -> str:
+    """Return a text fit for the title of an axis, a legend or a tooltip.
+
+    Vega-Lite writes these into expressions and escapes no backslash, so that a name could end the
+    text it stands in; look-alikes cannot. Values are data and stay as they are.
+
+    Examples
+    --------
+    >>> titled('5" pipe')
+    '5” pipe'
+    """
+    return text.replace("\\", "\u2216").replace('"', "\u201d")
 
 
 def unique(values: Iterable[object]) -> list[str]:
@@ -62,7 +78,7 @@ def names_of(found: Counterfactuals) -> list[str]:
 
 def written(feature: Feature, gene: float) -> str:
     """Return a value as text: a number with its decimals, a date or a level."""
-    if np.isnan(gene):
+    if np.isnan(gene) or gene == arrays.MISSING:
         return MISSING
     if feature.kind is Kind.DATE:
         return dates.written(gene)
@@ -113,5 +129,5 @@ def prediction_name(found: Counterfactuals) -> str:
     target = found.target
     if target.label is None:
         return "Prediction"
-    label = clean(target.label)
+    label = titled(clean(target.label))
     return f"Probability of not “{label}”" if target.is_complement else f"Probability of “{label}”"

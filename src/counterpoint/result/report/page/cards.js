@@ -33,9 +33,7 @@ export function changeList(report, each) {
       const feature = report.features[j];
       return h("li", {},
         h("span", { class: "change-name" }, feature.name),
-        h("span", { class: "change-old" }, feature.text),
-        h("span", { class: "arrow", "aria-label": "to" }, "→"),
-        h("span", { class: "change-new" }, withUnit(feature, text)),
+        h("span", { class: "change-values" }, h("span", { class: "change-old" }, feature.text), " → ", h("span", { class: "change-new" }, withUnit(feature, text))),
       );
     }),
   );

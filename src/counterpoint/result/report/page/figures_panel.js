@@ -6,7 +6,7 @@ import { isDark } from "./theme.js";
 
 const SELECTIONS = ["brush_store", "picked_store"];
 const LINKED = new Set(["parallel", "objectives"]);
-const LABELS = 30; // pixels beside the drawing
+const MARGINS = { parallel: 30, frequency: 190 }; // pixels beside the drawing, for labels
 const OPTIONS = { actions: false, ast: true, renderer: "svg", defaultStyle: false, tooltip: { disableDefaultStyle: true, theme: "own" } };
 
 /** Return the section of the figures that `load` gets; null if there are none to get. */
@@ -22,6 +22,7 @@ export function buildFigures(report, store, load) {
   async function draw() {
     for (const each of drawn) each.finalize();
     const colours = isDark() ? "dark" : "light";
+    grid.dataset.colours = colours; // for print, which is always light
     drawn = await Promise.all(given.map((figure, k) => drawFigure(figure, grid.children[k].lastChild, colours, report, store)));
     refresh(store.get());
   }
@@ -55,13 +56,13 @@ function buildFrame(figure) {
 /** Return a specification without ground, and no wider than its place where one width is all it has. */
 function fitted(spec, room) {
   const config = { ...spec.config, background: "transparent" };
-  return spec.width ? { ...spec, config, width: Math.max(200, Math.min(spec.width, room - LABELS)) } : { ...spec, config };
+  return spec.width ? { ...spec, config, width: Math.max(200, Math.min(spec.width, room)) } : { ...spec, config };
 }
 
 /** Draw one figure; return how to show a state in it, and how to take it away. */
 async function drawFigure(figure, place, colours, report, store) {
   // Vega marks the rows it is given as its own, so it gets copies each time.
-  const spec = { ...fitted(figure[colours], place.clientWidth), datasets: structuredClone(figure.datasets) };
+  const spec = { ...fitted(figure[colours], place.clientWidth - (MARGINS[figure.name] ?? 0)), datasets: structuredClone(figure.datasets) };
   const { view, finalize } = await window.vegaEmbed(place, spec, OPTIONS);
   place.querySelector("svg").setAttribute("aria-hidden", "true"); // its place says what it is
   for (const name of LINKED.has(figure.name) ? SELECTIONS : []) {

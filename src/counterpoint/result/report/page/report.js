@@ -18,9 +18,9 @@ export function readReport(summary) {
   return { ...summary, counterfactuals, byNumber };
 }
 
-/** Return a text with the feature's unit, if it has one. */
+/** Return a text with the feature's unit, if it has one; nothing has no unit. */
 export function withUnit(feature, text) {
-  return feature.unit ? `${text} ${feature.unit}` : text;
+  return feature.unit && text !== "missing" ? `${text} ${feature.unit}` : text;
 }
 
 /** Return the positions of the features that some of the counterfactuals change, most often first. */

@@ -85,7 +85,7 @@ function headText(feature) {
 
 function sortMark(sort, key) {
   if (sort.key !== key) return "";
-  return sort.isDescending ? " ▼" : " ▲";
+  return sort.isDescending ? "\u00a0▼" : "\u00a0▲"; // on the line of the heading
 }
 
 function body(report, places, rows, view, actions) {

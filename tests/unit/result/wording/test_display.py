@@ -1,0 +1,155 @@
+"""What is printed, and what a notebook shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import counterpoint as cp
+
+DATA = pd.DataFrame(
+    {
+        "age": [22, 35, 47, 51],
+        "amount": [5951.25, 1200.0, 350.5, 80.75],
+        "share": np.array([0.1, 0.2, 0.35, 0.5], dtype=np.float32),
+        "job": ["clerk", "nurse", "nurse", "smith"],
+        "owns": [False, True, True, False],
+        "fix": [1, 1, 1, 1],
+    }
+)
+FIRST = DATA[:1]
+
+
+def by_age(rows: pd.DataFrame) -> Any:
+    return rows["age"] / 100.0
+
+
+@pytest.fixture(scope="module")
+def explainer() -> cp.Explainer:
+    return cp.Explainer(by_age, DATA, units={"amount": "€"})
+
+
+def lines_of(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines()]
+
+
+def test_a_result_prints_as_sentences_and_a_table_of_changes(explainer: cp.Explainer) -> None:
+    found = explainer.explain(FIRST, (0.4, 1.0), cp.WhatIf(n=2))
+
+    assert lines_of(str(found)) == [
+        "2 of 2 counterfactuals reach prediction in [0.4, 1] (now 0.22) with 4 or more changes, "
+        "from 1 model evaluation.",
+        "",
+        "The row: age 22, amount 5,951.25 €, share 0.10, job clerk, owns no, fix 1.",
+        "",
+        "1. Prediction between 0.4 and 1 (0.22 → 0.51) if *age* were 51 instead of 22, *amount* "
+        "80.75 instead of 5,951.25 €, *share* 0.50 instead of 0.10 and *job* “smith” instead of "
+        "“clerk”.",
+        "2. Prediction between 0.4 and 1 (0.22 → 0.47) if *age* were 47 instead of 22, *amount* "
+        "350.50 instead of 5,951.25 €, *share* 0.35 instead of 0.10, *job* “nurse” instead of "
+        "“clerk” and *owns* yes instead of no.",
+        "",
+        "    age amount (€) share    job   owns prediction distance changes implausibility",
+        "row  22    5951.25  0.10  clerk  False       0.22",
+        "1    51      80.75  0.50  smith              0.51    0.667       4          0.000",
+        "2    47     350.50  0.35  nurse   True       0.47    0.740       5          0.000",
+    ]
+
+
+def test_a_long_result_shows_a_few_and_counts_the_rest(explainer: cp.Explainer) -> None:
+    found = explainer.explain(FIRST, (0.4, 1.0), cp.Search(method="nsga2", generations=20))
+    assert len(found) > 6
+
+    default, longer = lines_of(str(found)), lines_of(found.summary(6))
+
+    assert default[0].startswith(f"{int(found.reaches.sum())} of {len(found)} counterfactuals")
+    assert default[-1] == f"{len(found) - 5} more in to_frame()."
+    assert longer[-1] == f"{len(found) - 6} more in to_frame()."
+    assert lines_of(found.summary(len(found)))[-1].split()[0] == str(len(found))
+
+
+def test_numbers_are_positions_in_the_whole_result(explainer: cp.Explainer) -> None:
+    found = explainer.explain(FIRST, (0.4, 1.0), cp.Search(method="nsga2", generations=20))
+    found = found.take(np.arange(len(found))[::-1])
+    frame = found.to_frame()
+
+    lines = lines_of(str(found))
+
+    numbers = [int(line.split(".")[0]) for line in lines[4:9]]
+    assert [line.split()[0] for line in lines[-6:-1]] == [str(i) for i in numbers]
+    assert numbers != [1, 2, 3, 4, 5]
+    chosen = found.select(5).to_frame().reset_index(drop=True)
+    pd.testing.assert_frame_equal(
+        frame.iloc[[i - 1 for i in numbers]].reset_index(drop=True), chosen
+    )
+
+
+def test_only_features_that_change_are_in_the_table(explainer: cp.Explainer) -> None:
+    found = explainer.explain(
+        FIRST, (0.4, 1.0), cp.Search(method="nsga2", generations=5), max_changed=1
+    ).select(1)
+
+    header = lines_of(str(found))[6]
+
+    assert header.split() == ["age", "prediction", "distance", "changes", "implausibility"]
+
+
+def test_notes_follow_the_message(explainer: cp.Explainer) -> None:
+    row = FIRST.assign(age=15, amount=7000.123)
+
+    text = lines_of(str(explainer.explain(row, (0.5, 1.0), cp.WhatIf())))
+
+    assert text[1] == (
+        "Note: the row's 'age' = 15 lies outside the data's range [22, 51]; the search box was "
+        "widened to it."
+    )
+    assert text[2].startswith("Note: the row's 'amount' = 7000.12 lies outside")
+    assert text[3] == ""
+    assert text[4].startswith("The row: age 15, amount 7,000.12 €, ")
+    assert text[9].split()[:3] == ["row", "15", "7000.12"]
+
+
+def test_a_wide_row_is_cut_short() -> None:
+    data = pd.DataFrame({f"x{j}": [0, 1, 2, 3] for j in range(15)})
+    found = cp.Explainer(lambda rows: rows["x0"] / 3, data).explain(data[:1], (0.5, 1.0))
+
+    line = str(found).splitlines()[2]
+
+    assert line.endswith("x10 0, x11 0 and 3 more features.")
+
+
+def test_a_notebook_shows_the_same_with_names_emphasised(explainer: cp.Explainer) -> None:
+    found = explainer.explain(FIRST, (0.4, 1.0), cp.WhatIf(n=2))
+
+    html = found._repr_html_()
+
+    assert html.startswith('<div class="counterpoint"><p>2 of 2 counterfactuals reach')
+    assert '<li value="1">Prediction between 0.4 and 1 (0.22 → 0.51) if <em>age</em> were' in html
+    assert "amount (€)</th>" in html
+    assert "<script" not in html
+    assert html.count("<tr>") == 4
+
+
+def test_a_notebook_shows_levels_names_and_units_as_text() -> None:
+    evil = "<img src=x onerror=alert(1)>"
+    data = pd.DataFrame({evil: [1.5, 2.5, 3.5, 4.5], "b&<i>": [evil, "b", "c", "d"]})
+    explainer = cp.Explainer(lambda rows: rows[evil] / 5, data, units={evil: "<b>€</b>"}, groups={})
+
+    html = explainer.explain(data[:1], (0.6, 1.0), cp.WhatIf(n=2))._repr_html_()
+
+    assert "<img" not in html
+    assert "<b>" not in html
+    assert "<i>" not in html
+    assert "&lt;img src=x onerror=alert(1)&gt;" in html
+
+
+def test_a_notebook_shows_a_result_without_counterfactuals(explainer: cp.Explainer) -> None:
+    html = explainer.explain(FIRST, (0.1, 0.3))._repr_html_()
+
+    assert html == (
+        '<div class="counterpoint"><p>The row already reaches prediction in [0.1, 0.3]: its '
+        "prediction is 0.22.</p></div>"
+    )
