@@ -362,6 +362,18 @@ def test_missing_values_are_drawn_or_said(row_is_missing: bool) -> None:
         assert drawn(chart)
 
 
+def test_a_missing_level_is_a_place_of_its_own() -> None:
+    found = with_gaps(row_is_missing=True)
+
+    frames = found.plot.ice_data("b")
+
+    curve, row = frames["curves"], frames["counterfactuals"].iloc[0]
+    assert sorted(curve["value"]) == ["missing", "u", "v"]
+    assert row["value"] == "missing"
+    assert curve.set_index("x").loc[row["x"], "prediction"] == found.row_prediction
+    assert found.plot.surface_data("a", "b")["bars_y"]["count"].sum() == 80
+
+
 def test_a_missing_value_has_a_name() -> None:
     number = Feature("a", Kind.REAL, np.dtype(float), (), 0.0, 1.0)
 

@@ -79,13 +79,26 @@ def strip_of(axis: Axis, number: int, lanes: int, colors: theme.Palette) -> Any:
             x=along("start"), x2="end", y=up("bottom"), y2="top", tooltip=alt.Tooltip("count:Q")
         )
     )
+    row = (
+        theme.drawn_from("row")
+        .transform_filter(here)
+        .mark_rule(color=colors.row, strokeWidth=2.5)
+        .encode(x=along("x"), tooltip=theme.tooltip({"value:N": "the row"}))
+    )
+    return alt.layer(bars, row, *arrow_layers(axis, here, scale, colors))
+
+
+def arrow_layers(axis: Axis, here: str, scale: alt.Scale, colors: theme.Palette) -> list[Any]:
+    """Return a tick for every new value, and arrows in lanes to the most frequent ones."""
+    old, new = (theme.position(axis, alt.X, field) for field in ("old", "new"))
+    height = alt.Y("height:Q", scale=scale, axis=None)
     notes = theme.tooltip(
         {**theme.PERSON, "old_value:N": "from", "new_value:N": "to", "together:Q": "so many"}
     )
     moves = theme.drawn_from("counterfactuals").transform_filter(here)
     # All counterfactuals have a tick at the new value; those of one value share an arrow.
     ticks = moves.mark_tick(orient="vertical", thickness=1.5, size=7, opacity=0.8).encode(
-        x=along("new"), y=alt.Y(datum=-0.35, scale=scale, axis=None), color=theme.color(colors)
+        x=new, y=alt.Y(datum=-0.35, scale=scale, axis=None), color=theme.color(colors)
     )
     arrows = moves.transform_filter("datum.lane >= 0").transform_calculate(
         height="-datum.lane - 1.2", heading="datum.new > datum.old ? 'right' : 'left'"
@@ -94,16 +107,16 @@ def strip_of(axis: Axis, number: int, lanes: int, colors: theme.Palette) -> Any:
         "together:Q", scale=alt.Scale(domain=[1, 10], range=[1.2, 3], clamp=True), legend=None
     )
     shafts = arrows.mark_rule(opacity=0.85).encode(
-        x=along("old"),
+        x=old,
         x2="new",
-        y=up("height"),
+        y=height,
         color=theme.color(colors),
         strokeWidth=thick,
         tooltip=notes,
     )
     heads = arrows.mark_point(filled=True, size=70, opacity=1).encode(
-        x=along("new"),
-        y=up("height"),
+        x=new,
+        y=height,
         color=theme.color(colors),
         shape=alt.Shape(
             "heading:N",
@@ -112,10 +125,4 @@ def strip_of(axis: Axis, number: int, lanes: int, colors: theme.Palette) -> Any:
         ),
         tooltip=notes,
     )
-    row = (
-        theme.drawn_from("row")
-        .transform_filter(here)
-        .mark_rule(color=colors.row, strokeWidth=2.5)
-        .encode(x=along("x"), tooltip=theme.tooltip({"value:N": "the row"}))
-    )
-    return alt.layer(bars, row, ticks, shafts, heads)
+    return [ticks, shafts, heads]

@@ -105,9 +105,24 @@ def frequency(
         f"{'<1%' if 0 < share < 0.005 else f'{share:.0%}'}  ({count:,})"
         for share, count in zip(frame["share"], frame["count"], strict=True)
     ]
+    frame = frame.assign(text=texts)
+    n_features = len(found.problem.predictor.encoding.schema)
+    cut = f"Shown: the {most} most often changed of {n_features} features"
+    chart = alt.layer(*bar_layers(frame["feature"].to_list(), colors)).properties(
+        width=420 if width is None else width, height=BAR * len(frame)
+    )
+    subtitle = [
+        how_many(found, len(found)),
+        cut if n_features > most else "",
+    ]
+    return theme.finished(chart, {"features": frame}, colors, FREQUENCY, subtitle)
+
+
+def bar_layers(features: list[str], colors: theme.Palette) -> list[Any]:
+    """Return the bars, in the order of the features, and what is written at their ends."""
     names = alt.Y(
         "feature:N",
-        sort=frame["feature"].to_list(),
+        sort=features,
         axis=alt.Axis(
             title=None, labelLimit=220, labelPadding=6, ticks=False, domain=False, labelFontSize=12
         ),
@@ -127,18 +142,7 @@ def frequency(
         text="text:N",
         color=alt.condition("datum.count > 0", alt.value(colors.ink), alt.value(colors.quiet)),
     )
-    n_features = len(found.problem.predictor.encoding.schema)
-    cut = f"Shown: the {most} most often changed of {n_features} features"
-    chart = alt.layer(bars, words).properties(
-        width=420 if width is None else width, height=BAR * len(frame)
-    )
-    subtitle = [
-        how_many(found, len(found)),
-        cut if n_features > most else "",
-    ]
-    return theme.finished(
-        chart, {"features": frame.assign(text=texts)}, colors, FREQUENCY, subtitle
-    )
+    return [bars, words]
 
 
 def history(found: Counterfactuals, width: int | None = None, dark: bool = False) -> Any:

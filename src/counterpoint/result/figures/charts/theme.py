@@ -217,18 +217,23 @@ def looks(colors: Palette) -> alt.Config:
             titlePadding=8,
             titleLimit=320,
         ),
-        legend=alt.LegendConfig(
-            labelColor=colors.ink,
-            titleColor=colors.ink,
-            labelFontSize=12,
-            titleFontSize=12,
-            titleFontWeight="normal",
-            orient="bottom",
-            symbolSize=90,
-            symbolStrokeWidth=2,
-            labelLimit=260,
-            titleLimit=260,
-        ),
+        legend=legend_looks(colors),
+    )
+
+
+def legend_looks(colors: Palette) -> alt.LegendConfig:
+    """Return fonts, sizes and colours of legends."""
+    return alt.LegendConfig(
+        labelColor=colors.ink,
+        titleColor=colors.ink,
+        labelFontSize=12,
+        titleFontSize=12,
+        titleFontWeight="normal",
+        orient="bottom",
+        symbolSize=90,
+        symbolStrokeWidth=2,
+        labelLimit=260,
+        titleLimit=260,
     )
 
 

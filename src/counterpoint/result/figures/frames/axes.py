@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Floats, Ints
+from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.result.figures.frames.common import all_genes, is_loaded, observed_genes
+from counterpoint.result.figures.frames.texts import MISSING as MISSING_TEXT
 from counterpoint.result.figures.frames.texts import names_of, unique, written
 from counterpoint.table.schema import Feature, Kind
 
@@ -38,11 +39,12 @@ class Axis:
         The smallest and largest gene of the data, the row and the counterfactuals; for levels the
         first and the last place.
     codes : ndarray
-        The levels that are shown, in order; empty for numbers.
+        The levels that are shown, in order, and `MISSING` at last if the row or a counterfactual
+        lacks a value; empty for numbers.
     n_levels : int
         How many levels the feature has; more than `codes` if some are left out.
     is_row_missing : bool
-        Whether the row has no value here.
+        Whether the row has no value, and no place for it: one on a scale of numbers.
     """
 
     place: int
@@ -50,7 +52,7 @@ class Axis:
     title: str
     low: float
     high: float
-    codes: Ints
+    codes: Floats
     n_levels: int
     is_row_missing: bool
 
@@ -65,11 +67,12 @@ class Axis:
             genes = genes[np.isfinite(genes)]
             ends = [feature.low, feature.high] if is_loaded(found) or len(genes) == 0 else []
             low, high = np.min([*genes, *ends]), np.max([*genes, *ends])
-            none = np.empty(0, dtype=np.int64)
+            none = np.empty(0)
             return cls(place, feature, title, float(low), float(high), none, 0, is_missing)
-        codes = shown_levels(found, place, len(feature.levels))
+        codes = shown_levels(found, place, len(feature.levels)).astype(np.float64)
+        codes = np.append(codes, MISSING) if np.isnan(own).any() else codes
         high, n_levels = float(len(codes) - 1), len(feature.levels)
-        return cls(place, feature, title, 0.0, high, codes, n_levels, is_missing)
+        return cls(place, feature, title, 0.0, high, codes, n_levels, is_row_missing=False)
 
     @property
     def is_level(self) -> bool:
@@ -85,7 +88,7 @@ class Axis:
     def labels(self) -> list[str]:
         """The texts of the levels shown."""
         texts = unique(self.feature.levels)
-        return [texts[code] for code in self.codes]
+        return [MISSING_TEXT if code == MISSING else texts[int(code)] for code in self.codes]
 
     @property
     def domain(self) -> tuple[float, float]:
@@ -98,7 +101,7 @@ class Axis:
     @property
     def left_out(self) -> str:
         """Say how many levels are not shown, if any."""
-        n = len(self.codes)
+        n = int((self.codes != MISSING).sum())
         return f"Shown: {n} of {self.n_levels} levels of {self.title}" if n < self.n_levels else ""
 
     @property
@@ -119,7 +122,7 @@ class Axis:
 
     def _place_of_level(self, gene: float) -> float:
         """Return which of the shown levels a gene is."""
-        hit = np.flatnonzero(self.codes == gene)
+        hit = np.flatnonzero(self.codes == (MISSING if np.isnan(gene) else gene))
         return float(hit[0]) if len(hit) else np.nan
 
     def written(self, genes: Floats) -> list[str]:
@@ -129,7 +132,7 @@ class Axis:
     def grid(self, resolution: int) -> Floats:
         """Return genes over the whole axis that the feature can really have, in order."""
         if self.is_level:
-            return self.codes.astype(np.float64)
+            return self.codes
         feature, values = self.feature, np.linspace(self.low, self.high, resolution)
         if feature.kind is not Kind.REAL:
             values = np.rint(values)
@@ -161,8 +164,9 @@ def shown_levels(found: Counterfactuals, place: int, n_levels: int) -> Ints:
     return np.sort(np.array(list(dict.fromkeys(order))[:MOST_LEVELS], dtype=np.int64))
 
 
-def histogram(axis: Axis, genes: Floats) -> pd.DataFrame:
-    """Return the bars of observed genes on an axis: start, end, count and share of the rows."""
+def histogram(found: Counterfactuals, axis: Axis) -> pd.DataFrame:
+    """Return the bars of the observed rows on an axis: start, end, count and share."""
+    genes = observed_genes(found, axis.place, drop_missing=not axis.is_level)
     edges = bar_edges(axis)
     if axis.is_level:
         counts = np.array([(genes == code).sum() for code in axis.codes])

@@ -121,12 +121,12 @@ def is_loaded(found: Counterfactuals) -> bool:
     return found.kept is not None
 
 
-def observed_genes(found: Counterfactuals, place: int) -> Floats:
-    """Return one feature of the observed rows, missing values left out; none for loaded results."""
+def observed_genes(found: Counterfactuals, place: int, *, drop_missing: bool = True) -> Floats:
+    """Return one feature of the observed rows, of which a loaded result has none."""
     if is_loaded(found):
         return np.empty(0)
     genes = found.problem.observed.genomes[:, place]
-    return np.asarray(genes[genes != MISSING])
+    return np.asarray(genes[genes != MISSING] if drop_missing else genes)
 
 
 def check_can_ask(found: Counterfactuals, figure: str) -> None:

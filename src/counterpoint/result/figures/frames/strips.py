@@ -16,7 +16,6 @@ from counterpoint.result.figures.frames.common import (
     all_genes,
     chosen,
     everyone,
-    observed_genes,
     shown,
 )
 
@@ -54,7 +53,7 @@ def strips_and_axes(
     axes = [Axis.of(found, place) for place in places]
     bars, arrows, own = [], [], []
     for panel, axis in enumerate(axes):
-        seen = histogram(axis, observed_genes(found, axis.place))
+        seen = histogram(found, axis)
         seen["height"] = seen["count"] / max(1, seen["count"].max())
         bars.append(seen[seen["count"] > 0].assign(panel=panel, feature=axis.title))
         arrows.append(arrows_of(found, axis, drawn).assign(panel=panel, feature=axis.title))

@@ -20,7 +20,6 @@ from counterpoint.result.figures.frames.common import (
     changes_only,
     check_can_ask,
     everyone,
-    observed_genes,
     place_of,
     target_ends,
     varied,
@@ -75,8 +74,8 @@ def surface_data(
         "lines": lines,
         "labels": labels_of(lines, axes),
         "counterfactuals": points_of(found, axes),
-        "bars_x": histogram(axes[0], observed_genes(found, axes[0].place)),
-        "bars_y": histogram(axes[1], observed_genes(found, axes[1].place)),
+        "bars_x": histogram(found, axes[0]),
+        "bars_y": histogram(found, axes[1]),
     }
 
 

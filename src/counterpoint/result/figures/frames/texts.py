@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from counterpoint import arrays
 from counterpoint.table import dates
 from counterpoint.table.schema import Feature, Kind
 
@@ -77,7 +78,7 @@ def names_of(found: Counterfactuals) -> list[str]:
 
 def written(feature: Feature, gene: float) -> str:
     """Return a value as text: a number with its decimals, a date or a level."""
-    if np.isnan(gene):
+    if np.isnan(gene) or gene == arrays.MISSING:
         return MISSING
     if feature.kind is Kind.DATE:
         return dates.written(gene)
