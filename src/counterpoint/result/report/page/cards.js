@@ -1,5 +1,6 @@
 /** Cards: one counterfactual with its sentence, its changes and what can be done with it. */
 import { h } from "./dom.js";
+import { shortNumber } from "./numbers.js";
 import { withUnit } from "./report.js";
 
 const MEANING = {
@@ -19,7 +20,7 @@ export function buildCard(report, number, { title, meaning, actions, level = "h3
     h("p", { class: "sentence" }, each.sentence),
     changeList(report, each),
     h("div", { class: "card-foot" },
-      h("span", { class: each.is_valid ? "chip good" : "chip" }, `${report.row.text} → ${each.text}`),
+      h("span", { class: each.is_valid ? "chip good" : "chip" }, `${shortNumber(report.row.prediction)} → ${shortNumber(each.prediction)}`),
       actions.bookmarkButton(number),
       h("button", { type: "button", class: "quiet", onclick: () => actions.showDetails(number), "aria-label": `Compare counterfactual ${number} with the row` }, "Compare"),
     ),
