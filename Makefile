@@ -6,10 +6,13 @@ TORCH ?= torch==2.13.0+cpu
 
 N ?= 10000
 
-.PHONY: fuzz demo figures test test-adapters test-browser test-page lint types bench variants models constrained plausibility interview ablation check clean
+.PHONY: fuzz demo explore figures test test-adapters test-browser test-page lint types bench variants models constrained plausibility interview ablation check clean
 
-demo: .venv/demo.done  ## train a model on the embedded credit data and explain one applicant
-	$(BIN)/python -m counterpoint.demo
+demo: .venv/demo.done  ## explain one applicant of the embedded credit data; in a terminal, then open the explorer
+	$(BIN)/python -m counterpoint.demo $$([ -t 0 ] && [ -t 1 ] && echo --serve)
+
+explore: .venv/demo.done  ## the same, and serve the explorer until Ctrl-C
+	$(BIN)/python -m counterpoint.demo --serve
 
 figures: .venv/dev.done  ## write the figures of the credit example to docs/figures
 	$(BIN)/python -m counterpoint.demo --figures docs/figures
@@ -65,7 +68,7 @@ ablation: .venv/dev.done  ## what each idea of the default search is worth; writ
 
 .venv/demo.done: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[demo]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[demo,serve]"
 	touch $@
 
 .venv/dev.done: pyproject.toml

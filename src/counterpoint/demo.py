@@ -15,18 +15,14 @@ import pandas as pd
 
 import counterpoint as cp
 from counterpoint.datasets import load_credit
+from counterpoint.models.needed import needed
 
 TARGET = ("good", (0.5, 1.0))
 UNITS = {"duration": "months", "credit_amount": "DM"}
 N_SHOWN = 10
 REPORT = "credit-report.html"
-<<<<<<< HEAD
 EXPLORE = "make explore, or python -m counterpoint.demo --serve"
-UNITS = {"duration": "months", "credit_amount": "DM", "age": "years"}
-PPI = 108  # of the figures: one and a half times a screen's
-=======
 PPI = 96  # of the figures: a third more than a screen's, and still small files
->>>>>>> i6-base
 
 
 def train_model(features: pd.DataFrame, risk: pd.Series[str]) -> Any:
@@ -48,25 +44,23 @@ def train_model(features: pd.DataFrame, risk: pd.Series[str]) -> Any:
     return CalibratedClassifierCV(tuned, ensemble=False).fit(features, risk)
 
 
-def explain_applicant() -> cp.Counterfactuals:
-    """Explain the first applicant to a model trained on all others."""
+def credit_explainer() -> tuple[cp.Explainer, pd.DataFrame]:
+    """Return the explainer of a model trained on all applicants but the first, and all of them."""
     features, risk = load_credit()
-    applicant, others = features.iloc[[0]], features.iloc[1:]
+    others = features.iloc[1:]
     model = train_model(others, risk.iloc[1:])
-    explainer = cp.Explainer(model, others, units=UNITS, protected=["sex"])
-    return explainer.explain(applicant, target=TARGET, seed=0)
+    return cp.Explainer(model, others, units=UNITS, protected=["sex"]), features
 
 
-def explore_credit(port: int, *, opens: bool) -> None:
-    """Serve the credit data in the explorer, the first applicant picked, until Ctrl-C."""
+def explore(explainer: cp.Explainer, applicants: pd.DataFrame, port: int) -> None:
+    """Open the explorer with the first applicant picked, until Ctrl-C."""
+    for package in ("fastapi", "uvicorn"):
+        needed(package, "the explorer", '"counterpoint[serve]"')
     from counterpoint.explorer.serving import Explorer, serve_until_ended
 
-    features, risk = load_credit()
-    model = train_model(features.iloc[1:], risk.iloc[1:])
-    explainer = cp.Explainer(model, features.iloc[1:], units=UNITS, protected=["sex"])
     first = {"target": "good:0.5..1"}
-    explorer = Explorer(explainer, features.iloc[1:], features, port=port, first=first)
-    serve_until_ended(explorer, opens=opens)
+    explorer = Explorer(explainer, applicants.iloc[1:], applicants, port=port, first=first)
+    serve_until_ended(explorer, opens=sys.stdout.isatty())
 
 
 def draw_figures(found: cp.Counterfactuals, folder: Path) -> list[Path]:
@@ -97,21 +91,22 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--report", type=Path, metavar="FILE", default=Path(REPORT), help="write the report there"
     )
-    parser.add_argument("--serve", action="store_true", help="open the explorer instead")
+    parser.add_argument("--serve", action="store_true", help="then open the explorer")
     parser.add_argument("--port", type=int, default=0, metavar="N", help="of the explorer")
     given = parser.parse_args(arguments)
     print("Training a support vector machine on 521 rows of German credit data ...")
-    if given.serve:
-        explore_credit(given.port, opens=sys.stdout.isatty())
-        return
-    found = explain_applicant()
+    explainer, applicants = credit_explainer()
+    found = explainer.explain(applicants.iloc[[0]], target=TARGET, seed=0)
     show(found)
     found.report(given.report)
     print(f"\nThe report: {given.report.resolve()}")
-    print(f"The explorer: {EXPLORE}")
     if given.figures is not None:
         files = draw_figures(found, given.figures)
         print(f"Figures: {', '.join(str(file) for file in files)}")
+    if given.serve:
+        explore(explainer, applicants, given.port)
+    else:
+        print(f"To ask other questions in the explorer: {EXPLORE}")
 
 
 def show(found: cp.Counterfactuals) -> None:
