@@ -49,32 +49,34 @@ def chromium() -> Iterator[Any]:
 
 
 class Visit:
-    """One visit to a page on disk, with a record of all that a page should not do.
+    """One visit to a page, with a record of all that a page should not do.
 
     Parameters
     ----------
     browser : Browser
         The browser.
-    place : Path
-        The file.
+    address : str
+        Of a file, which is visited without a network, or of a server, the only one there is then.
     options : dict
         Of the browser's context: viewport, color_scheme and the like.
     """
 
-    def __init__(self, browser: Any, place: Path, options: dict[str, Any]) -> None:
+    def __init__(self, browser: Any, address: str, options: dict[str, Any]) -> None:
         self.errors: list[str] = []
         self.requests: list[str] = []
         self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}} | options)
-        self.context.set_offline(True)
+        is_file = address.startswith("file:")
+        self.allowed = ("file:" if is_file else address.partition("?")[0], "data:", "blob:")
+        self.context.set_offline(is_file)
         self.context.route("**/*", self._judge)
         self.page = self.context.new_page()
         self.page.on("console", self._listen)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(place.as_uri())
+        self.page.goto(address)
 
     def _judge(self, route: Any) -> None:
-        is_local = route.request.url.startswith(("file:", "data:", "blob:"))
+        is_local = route.request.url.startswith(self.allowed)
         route.continue_() if is_local else route.abort()
 
     def _listen(self, message: Any) -> None:

@@ -73,17 +73,16 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def visit(browser: Any) -> Iterator[Callable[..., Visit]]:
-    """Return a function that opens a page from disk; afterwards nothing may have gone wrong."""
+    """Return a function that opens a page; afterwards nothing may have gone wrong."""
     visits: list[Visit] = []
 
-    def open_page(place: Path, **options: Any) -> Visit:
-        visits.append(Visit(browser, place, options))
+    def open_page(place: Path | str, **options: Any) -> Visit:
+        address = place.as_uri() if isinstance(place, Path) else place
+        visits.append(Visit(browser, address, options))
         return visits[-1]
 
     yield open_page
     for each in visits:
         each.context.close()
         assert each.errors == []
-        assert [
-            url for url in each.requests if not url.startswith(("file:", "data:", "blob:"))
-        ] == []
+        assert [url for url in each.requests if not url.startswith(each.allowed)] == []

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { splitEvents } from "../../src/counterpoint/explorer/page/api.js";
-import { fits, keepTab, namesOf, recallTab } from "../../src/counterpoint/explorer/page/memory.js";
+import { fits, keepTab, namesOf, recallTab, restored } from "../../src/counterpoint/explorer/page/memory.js";
 import { chosenRow, defaultWish, editedPlaces, firstQuestion, isComplete, progressText, readWish, requestOf, targetText, whyNot } from "../../src/counterpoint/explorer/page/question.js";
 
 const ROW = { position: 4, label: "p4", values: [22, null, 1], prediction: { decision: "bad", text: "bad (0.6)" } };
@@ -63,6 +63,7 @@ test("what cannot be asked yet is told why", () => {
   assert.equal(isComplete(empty), false);
   assert.equal(whyNot(empty, SETUP.features), "age needs a value.");
   assert.match(whyNot({ ...question, wish: { label: null, low: null, high: null } }, SETUP.features), /^Say what you want/);
+  assert.equal(whyNot({ ...question, nFaults: 1 }, SETUP.features), "Mend the rules first.");
   assert.match(whyNot({ ...question, fixed: ["age", "income", "job"] }, SETUP.features), /nothing could change/);
 });
 
@@ -83,6 +84,12 @@ test("a tab recalls what it kept, if it fits the model that is served", () => {
   assert.equal(fits(recallTab(storage), { ...SETUP, n_rows: 3 }), false);
   assert.equal(fits(recallTab(storage), { ...SETUP, features: SETUP.features.slice(1) }), false);
   assert.equal(fits({ session: "s" }, SETUP), false);
+});
+
+test("what was no value when it was kept is the row's own again", () => {
+  const features = [{ may_miss: false }, { may_miss: true }, { may_miss: false }];
+  const kept = JSON.parse(JSON.stringify({ question: { own: [22, 5, 1], values: [undefined, null, 0] } }));
+  assert.deepEqual(restored(kept, { features }).values, [22, null, 0]);
 });
 
 test("a browser that keeps nothing is no harm", () => {

@@ -5,7 +5,7 @@ import { readReport } from "../../result/report/page/report.js";
 import { createStore } from "../../result/report/page/store.js";
 import { applyTheme, nextTheme, themeLabel } from "../../result/report/page/theme.js";
 import { getJson, postJson } from "./api.js";
-import { fits, keepTab, namesOf, recallTab } from "./memory.js";
+import { fits, keepTab, namesOf, recallTab, restored } from "./memory.js";
 import { buildPrediction } from "./prediction_panel.js";
 import { firstQuestion } from "./question.js";
 import { buildRows } from "./rows_panel.js";
@@ -110,7 +110,7 @@ async function start() {
   const kept = recallTab();
   const session = await sessionOf(kept);
   const isSame = fits(kept, setup);
-  const store = createStore(isSame ? kept.question : firstQuestion(setup));
+  const store = createStore(isSame ? restored(kept, setup) : firstQuestion(setup));
   let view = "ask";
   const keep = () => keepTab({ session, view, question: store.get(), names: namesOf(setup) });
   const answer = buildAnswer(session, (name) => {

@@ -26,6 +26,12 @@ export function fits(kept, setup) {
   return Boolean(question) && question.values?.length === setup.features.length && question.row < setup.n_rows && kept.names === namesOf(setup);
 }
 
+/** Return the question that was kept; what was no value then is the row's own. */
+export function restored({ question }, { features }) {
+  const values = question.values.map((value, j) => (value === null && !features[j].may_miss ? question.own[j] : value));
+  return { ...question, values };
+}
+
 /** Return the features' names and levels as one text, to compare. */
 export function namesOf(setup) {
   return JSON.stringify(setup.features.map((feature) => [feature.name, feature.levels]));

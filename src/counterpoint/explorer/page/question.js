@@ -11,6 +11,7 @@ export function firstQuestion(setup) {
     maxChanged: first.max_changed,
     seed: first.seed,
     isAfresh: false,
+    nFaults: 0,
   };
 }
 
@@ -77,6 +78,7 @@ export function whyNot(question, features) {
   const lacking = features.find((_, j) => question.values[j] === undefined);
   if (lacking) return `${lacking.name} needs a value.`;
   if (!targetText(question.wish)) return "Say what you want: the prediction from, to, or both.";
+  if (question.nFaults) return "Mend the rules first.";
   if (question.fixed.length === features.length) return "Everything is kept, so nothing could change.";
   return "";
 }

@@ -47,7 +47,8 @@ export function buildRules(setup, store, changed) {
       return { faults: [{ line: 0, error: error.message }] };
     });
     area.setAttribute("aria-invalid", String(found.length > 0));
-    fill(faults, found.map((fault) => h("pre", { class: "fault" }, `Line ${fault.line + 1}: ${fault.error}`)));
+    changed({ nFaults: found.length });
+    fill(faults, found.map((fault) => h("pre", { class: "fault", tabindex: 0 }, `Line ${fault.line + 1}: ${fault.error}`)));
   }, 250);
   let last = "";
   function refresh({ rules, maxChanged }) {

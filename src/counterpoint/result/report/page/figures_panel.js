@@ -38,7 +38,7 @@ export function buildFigures(report, store, load) {
     given = await load();
     grid.append(...given.map(buildFrame));
     await draw();
-    status.textContent = "Click a line, or drag across points, and the table and the other figures follow. The table above says the same in words.";
+    status.textContent = !given.length ? "There is nothing to draw." : "Click a line, or drag across points, and the table and the other figures follow. The table above says the same in words.";
   }
   start().catch((error) => {
     status.textContent = `The figures cannot be drawn in this browser (${error.message}). All they show is in the table.`;

@@ -1,0 +1,329 @@
+"""The explorer as a person uses it: a served page, searches that run, tabs side by side."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pandas as pd
+import pytest
+from tests.browser.browser import Visit
+from tests.browser.conftest import EVIL_LEVEL, EVIL_NAME, observed, score
+from tests.served import Gated, served
+
+import counterpoint as cp
+from counterpoint.explorer.app import Limits
+from counterpoint.explorer.serving import Explorer
+
+Open = Callable[..., Visit]
+PHONE = {"viewport": {"width": 390, "height": 844}}
+
+
+class Held(Gated):
+    """The score of the report's tests, held up after some calls."""
+
+    n_free = 0
+
+    def __call__(self, rows: pd.DataFrame) -> Any:
+        """Return the probability of "yes"."""
+        if self.n_free:
+            self.n_free -= 1
+        elif not self.gate.is_set():
+            self.reached.set()
+            assert self.gate.wait(60.0)
+        return score(rows)
+
+    def hold_after(self, n: int) -> None:
+        """Let so many calls pass, and then none."""
+        self.hold()
+        self.n_free = n
+
+
+@pytest.fixture(scope="module")
+def model() -> Held:
+    return Held()
+
+
+@pytest.fixture(scope="module")
+def explorer(model: Held) -> Iterator[Explorer]:
+    data = observed()
+    units = {"duration": "months", "income": "EUR"}
+    explainer = cp.Explainer(model, data, classes=["no", "yes"], units=units, protected=["sex"])
+    with served(explainer, data, limits=Limits(searches=2)) as running:
+        yield running
+
+
+@pytest.fixture
+def page(visit: Open, explorer: Explorer, model: Held) -> Iterator[Any]:
+    """Return the page of the question, with the second row, of which the model says no."""
+    page = visit(explorer.address).page
+    pick(page, 1)
+    yield page
+    model.gate.set()
+
+
+def pick(page: Any, position: int) -> None:
+    """Pick a row by its label."""
+    page.locator("#ask-find").fill(str(position))
+    page.locator(f"#ask-row-{position}").click()
+    page.locator("#ask-values-title", has_text=f"Row {position}").wait_for()
+
+
+def search(page: Any) -> None:
+    """Search, and wait for the report."""
+    page.locator("#ask-go").click()
+    page.locator("#answer #table").wait_for()
+
+
+def test_a_search_shows_its_progress_and_lands_in_the_report(page: Any, model: Held) -> None:
+    model.hold_after(6)
+    page.locator("#ask-go").click()
+
+    told = page.locator("#ask-told", has_text=re.compile(r"[1-9]\d* rows asked"))
+    told.wait_for()
+    assert page.locator("#ask-progress").get_attribute("value") != "0"
+    assert page.evaluate("document.activeElement.id") == "ask-cancel"
+    model.gate.set()
+    page.locator("#answer #table").wait_for()
+
+    assert page.locator("#answer h1").inner_text() == "Row 1: what would have had to be different?"
+    assert page.locator("#answer article.card").count() >= 2
+    assert page.locator("#ask").is_hidden()
+    page.locator("#figures .figure-frame svg").nth(5).wait_for()
+    page.locator("#weight-3").fill("100")
+    page.locator("#lock-2").check()
+    assert "duration is locked" in page.locator("#remain").inner_text()
+
+
+def test_a_search_that_is_cancelled_shows_what_was_found(page: Any, model: Held) -> None:
+    model.hold_after(6)
+    page.locator("#ask-go").click()
+    page.locator("#ask-told", has_text=re.compile(r"[1-9]\d* rows asked")).wait_for()
+
+    page.locator("#ask-cancel").click()
+    page.locator("#ask-told", has_text="Stopping").wait_for()
+    model.gate.set()
+    page.locator("#answer #table").wait_for()
+
+    assert "interrupt" in page.locator("#receipt").inner_text()
+
+
+def test_a_changed_rule_is_obeyed_and_its_search_starts_from_the_last(page: Any) -> None:
+    search(page)
+    page.locator("#back").click()
+    assert page.locator("#answer").is_hidden()
+
+    page.locator("#ask-rules-text").fill("fixed duration")
+    search(page)
+
+    assert "started from the" in page.locator("#answer .note").first.inner_text()
+    assert "fixed duration" in page.locator("#receipt").inner_text()
+    assert page.locator("#lock-2").count() == 0  # no counterfactual changes it
+
+
+def test_an_edited_value_changes_the_prediction_at_once(page: Any) -> None:
+    said = page.locator("#ask-said")
+    assert said.inner_text() == "no"
+
+    page.locator("#ask-value-1").fill("3200")
+    page.locator("#ask-value-2").fill("6")
+
+    page.locator("#ask-said", has_text="yes").wait_for()
+    assert "Before your edits: no" in page.locator(".prediction").inner_text()
+    page.locator("#ask-undo").click()
+    page.locator("#ask-said", has_text="no").wait_for()
+    assert page.locator("#ask-value-2").input_value() != "6"
+
+
+def test_an_edited_row_is_searched_as_it_was_edited(page: Any) -> None:
+    page.locator("#ask-value-0").fill("58")
+    page.locator("#ask-value-3").select_option(label="cook")
+    page.locator("#ask-keep-0").check()
+
+    search(page)
+
+    assert page.locator("#answer h1").inner_text().startswith("Row 1, edited:")
+    assert "58" in page.locator("#answer .row-values").inner_text()
+    assert page.locator("#lock-0").count() == 0
+
+
+def test_a_field_without_a_value_is_told_and_nothing_is_asked(page: Any) -> None:
+    page.locator("#ask-value-0").fill("")
+    page.locator("#ask-go").click()
+
+    assert page.locator("#ask-error").inner_text() == "age needs a value."
+    assert page.locator("#ask-value-0").get_attribute("aria-invalid") == "true"
+    page.reload()
+    assert page.locator("#ask-value-0").input_value() != ""
+
+
+def test_rules_that_are_wrong_are_told_with_their_place(page: Any) -> None:
+    page.locator("#ask-rules-text").fill("age increases\nage >> 21")
+
+    fault = page.locator("#ask-faults pre")
+    fault.wait_for()
+    assert fault.inner_text().startswith('Line 2: rule "age >> 21": expected a value')
+    assert fault.inner_text().endswith("age >> 21\n           ^")
+    page.locator("#ask-go").click()
+    page.locator("#ask-error", has_text="Mend the rules first.").wait_for()
+    page.locator("#ask-rules-text").fill("age increases")
+    page.locator("#ask-faults pre").wait_for(state="detached")
+
+
+def test_a_wish_that_cannot_be_is_told(page: Any) -> None:
+    page.locator("#ask-low").fill("2")
+    page.locator("#ask-go").click()
+
+    page.locator("#ask-error", has_text=re.compile("between 0 and 1|2")).wait_for()
+
+
+def test_the_page_can_be_loaded_again_with_the_question_and_with_the_answer(page: Any) -> None:
+    page.locator("#ask-rules-text").fill("age increases")
+    page.locator("#ask-value-0").fill("31")
+    page.reload()
+    page.locator("#ask-values-title", has_text="Row 1").wait_for()
+    assert page.locator("#ask-value-0").input_value() == "31"
+    assert page.locator("#ask-rules-text").input_value() == "age increases"
+
+    search(page)
+    before = page.locator("#answer .lead").inner_text()
+    assert "token" not in page.url
+    page.reload()
+
+    page.locator("#answer #table").wait_for()
+    assert page.locator("#answer .lead").inner_text() == before
+    page.locator("#back").click()
+    assert page.locator("#ask-value-0").input_value() == "31"
+
+
+def test_who_loads_the_page_again_while_it_searches_can_search_anew(page: Any, model: Held) -> None:
+    model.hold_after(6)
+    page.locator("#ask-go").click()
+    assert model.reached.wait(60.0)
+
+    page.reload()
+    page.locator("#ask-go").wait_for()
+    model.gate.set()
+
+    search(page)
+
+
+def test_two_people_at_once_get_each_their_own(
+    visit: Open, explorer: Explorer, model: Held
+) -> None:
+    pages = [visit(explorer.address).page for _ in range(2)]
+    for page, position in zip(pages, (1, 3), strict=True):
+        pick(page, position)
+    pages[1].locator("#ask-rules-text").fill("fixed income")
+    model.hold()
+    for page in pages:
+        page.locator("#ask-go").click()
+    assert model.reached.wait(60.0)
+    model.gate.set()
+
+    for page, position in zip(pages, (1, 3), strict=True):
+        page.locator("#answer #table").wait_for()
+        assert page.locator("#answer h1").inner_text().startswith(f"Row {position}:")
+    assert "fixed income" not in pages[0].locator("#receipt").inner_text()
+    assert "fixed income" in pages[1].locator("#receipt").inner_text()
+
+
+def test_names_and_levels_that_would_be_markup_are_text(page: Any) -> None:
+    page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
+    page.locator("#ask-value-3").select_option(label=EVIL_LEVEL)
+    page.locator("#ask-rules-text").fill("<img src=x onerror=alert(3)> >= 3")
+    page.locator("#ask-faults pre").wait_for()
+
+    assert page.locator("img").count() == 0
+    assert page.get_by_text(EVIL_NAME).count() > 0
+    page.locator("#ask-rules-text").fill("")
+    page.locator("#ask-faults pre").wait_for(state="detached")
+    page.locator("#ask-undo").click()
+    search(page)
+    page.locator("#figures .figure-frame svg").nth(5).wait_for()
+    assert page.locator("img").count() == 0
+    assert page.get_by_text(EVIL_LEVEL).count() > 0
+
+
+def test_rows_are_found_and_paged(page: Any) -> None:
+    page.locator("#ask-find").fill("11")
+    page.locator("#ask-row-110").wait_for()
+    page.locator("#ask-find").fill("")
+    page.locator("#ask-row-0").wait_for()
+
+    page.locator("#ask-after").click()
+    page.locator("#ask-row-6").wait_for()
+    assert page.locator("#ask-row-0").count() == 0
+    page.locator("#ask-before").click()
+    page.locator("#ask-row-0").wait_for()
+    page.locator("#ask-find").fill("nobody")
+    page.get_by_text("No row has such a label.").wait_for()
+
+
+def test_the_report_can_be_saved(page: Any) -> None:
+    search(page)
+
+    with page.expect_download() as download:
+        page.locator("#save-report").click()
+
+    assert download.value.suggested_filename == "Row-1.html"
+    assert download.value.path().read_text().startswith("<!DOCTYPE html>")
+
+
+def test_all_can_be_done_by_keyboard(page: Any) -> None:
+    page.locator("#ask-go").focus()
+    page.keyboard.press("Enter")
+    page.locator("#answer #table").wait_for()
+
+    assert page.evaluate("document.activeElement.tagName") == "H1"
+    page.locator("#back").press("Enter")
+    assert page.evaluate("document.activeElement.id") == "ask-go"
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"color_scheme": "dark"}, PHONE, PHONE | {"color_scheme": "dark"}]
+)
+def test_nothing_serious_stands_between_the_page_and_anybody(
+    visit: Open, explorer: Explorer, options: dict[str, Any]
+) -> None:
+    place = visit(explorer.address, **options)
+    page = place.page
+    page.locator("#ask-rows").wait_for()
+    page.locator("#ask-rules-text").fill("age >> 21")
+    page.locator("#ask-faults pre").wait_for()
+    page.locator("details.more-options summary").click()
+    width = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+    assert place.violations() == []
+    assert page.evaluate(width) == 0
+    page.locator("#ask-rules-text").fill("")
+    page.locator("#ask-faults pre").wait_for(state="detached")
+    pick(page, 1)
+    search(page)
+    assert place.violations() == []
+    assert page.evaluate(width) == 0
+
+
+def test_without_the_token_there_is_no_page(browser: Any, explorer: Explorer) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+
+    answer = page.goto(explorer.address.partition("?")[0])
+
+    assert answer.status == 403
+    assert "lacks the token" in page.inner_text("body")
+    context.close()
+
+
+def test_a_server_that_ended_is_told(visit: Open, model: Held) -> None:
+    data = observed()
+    explainer = cp.Explainer(model, data, classes=["no", "yes"])
+    with served(explainer, data) as ending:
+        opened = visit(ending.address)
+        opened.page.locator("#ask-rows").wait_for()
+
+    opened.page.locator("#ask-go").click()
+
+    opened.page.locator("#ask-error", has_text="cannot be reached").wait_for()
+    opened.errors.clear()  # the browser's own note on the request that failed
