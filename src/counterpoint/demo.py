@@ -46,7 +46,7 @@ def explain_applicant() -> cp.Counterfactuals:
     features, risk = load_credit()
     applicant, others = features.iloc[[0]], features.iloc[1:]
     model = train_model(others, risk.iloc[1:])
-    explainer = cp.Explainer(model, others, units=UNITS, protected=["sex"])
+    explainer = cp.Explainer(model, others, units=UNITS, protected=["sex", "age"])
     return explainer.explain(applicant, target=TARGET, seed=0)
 
 
