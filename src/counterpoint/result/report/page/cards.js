@@ -1,6 +1,6 @@
 /** Cards: one counterfactual with its sentence, its changes and what can be done with it. */
 import { h } from "./dom.js";
-import { shortNumber } from "./numbers.js";
+import { counted, shortNumber } from "./numbers.js";
 import { withUnit } from "./report.js";
 
 const MEANING = {
@@ -11,13 +11,15 @@ const MEANING = {
   balanced: "the best compromise of all",
 };
 
+const MOST = 6; // changes on a card; more are read in a table
+
 /** Return a counterfactual as a card; `actions` has toggleBookmark and showDetails. */
 export function buildCard(report, number, { title, meaning, actions, level = "h3" }) {
   const each = report.byNumber.get(number);
   return h("article", { class: "card", "data-number": number },
     h(level, {}, title),
     meaning ? h("p", { class: "meaning" }, meaning) : null,
-    h("p", { class: "sentence" }, each.sentence),
+    h("p", { class: "sentence" }, each.changes.length > MOST ? `${counted(each.changes.length, "value")} would differ.` : each.sentence),
     changeList(report, each),
     h("div", { class: "card-foot" },
       h("span", { class: each.is_valid ? "chip good" : "chip" }, `${shortNumber(report.row.prediction)} → ${shortNumber(each.prediction)}`),
@@ -29,14 +31,16 @@ export function buildCard(report, number, { title, meaning, actions, level = "h3
 
 /** Return the changes of a counterfactual as a list: name, old value, new value. */
 export function changeList(report, each) {
+  const more = each.changes.length - MOST;
   return h("ul", { class: "changes" },
-    each.changes.map(([j, , text]) => {
+    each.changes.slice(0, MOST).map(([j, , text]) => {
       const feature = report.features[j];
       return h("li", {},
         h("span", { class: "change-name" }, feature.name),
         h("span", { class: "change-values" }, h("span", { class: "change-old" }, feature.text), " → ", h("span", { class: "change-new" }, withUnit(feature, text))),
       );
     }),
+    more > 0 ? h("li", { class: "hint" }, `and ${more} more: Compare shows all`) : null,
   );
 }
 
