@@ -75,7 +75,7 @@ ablation: .venv/dev.done  ## what each idea of the default search is worth; writ
 
 # Playwright drives the Chromium of the system: it must be there, or be installed by whoever may.
 .venv/browser.done: .venv/dev.done
-	command -v chromium || command -v chromium-browser || apt-get install -y -qq chromium
+	command -v chromium || command -v chromium-browser || { apt-get update -qq && apt-get install -y -qq chromium; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[browser-test]"
 	touch $@
 

@@ -7,6 +7,7 @@ Run it with ``make demo`` or ``python -m counterpoint.demo``;
 from __future__ import annotations
 
 import argparse
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import counterpoint as cp
 from counterpoint.datasets import load_credit
 
 TARGET = ("good", (0.5, 1.0))
-UNITS = {"duration": "months", "credit_amount": "DM"}
+UNITS: dict[Hashable, str] = {"duration": "months", "credit_amount": "DM"}
 N_SHOWN = 10
 REPORT = "credit-report.html"
 PPI = 96  # of the figures: a third more than a screen's, and still small files

@@ -28,10 +28,18 @@ function viewOf(report, state) {
 function actionsOf(store) {
   const bookmarkButton = (number) => {
     const isKept = store.get().bookmarks.includes(number);
-    return h("button", {
-      type: "button", class: "bookmark", "data-bookmark": number, "aria-pressed": String(isKept), "aria-label": `Bookmark counterfactual ${number}`,
-      onclick: () => store.set({ bookmarks: toggled(store.get().bookmarks, number) }),
-    }, isKept ? "★" : "☆");
+    return h(
+      "button",
+      {
+        type: "button",
+        class: "bookmark",
+        "data-bookmark": number,
+        "aria-pressed": String(isKept),
+        "aria-label": `Bookmark counterfactual ${number}`,
+        onclick: () => store.set({ bookmarks: toggled(store.get().bookmarks, number) }),
+      },
+      isKept ? "★" : "☆",
+    );
   };
   return { bookmarkButton };
 }
@@ -47,9 +55,17 @@ function refreshBookmarks(state) {
 
 function start() {
   const report = readReport(JSON.parse(document.getElementById("data").textContent));
-  const place = { hash: location.hash, storage: () => localStorage, replaceHash: (hash) => history.replaceState(null, "", hash || location.pathname + location.search) };
+  const place = {
+    hash: location.hash,
+    storage: () => localStorage,
+    replaceHash: (hash) =>
+      history.replaceState(null, "", hash || location.pathname + location.search),
+  };
   const key = `counterpoint:${report.receipt["data fingerprint"]}:${report.receipt["model fingerprint"]}:${report.receipt.seed}:${report.title}`;
-  const store = createStore({ ...initialState(report), bookmarks: recalled(key, report.byNumber, place) });
+  const store = createStore({
+    ...initialState(report),
+    bookmarks: recalled(key, report.byNumber, place),
+  });
   const actions = actionsOf(store);
   const details = buildDetails(report, actions.bookmarkButton);
   actions.showDetails = details.show;
@@ -61,16 +77,31 @@ function start() {
   const receipt = buildReceipt(report);
   const panels = [weights, limits, interview, results, figures, receipt].filter(Boolean);
   document.getElementById("header").append(...buildHeader(report, () => figures?.recolour()));
-  document.getElementById("main").append(
-    buildRow(report),
-    buildCards(report, actions),
-    ...(interview ? [interview.element] : []),
-    h("div", { class: "choose" }, h("div", { class: "controls" }, weights.element, limits.element), h("div", { class: "shown" }, results.element)),
-    ...(figures ? [figures.element] : []),
-    receipt.element,
-    details.element,
-  );
-  document.getElementById("footer").append(h("p", {}, "A counterfactual says what the model would answer, not what would follow in the world. Nothing on this page leaves your computer."));
+  document
+    .getElementById("main")
+    .append(
+      buildRow(report),
+      buildCards(report, actions),
+      ...(interview ? [interview.element] : []),
+      h(
+        "div",
+        { class: "choose" },
+        h("div", { class: "controls" }, weights.element, limits.element),
+        h("div", { class: "shown" }, results.element),
+      ),
+      ...(figures ? [figures.element] : []),
+      receipt.element,
+      details.element,
+    );
+  document
+    .getElementById("footer")
+    .append(
+      h(
+        "p",
+        {},
+        "A counterfactual says what the model would answer, not what would follow in the world. Nothing on this page leaves your computer.",
+      ),
+    );
   const refresh = (state) => {
     const view = viewOf(report, state);
     for (const panel of panels) panel.refresh(state, view);
