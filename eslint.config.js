@@ -1,11 +1,29 @@
 import js from "@eslint/js";
 
 const BROWSER = [
-  ...["document", "window", "location", "history", "localStorage", "matchMedia", "print", "URL", "Blob"],
-  ...["fetch", "sessionStorage", "AbortController", "TextDecoderStream", "Response", "DecompressionStream", "atob", "setTimeout", "clearTimeout", "structuredClone"],
+  ...[
+    "document",
+    "window",
+    "location",
+    "history",
+    "localStorage",
+    "matchMedia",
+    "print",
+    "URL",
+    "Blob",
+  ],
+  ...["fetch", "sessionStorage", "AbortController", "TextDecoderStream"],
+  ...["Response", "DecompressionStream", "atob", "setTimeout", "clearTimeout", "structuredClone"],
 ];
 // What turns text into markup or code has no place in a page that shows other people's data.
-const MARKUP = ["innerHTML", "outerHTML", "insertAdjacentHTML", "write", "writeln", "setHTMLUnsafe"];
+const MARKUP = [
+  "innerHTML",
+  "outerHTML",
+  "insertAdjacentHTML",
+  "write",
+  "writeln",
+  "setHTMLUnsafe",
+];
 
 export default [
   js.configs.recommended,
@@ -13,7 +31,10 @@ export default [
     files: ["src/**/*.js"],
     languageOptions: { globals: Object.fromEntries(BROWSER.map((name) => [name, "readonly"])) },
     rules: {
-      "no-restricted-properties": ["error", ...MARKUP.map((property) => ({ property, message: "Data is shown as text." }))],
+      "no-restricted-properties": [
+        "error",
+        ...MARKUP.map((property) => ({ property, message: "Data is shown as text." })),
+      ],
       "no-eval": "error",
       "no-implied-eval": "error",
       "no-new-func": "error",

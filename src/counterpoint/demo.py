@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from counterpoint.datasets import load_credit
 from counterpoint.models.needed import needed
 
 TARGET = ("good", (0.5, 1.0))
-UNITS = {"duration": "months", "credit_amount": "DM"}
+UNITS: dict[Hashable, str] = {"duration": "months", "credit_amount": "DM"}
 N_SHOWN = 10
 REPORT = "credit-report.html"
 EXPLORE = "make explore, or python -m counterpoint.demo --serve"
@@ -49,7 +50,7 @@ def credit_explainer() -> tuple[cp.Explainer, pd.DataFrame]:
     features, risk = load_credit()
     others = features.iloc[1:]
     model = train_model(others, risk.iloc[1:])
-    return cp.Explainer(model, others, units=UNITS, protected=["sex"]), features
+    return cp.Explainer(model, others, units=UNITS, protected=["sex", "age"]), features
 
 
 def explore(explainer: cp.Explainer, applicants: pd.DataFrame, port: int) -> None:

@@ -1,12 +1,30 @@
 /** A small report as Python writes it: three features, five counterfactuals. */
 
 const feature = (name, kind, row, text, more = {}) => ({
-  name, kind, row, text, is_numeric: kind !== "categorical", is_ordered: kind !== "categorical",
-  levels: [], decimals: 0, unit: null, low: 0, high: 100, range: "0 to 100", is_fixed: false, n_changed: 1, ...more,
+  name,
+  kind,
+  row,
+  text,
+  is_numeric: kind !== "categorical",
+  is_ordered: kind !== "categorical",
+  levels: [],
+  decimals: 0,
+  unit: null,
+  low: 0,
+  high: 100,
+  range: "0 to 100",
+  is_fixed: false,
+  n_changed: 1,
+  ...more,
 });
 
 const one = (changes, prediction, objectives) => ({
-  changes, prediction, text: String(prediction), is_valid: objectives[0] === 0, objectives, sentence: `${prediction} if so.`,
+  changes,
+  prediction,
+  text: String(prediction),
+  is_valid: objectives[0] === 0,
+  objectives,
+  sentence: `${prediction} if so.`,
 });
 
 export const SUMMARY = {
@@ -18,14 +36,39 @@ export const SUMMARY = {
     feature("duration", "integer", 48, "48", { unit: "months" }),
     feature("job", "categorical", 0, "clerk", { levels: ["clerk", "cook", "<b>"] }),
   ],
-  objectives: ["gap", "distance", "changes", "implausibility"].map((name) => ({ name, label: name, short: name, hint: "" })),
+  objectives: ["gap", "distance", "changes", "implausibility"].map((name) => ({
+    name,
+    label: name,
+    short: name,
+    hint: "",
+  })),
   counterfactuals: [
     one([[1, 30, "30"]], 0.6, [0, 0.2, 1, 0.4]),
     one([[0, 30, "30"]], 0.55, [0, 0.1, 1, 0.5]),
-    one([[0, 18, "18"], [1, 12, "12"]], 0.8, [0, 0.6, 2, 0.1]),
+    one(
+      [
+        [0, 18, "18"],
+        [1, 12, "12"],
+      ],
+      0.8,
+      [0, 0.6, 2, 0.1],
+    ),
     one([[2, 1, "cook"]], 0.4, [0.1, 0.3, 1, 0.2]),
-    one([[1, null, "missing"], [2, 2, "<b>"]], 0.7, [0, 0.7, 2, 0.9]),
+    one(
+      [
+        [1, null, "missing"],
+        [2, 2, "<b>"],
+      ],
+      0.7,
+      [0, 0.7, 2, 0.9],
+    ),
   ].map((each, i) => ({ number: i + 1, ...each })),
   representatives: [],
-  receipt: { date: "2026-01-01T00:00:00+00:00", seed: 3, rules: [], limits: { fixed: [], ranges: ["age: 18 to 30"], "most changes": 3 }, versions: { python: "3.11" } },
+  receipt: {
+    date: "2026-01-01T00:00:00+00:00",
+    seed: 3,
+    rules: [],
+    limits: { fixed: [], ranges: ["age: 18 to 30"], "most changes": 3 },
+    versions: { python: "3.11" },
+  },
 };

@@ -2,16 +2,49 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { splitEvents } from "../../src/counterpoint/explorer/page/api.js";
-import { fits, keepTab, namesOf, recallTab, restored } from "../../src/counterpoint/explorer/page/memory.js";
-import { chosenRow, defaultWish, editedPlaces, firstQuestion, isComplete, progressText, readWish, requestOf, targetText, whyNot } from "../../src/counterpoint/explorer/page/question.js";
+import {
+  fits,
+  keepTab,
+  namesOf,
+  recallTab,
+  restored,
+} from "../../src/counterpoint/explorer/page/memory.js";
+import {
+  chosenRow,
+  defaultWish,
+  editedPlaces,
+  firstQuestion,
+  isComplete,
+  progressText,
+  readWish,
+  requestOf,
+  targetText,
+  whyNot,
+} from "../../src/counterpoint/explorer/page/question.js";
 
-const ROW = { position: 4, label: "p4", values: [22, null, 1], prediction: { decision: "bad", text: "bad (0.6)" } };
+const ROW = {
+  position: 4,
+  label: "p4",
+  values: [22, null, 1],
+  prediction: { decision: "bad", text: "bad (0.6)" },
+};
 const SETUP = {
-  features: [{ name: "age", levels: [] }, { name: "income", levels: [] }, { name: "job", levels: ["a", "b"] }],
+  features: [
+    { name: "age", levels: [] },
+    { name: "income", levels: [] },
+    { name: "job", levels: ["a", "b"] },
+  ],
   classes: ["bad", "good"],
   n_rows: 9,
   row: ROW,
-  first: { row: 4, target: "", fixed: ["age"], rules: ["age increases", "fixed job"], max_changed: null, seed: 3 },
+  first: {
+    row: 4,
+    target: "",
+    fixed: ["age"],
+    rules: ["age increases", "fixed job"],
+    max_changed: null,
+    seed: 3,
+  },
 };
 
 test("events are read whole, wherever the stream was cut", () => {
@@ -20,13 +53,19 @@ test("events are read whole, wherever the stream was cut", () => {
     const first = splitEvents(text.slice(0, cut));
     const second = splitEvents(first.rest + text.slice(cut));
     const events = [...first.events, ...second.events];
-    assert.deepEqual(events, [{ kind: "progress", data: { found: 1 } }, { kind: "done", data: { status: "found" } }]);
+    assert.deepEqual(events, [
+      { kind: "progress", data: { found: 1 } },
+      { kind: "done", data: { status: "found" } },
+    ]);
     assert.equal(second.rest, "");
   }
 });
 
 test("comments and events without a name are no harm", () => {
-  assert.deepEqual(splitEvents(": waiting\n\ndata: 3\n\n").events, [{ kind: "message", data: null }, { kind: "message", data: 3 }]);
+  assert.deepEqual(splitEvents(": waiting\n\ndata: 3\n\n").events, [
+    { kind: "message", data: null },
+    { kind: "message", data: 3 },
+  ]);
 });
 
 test("a target's text is read into the wish that writes it", () => {
@@ -46,7 +85,14 @@ test("one wishes for what the model does not say", () => {
 test("the first question is the setup's, and its request says the same", () => {
   const request = requestOf(firstQuestion(SETUP));
   assert.deepEqual(request, {
-    row: 4, values: [22, null, 1], target: "good", fixed: ["age"], rules: ["age increases", "fixed job"], max_changed: null, seed: 3, afresh: false,
+    row: 4,
+    values: [22, null, 1],
+    target: "good",
+    fixed: ["age"],
+    rules: ["age increases", "fixed job"],
+    max_changed: null,
+    seed: 3,
+    afresh: false,
   });
 });
 
@@ -62,13 +108,25 @@ test("what cannot be asked yet is told why", () => {
   const empty = { ...question, values: [undefined, null, 1] };
   assert.equal(isComplete(empty), false);
   assert.equal(whyNot(empty, SETUP.features), "age needs a value.");
-  assert.match(whyNot({ ...question, wish: { label: null, low: null, high: null } }, SETUP.features), /^Say what you want/);
+  assert.match(
+    whyNot({ ...question, wish: { label: null, low: null, high: null } }, SETUP.features),
+    /^Say what you want/,
+  );
   assert.equal(whyNot({ ...question, nFaults: 1 }, SETUP.features), "Mend the rules first.");
-  assert.match(whyNot({ ...question, fixed: ["age", "income", "job"] }, SETUP.features), /nothing could change/);
+  assert.match(
+    whyNot({ ...question, fixed: ["age", "income", "job"] }, SETUP.features),
+    /nothing could change/,
+  );
 });
 
 test("progress is told in words", () => {
-  const going = { is_waiting: false, is_stopping: false, evaluations: 1234, found: 5, elapsed: 2.04 };
+  const going = {
+    is_waiting: false,
+    is_stopping: false,
+    evaluations: 1234,
+    found: 5,
+    elapsed: 2.04,
+  };
   assert.equal(progressText(going), "1,234 rows asked, 5 found, 2.0 s");
   assert.equal(progressText({ ...going, elapsed: 12.6 }), "1,234 rows asked, 5 found, 13 s");
   assert.equal(progressText({ ...going, is_waiting: true }), "Waiting for other searches ...");
@@ -77,7 +135,10 @@ test("progress is told in words", () => {
 
 test("a tab recalls what it kept, if it fits the model that is served", () => {
   const kept = new Map();
-  const storage = () => ({ getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value) });
+  const storage = () => ({
+    getItem: (key) => kept.get(key) ?? null,
+    setItem: (key, value) => kept.set(key, value),
+  });
   assert.equal(recallTab(storage), null);
   keepTab({ session: "s", question: firstQuestion(SETUP), names: namesOf(SETUP) }, storage);
   assert.equal(fits(recallTab(storage), SETUP), true);
@@ -88,7 +149,9 @@ test("a tab recalls what it kept, if it fits the model that is served", () => {
 
 test("what was no value when it was kept is the row's own again", () => {
   const features = [{ may_miss: false }, { may_miss: true }, { may_miss: false }];
-  const kept = JSON.parse(JSON.stringify({ question: { own: [22, 5, 1], values: [undefined, null, 0] } }));
+  const kept = JSON.parse(
+    JSON.stringify({ question: { own: [22, 5, 1], values: [undefined, null, 0] } }),
+  );
   assert.deepEqual(restored(kept, { features }).values, [22, null, 0]);
 });
 

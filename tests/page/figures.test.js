@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 
-import { countedFeatures, hasNumbers, onlyNumbers, selectedNumbers, unpacked } from "../../src/counterpoint/result/report/page/figures.js";
+import {
+  countedFeatures,
+  hasNumbers,
+  onlyNumbers,
+  selectedNumbers,
+  unpacked,
+} from "../../src/counterpoint/result/report/page/figures.js";
 import { readReport } from "../../src/counterpoint/result/report/page/report.js";
 import { SUMMARY } from "./example.js";
 
@@ -15,8 +21,17 @@ test("what was packed is unpacked", async () => {
 
 test("a brush means all counterfactuals in it, an empty one says nothing", () => {
   const range = (field, values) => ({ fields: [{ field, type: "R" }], values: [values] });
-  assert.deepEqual(selectedNumbers(report.counterfactuals, [range("objective_1", [0.35, 0.15])]), [1, 4]);
-  assert.deepEqual(selectedNumbers(report.counterfactuals, [range("objective_1", [0, 0.1]), range("objective_3", [0.9, 1])]), [2, 5]);
+  assert.deepEqual(
+    selectedNumbers(report.counterfactuals, [range("objective_1", [0.35, 0.15])]),
+    [1, 4],
+  );
+  assert.deepEqual(
+    selectedNumbers(report.counterfactuals, [
+      range("objective_1", [0, 0.1]),
+      range("objective_3", [0.9, 1]),
+    ]),
+    [2, 5],
+  );
   assert.equal(selectedNumbers(report.counterfactuals, []), null);
 });
 
@@ -27,8 +42,14 @@ test("a picked line means its counterfactual", () => {
 
 test("figures keep the row, which has number 0", () => {
   const rows = [0, 1, 2].map((counterfactual) => ({ counterfactual }));
-  assert.deepEqual(onlyNumbers(rows, new Set([2])).map((each) => each.counterfactual), [0, 2]);
-  assert.deepEqual([hasNumbers(rows), hasNumbers([]), hasNumbers([{ x: 1 }])], [true, false, false]);
+  assert.deepEqual(
+    onlyNumbers(rows, new Set([2])).map((each) => each.counterfactual),
+    [0, 2],
+  );
+  assert.deepEqual(
+    [hasNumbers(rows), hasNumbers([]), hasNumbers([{ x: 1 }])],
+    [true, false, false],
+  );
 });
 
 test("frequencies are counted anew", () => {

@@ -2,10 +2,20 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { ask, expected, pairKey, recommend, replay, unpackShares, update, utilities } from "../../src/counterpoint/result/report/page/interview.js";
+import {
+  ask,
+  expected,
+  pairKey,
+  recommend,
+  replay,
+  unpackShares,
+  update,
+  utilities,
+} from "../../src/counterpoint/result/report/page/interview.js";
 
 const golden = JSON.parse(readFileSync(new URL("interview.golden.json", import.meta.url), "utf-8"));
-const worthOf = ({ particles, attributes, width }) => utilities(unpackShares(particles, width), unpackShares(attributes, width));
+const worthOf = ({ particles, attributes, width }) =>
+  utilities(unpackShares(particles, width), unpackShares(attributes, width));
 const isClose = (a, b) => Math.abs(a - b) < 1e-9;
 
 for (const [i, given] of golden.entries()) {
@@ -50,7 +60,11 @@ test("somebody who answers by one particle's taste is offered what that particle
   const answers = [];
   for (let k = 0; k < 12; k += 1) {
     const { question } = replay(worth, answers);
-    answers.push({ a: question.a, b: question.b, answer: taste[question.a] > taste[question.b] ? 0 : 1 });
+    answers.push({
+      a: question.a,
+      b: question.b,
+      answer: taste[question.a] > taste[question.b] ? 0 : 1,
+    });
   }
   const regret = (i) => 1 - taste[i];
   assert.ok(regret(replay(worth, answers).best) < 0.1);

@@ -1,10 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fromHash, keep, recalled, toggled, toHash } from "../../src/counterpoint/result/report/page/bookmarks.js";
+import {
+  fromHash,
+  keep,
+  recalled,
+  toggled,
+  toHash,
+} from "../../src/counterpoint/result/report/page/bookmarks.js";
 import { grouped } from "../../src/counterpoint/result/report/page/cards.js";
 import { cleaned } from "../../src/counterpoint/result/report/page/limits_panel.js";
-import { counted, dayText, fieldNumber, listed, shortNumber } from "../../src/counterpoint/result/report/page/numbers.js";
+import {
+  counted,
+  dayText,
+  fieldNumber,
+  listed,
+  shortNumber,
+} from "../../src/counterpoint/result/report/page/numbers.js";
 import { fullReceipt, receiptLines } from "../../src/counterpoint/result/report/page/receipt.js";
 import { readReport } from "../../src/counterpoint/result/report/page/report.js";
 import { domainOf, scaleText } from "../../src/counterpoint/result/report/page/scale.js";
@@ -36,7 +48,11 @@ test("a browser that forbids storage loses no page", () => {
 
 test("bookmarks come from the address first, then from the browser", () => {
   const kept = new Map();
-  const storage = () => ({ getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value), removeItem: (key) => kept.delete(key) });
+  const storage = () => ({
+    getItem: (key) => kept.get(key) ?? null,
+    setItem: (key, value) => kept.set(key, value),
+    removeItem: (key) => kept.delete(key),
+  });
   let hash = "";
   keep("key", [3], { replaceHash: (value) => (hash = value), storage });
   assert.equal(hash, "#keep=3");
@@ -58,26 +74,50 @@ test("a store tells its listeners, and its states do not change", () => {
 });
 
 test("numbers, days and lists as texts", () => {
-  assert.deepEqual([0.123456, 1234567, 3, 0, Infinity].map((value) => shortNumber(value)), ["0.123", "1,234,567", "3", "0", ""]);
+  assert.deepEqual(
+    [0.123456, 1234567, 3, 0, Infinity].map((value) => shortNumber(value)),
+    ["0.123", "1,234,567", "3", "0", ""],
+  );
   assert.deepEqual([counted(1, "change"), counted(1422, "change")], ["1 change", "1,422 changes"]);
   assert.deepEqual([listed([]), listed(["a"]), listed(["a", "b", "c"])], ["", "a", "a, b and c"]);
   assert.equal(fieldNumber(dayText(20000), true), 20000);
-  assert.deepEqual([fieldNumber(""), fieldNumber("0"), fieldNumber("-1.5"), fieldNumber("x")], [null, 0, -1.5, null]);
+  assert.deepEqual(
+    [fieldNumber(""), fieldNumber("0"), fieldNumber("-1.5"), fieldNumber("x")],
+    [null, 0, -1.5, null],
+  );
 });
 
 test("what a limit does not say is left out; zero says something", () => {
-  assert.deepEqual(cleaned({ isLocked: false, direction: "", low: 0, high: null, excluded: [] }), { low: 0 });
+  assert.deepEqual(cleaned({ isLocked: false, direction: "", low: 0, high: null, excluded: [] }), {
+    low: 0,
+  });
 });
 
 test("representatives of one counterfactual share a card", () => {
-  const named = [{ name: "closest", number: 2 }, { name: "safest", number: 3 }, { name: "balanced", number: 2 }];
-  assert.deepEqual(grouped(named), [{ number: 2, names: ["closest", "balanced"] }, { number: 3, names: ["safest"] }]);
+  const named = [
+    { name: "closest", number: 2 },
+    { name: "safest", number: 3 },
+    { name: "balanced", number: 2 },
+  ];
+  assert.deepEqual(grouped(named), [
+    { number: 2, names: ["closest", "balanced"] },
+    { number: 3, names: ["safest"] },
+  ]);
 });
 
 test("the receipt holds what was asked and what was chosen", () => {
-  const state = { ...initialState(report), bookmarks: [2], answers: [{ a: 0, b: 1, answer: 0, better: 1, worse: 2, equal: false }] };
-  const receipt = fullReceipt(report, state, { constraints: [{ text: "age is locked" }], kept: [1, 2] });
-  assert.deepEqual(receipt.choices.bookmarks, [{ counterfactual: 2, prediction: 0.55, changes: [{ feature: "age", from: "22", to: "30" }] }]);
+  const state = {
+    ...initialState(report),
+    bookmarks: [2],
+    answers: [{ a: 0, b: 1, answer: 0, better: 1, worse: 2, equal: false }],
+  };
+  const receipt = fullReceipt(report, state, {
+    constraints: [{ text: "age is locked" }],
+    kept: [1, 2],
+  });
+  assert.deepEqual(receipt.choices.bookmarks, [
+    { counterfactual: 2, prediction: 0.55, changes: [{ feature: "age", from: "22", to: "30" }] },
+  ]);
   assert.deepEqual(receipt.choices.answers, [{ better: 1, worse: 2, equal: false }]);
   assert.deepEqual(receipt.choices.constraints, ["age is locked"]);
   assert.deepEqual(JSON.parse(JSON.stringify(receipt)), receipt);
@@ -92,14 +132,30 @@ test("empty entries of the receipt are not shown", () => {
 
 test("the scale shows probabilities from 0 to 1, and else all there is", () => {
   assert.deepEqual(domainOf(report), [0, 1]);
-  const open = { ...report, target: { ...report.target, is_probability: false, low: 2, high: null } };
+  const open = {
+    ...report,
+    target: { ...report.target, is_probability: false, low: 2, high: null },
+  };
   const [low, high] = domainOf(open);
   assert.ok(low < 0.3 && high > 2);
-  const alone = { ...open, counterfactuals: [], target: { low: null, high: 0.3, is_probability: false, text: "" } };
+  const alone = {
+    ...open,
+    counterfactuals: [],
+    target: { low: null, high: 0.3, is_probability: false, text: "" },
+  };
   assert.deepEqual(domainOf(alone), [-0.7, 1.3]);
-  assert.match(scaleText(report), /row is 0.3; wanted is P\('good'\).* 5 counterfactuals lie from 0.4 to 0.8\./);
+  assert.match(
+    scaleText(report),
+    /row is 0.3; wanted is P\('good'\).* 5 counterfactuals lie from 0.4 to 0.8\./,
+  );
 });
 
 test("weights have words", () => {
-  assert.deepEqual([0, 0.2, 0.5, 0.9, 1].map(weightWord), ["does not matter", "matters little", "matters", "matters much", "matters most"]);
+  assert.deepEqual([0, 0.2, 0.5, 0.9, 1].map(weightWord), [
+    "does not matter",
+    "matters little",
+    "matters",
+    "matters much",
+    "matters most",
+  ]);
 });

@@ -1,15 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { bestRelaxation, constraintsOf, remainText, weigh } from "../../src/counterpoint/result/report/page/limits.js";
+import {
+  bestRelaxation,
+  constraintsOf,
+  remainText,
+  weigh,
+} from "../../src/counterpoint/result/report/page/limits.js";
 import { readReport } from "../../src/counterpoint/result/report/page/report.js";
 import { initialState } from "../../src/counterpoint/result/report/page/store.js";
 import { SUMMARY } from "./example.js";
 
 const report = readReport(SUMMARY);
 const free = { ...initialState(report), onlyValid: false };
-const limited = (j, limit) => ({ ...free, limits: free.limits.map((each, k) => (k === j ? limit : each)) });
-const remaining = (state) => weigh(report.counterfactuals, constraintsOf(report, state)).kept.map((each) => each.number);
+const limited = (j, limit) => ({
+  ...free,
+  limits: free.limits.map((each, k) => (k === j ? limit : each)),
+});
+const remaining = (state) =>
+  weigh(report.counterfactuals, constraintsOf(report, state)).kept.map((each) => each.number);
 
 test("without limits all remain", () => {
   assert.deepEqual(remaining(free), [1, 2, 3, 4, 5]);
@@ -52,7 +61,10 @@ test("where none remains, the one limit that brings back most is named and can b
   const best = bestRelaxation(constraints, weighed.alone);
   assert.equal(weighed.kept.length, 0);
   assert.equal(best.constraint.relax, "Unlocking age");
-  assert.match(remainText(0, 5, constraints, weighed), /^None of 5 .* Unlocking age would bring back 1, the most a single step can\.$/);
+  assert.match(
+    remainText(0, 5, constraints, weighed),
+    /^None of 5 .* Unlocking age would bring back 1, the most a single step can\.$/,
+  );
   const after = best.constraint.without(state);
   assert.deepEqual(after.limits, [{}, { isLocked: true }, { isLocked: true }]);
   assert.equal(remaining(after).length, best.n);
@@ -67,10 +79,22 @@ test("where no single limit helps, the words say so", () => {
 });
 
 test("whatever single limit is taken back, as many come back as was promised", () => {
-  const choices = [{}, { isLocked: true }, { direction: "up" }, { direction: "down" }, { low: 20 }, { high: 25 }];
+  const choices = [
+    {},
+    { isLocked: true },
+    { direction: "up" },
+    { direction: "down" },
+    { low: 20 },
+    { high: 25 },
+  ];
   for (const first of choices) {
     for (const second of choices) {
-      const state = { ...free, onlyValid: true, brush: { numbers: [1, 2, 3] }, limits: [first, second, { excluded: [2] }] };
+      const state = {
+        ...free,
+        onlyValid: true,
+        brush: { numbers: [1, 2, 3] },
+        limits: [first, second, { excluded: [2] }],
+      };
       const constraints = constraintsOf(report, state);
       const { kept, alone } = weigh(report.counterfactuals, constraints);
       constraints.forEach((constraint, k) => {

@@ -95,6 +95,7 @@ class Desk:
                 "features": describing.describe_features(explainer.schema),
                 "classes": labels,
                 "n_rows": len(self.rows),
+                "per_page": describing.ROWS_PER_PAGE,
                 "seconds": self.limits.seconds,
                 "first": self.first,
                 "row": describing.describe_row(self.rows, explainer, self.first["row"]),

@@ -4,11 +4,22 @@
 export function splitEvents(text) {
   const parts = text.split("\n\n");
   const rest = parts.pop();
-  const events = parts.filter((part) => part.trim()).map((part) => {
-    const fields = part.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]);
-    const all = (name) => fields.filter(([field]) => field === name).map(([, value]) => value).join("\n");
-    return { kind: all("event") || "message", data: JSON.parse(all("data") || "null") };
-  });
+  const events = parts
+    .filter((part) => part.trim())
+    .map((part) => {
+      const fields = part
+        .split("\n")
+        .map((line) => [
+          line.slice(0, line.indexOf(":")),
+          line.slice(line.indexOf(":") + 1).trim(),
+        ]);
+      const all = (name) =>
+        fields
+          .filter(([field]) => field === name)
+          .map(([, value]) => value)
+          .join("\n");
+      return { kind: all("event") || "message", data: JSON.parse(all("data") || "null") };
+    });
   return { events, rest };
 }
 
@@ -43,7 +54,12 @@ export async function postStream(path, value, told, signal) {
 }
 
 function posted(value, signal) {
-  return { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(value), signal };
+  return {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(value),
+    signal,
+  };
 }
 
 async function reached(path, options) {
@@ -51,6 +67,8 @@ async function reached(path, options) {
     return await fetch(path, { ...options, credentials: "same-origin" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Error("the server cannot be reached; is counterpoint serve still running?", { cause: error });
+    throw new Error("the server cannot be reached; is counterpoint serve still running?", {
+      cause: error,
+    });
   }
 }

@@ -17,7 +17,9 @@ const at = (id) => document.getElementById(id);
 
 /** Return the session this tab had, if the server still has it, else a new one. */
 async function sessionOf(kept) {
-  const { session } = kept?.session ? await postJson("/api/sessions", { session: kept.session }) : await postJson("/api/sessions", {});
+  const { session } = kept?.session
+    ? await postJson("/api/sessions", { session: kept.session })
+    : await postJson("/api/sessions", {});
   return session;
 }
 
@@ -31,7 +33,13 @@ function figuresOf(session) {
 
 function loaded(source) {
   return new Promise((resolve, reject) => {
-    document.head.append(h("script", { src: source, onload: resolve, onerror: () => reject(new Error("the library that draws is missing")) }));
+    document.head.append(
+      h("script", {
+        src: source,
+        onload: resolve,
+        onerror: () => reject(new Error("the library that draws is missing")),
+      }),
+    );
   });
 }
 
@@ -53,12 +61,33 @@ function buildAnswer(session, onView) {
     const { summary } = await getJson(`/api/sessions/${session}/result`);
     shown?.unmount();
     const extra = [
-      h("button", { type: "button", class: "quiet", id: "back", onclick: back }, "Change the question"),
-      h("a", { class: "quiet button", id: "save-report", href: `/api/sessions/${session}/report`, download: "" }, "Save the report"),
+      h(
+        "button",
+        { type: "button", class: "quiet", id: "back", onclick: back },
+        "Change the question",
+      ),
+      h(
+        "a",
+        {
+          class: "quiet button",
+          id: "save-report",
+          href: `/api/sessions/${session}/report`,
+          download: "",
+        },
+        "Save the report",
+      ),
     ];
     view("answer");
-    const place = { hash: "", storage: () => ({ getItem: () => null, setItem() {}, removeItem() {} }), replaceHash() {} };
-    shown = mount(readReport(summary), { header: at("header"), main: at("main"), footer: at("footer") }, { place, load: figuresOf(session), extra });
+    const place = {
+      hash: "",
+      storage: () => ({ getItem: () => null, setItem() {}, removeItem() {} }),
+      replaceHash() {},
+    };
+    shown = mount(
+      readReport(summary),
+      { header: at("header"), main: at("main"), footer: at("footer") },
+      { place, load: figuresOf(session), extra },
+    );
     const title = document.querySelector("#header h1");
     title.tabIndex = -1;
     title.focus({ preventScroll: true });
@@ -67,17 +96,33 @@ function buildAnswer(session, onView) {
 }
 
 function buildHead(setup) {
-  const theme = h("button", { type: "button", class: "quiet", id: "ask-theme", onclick: change }, themeLabel("auto"));
+  const theme = h(
+    "button",
+    { type: "button", class: "quiet", id: "ask-theme", onclick: change },
+    themeLabel("auto"),
+  );
   function change() {
     const next = nextTheme(document.documentElement.dataset.theme ?? "auto");
     applyTheme(next);
     theme.textContent = themeLabel(next);
   }
   return [
-    h("div", { class: "bar" }, h("p", { class: "brand" }, "Counterfactual explorer"), h("div", { class: "bar-actions" }, theme)),
-    h("div", { class: "ask-hero" },
+    h(
+      "div",
+      { class: "bar" },
+      h("p", { class: "brand" }, "Counterfactual explorer"),
+      h("div", { class: "bar-actions" }, theme),
+    ),
+    h(
+      "div",
+      { class: "ask-hero" },
       h("h1", {}, "What would have to be different?"),
-      h("p", { class: "lead" }, `Pick one of ${setup.n_rows.toLocaleString("en")} rows, say what the model should answer, and search for the changes that get there.`)),
+      h(
+        "p",
+        { class: "lead" },
+        `Pick one of ${setup.n_rows.toLocaleString("en")} rows, say what the model should answer, and search for the changes that get there.`,
+      ),
+    ),
   ];
 }
 
@@ -90,9 +135,14 @@ function buildAsk(setup, store, session, ended) {
   const rules = buildRules(setup, store, changed);
   const search = buildSearch(setup, store, { session, changed, ended });
   at("ask-header").replaceChildren(...buildHead(setup));
-  at("ask-main").replaceChildren(h("div", { class: "asking" },
-    h("div", { class: "asked-row" }, rows.element, values.element),
-    h("div", { class: "asked-for" }, wish.element, rules.element, search.element)));
+  at("ask-main").replaceChildren(
+    h(
+      "div",
+      { class: "asking" },
+      h("div", { class: "asked-row" }, rows.element, values.element),
+      h("div", { class: "asked-for" }, wish.element, rules.element, search.element),
+    ),
+  );
   const panels = [values, prediction, wish, rules, search];
   let row = store.get().row;
   const refresh = (question) => {
@@ -123,4 +173,6 @@ async function start() {
   keep();
 }
 
-start().catch((error) => at("ask-main").replaceChildren(h("p", { class: "notice", role: "alert" }, error.message)));
+start().catch((error) =>
+  at("ask-main").replaceChildren(h("p", { class: "notice", role: "alert" }, error.message)),
+);

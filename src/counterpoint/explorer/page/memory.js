@@ -23,12 +23,19 @@ export function keepTab(value, storage = () => sessionStorage) {
 /** Whether what was kept fits the model that is served now. */
 export function fits(kept, setup) {
   const question = kept?.question;
-  return Boolean(question) && question.values?.length === setup.features.length && question.row < setup.n_rows && kept.names === namesOf(setup);
+  return (
+    Boolean(question) &&
+    question.values?.length === setup.features.length &&
+    question.row < setup.n_rows &&
+    kept.names === namesOf(setup)
+  );
 }
 
 /** Return the question that was kept; what was no value then is the row's own. */
 export function restored({ question }, { features }) {
-  const values = question.values.map((value, j) => (value === null && !features[j].may_miss ? question.own[j] : value));
+  const values = question.values.map((value, j) =>
+    value === null && !features[j].may_miss ? question.own[j] : value,
+  );
   return { ...question, values };
 }
 

@@ -12,8 +12,18 @@ export function buildPrediction() {
   const text = h("p", { class: "said", id: "ask-said" });
   const bars = h("ul", { class: "outputs" });
   const hint = h("p", { class: "hint" });
-  const element = h("div", { class: "prediction", role: "group", "aria-labelledby": "ask-said-title" },
-    h("div", {}, h("h3", { id: "ask-said-title" }, "The model says"), h("div", { "aria-live": "polite" }, text), hint), bars);
+  const element = h(
+    "div",
+    { class: "prediction", role: "group", "aria-labelledby": "ask-said-title" },
+    h(
+      "div",
+      {},
+      h("h3", { id: "ask-said-title" }, "The model says"),
+      h("div", { "aria-live": "polite" }, text),
+      hint,
+    ),
+    bars,
+  );
   let last = null;
   const ask = putOff(async (signal, question) => {
     try {
@@ -27,7 +37,9 @@ export function buildPrediction() {
   function show(said, question) {
     text.textContent = said.decision ?? said.text;
     fill(bars, likeliest(said.outputs).map(drawOutput));
-    hint.textContent = editedPlaces(question).length ? `Before your edits: ${question.said.text}.` : "Of the row as it is in the table.";
+    hint.textContent = editedPlaces(question).length
+      ? `Before your edits: ${question.said.text}.`
+      : "Of the row as it is in the table.";
   }
   function refresh(question) {
     const now = JSON.stringify([question.row, question.values]);
@@ -43,14 +55,32 @@ export function buildPrediction() {
 function likeliest(outputs) {
   const values = outputs.map((output) => output.value).sort((a, b) => b - a);
   const least = values[MOST_SHOWN - 1] ?? -Infinity;
-  return outputs.filter((output) => output.label !== null && output.value >= least).slice(0, MOST_SHOWN);
+  return outputs
+    .filter((output) => output.label !== null && output.value >= least)
+    .slice(0, MOST_SHOWN);
 }
 
 function drawOutput(output) {
-  return h("li", {},
+  return h(
+    "li",
+    {},
     h("span", { class: "output-name" }, output.label),
-    svg("svg", { class: "output-bar", viewBox: `0 0 ${WIDTH} 8`, preserveAspectRatio: "none", "aria-hidden": "true" },
+    svg(
+      "svg",
+      {
+        class: "output-bar",
+        viewBox: `0 0 ${WIDTH} 8`,
+        preserveAspectRatio: "none",
+        "aria-hidden": "true",
+      },
       svg("rect", { class: "scale-line", width: WIDTH, height: 8, rx: 4 }),
-      svg("rect", { class: "output-share", width: Math.max(0, Math.min(1, output.value)) * WIDTH, height: 8, rx: 4 })),
-    h("span", { class: "output-text" }, output.text));
+      svg("rect", {
+        class: "output-share",
+        width: Math.max(0, Math.min(1, output.value)) * WIDTH,
+        height: 8,
+        rx: 4,
+      }),
+    ),
+    h("span", { class: "output-text" }, output.text),
+  );
 }

@@ -17,7 +17,13 @@ export function firstQuestion(setup) {
 
 /** Return what a row that is picked changes of a question. */
 export function chosenRow(row) {
-  return { row: row.position, label: row.label, own: row.values, values: row.values, said: row.prediction };
+  return {
+    row: row.position,
+    label: row.label,
+    own: row.values,
+    values: row.values,
+    said: row.prediction,
+  };
 }
 
 /** Return the wish for what the model does not say now. */
@@ -33,7 +39,11 @@ export function readWish(text, classes) {
   const colon = text.lastIndexOf(":");
   const ends = text.slice(colon + 1).split("..");
   const [low, high] = ends.length === 2 ? ends : [ends[0], ends[0]];
-  return { label: colon < 0 ? null : text.slice(0, colon), low: numberOrNull(low), high: numberOrNull(high) };
+  return {
+    label: colon < 0 ? null : text.slice(0, colon),
+    low: numberOrNull(low),
+    high: numberOrNull(high),
+  };
 }
 
 function numberOrNull(text) {
@@ -79,12 +89,19 @@ export function whyNot(question, features) {
   if (lacking) return `${lacking.name} needs a value.`;
   if (!targetText(question.wish)) return "Say what you want: the prediction from, to, or both.";
   if (question.nFaults) return "Mend the rules first.";
-  if (question.fixed.length === features.length) return "Everything is kept, so nothing could change.";
+  if (question.fixed.length === features.length)
+    return "Everything is kept, so nothing could change.";
   return "";
 }
 
 /** Return how far a search is, in words. */
-export function progressText({ is_waiting: isWaiting, is_stopping: isStopping, evaluations, found, elapsed }) {
+export function progressText({
+  is_waiting: isWaiting,
+  is_stopping: isStopping,
+  evaluations,
+  found,
+  elapsed,
+}) {
   if (isStopping) return "Stopping ...";
   if (isWaiting) return "Waiting for other searches ...";
   const seconds = elapsed < 10 ? elapsed.toFixed(1) : elapsed.toFixed(0);

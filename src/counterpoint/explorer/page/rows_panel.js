@@ -8,49 +8,118 @@ const MOST_COLUMNS = 5;
 
 /** Return the panel to pick a row; `picked` is told what changes of the question. */
 export function buildRows(setup, store, picked) {
-  const table = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Rows to pick from" });
+  const table = h("div", {
+    class: "scroll",
+    tabindex: 0,
+    role: "region",
+    "aria-label": "Rows to pick from",
+  });
   const count = h("p", { class: "hint", role: "status" });
-  const find = h("input", { type: "search", id: "ask-find", placeholder: "label", autocomplete: "off", oninput: () => look(0) });
-  const before = h("button", { type: "button", class: "quiet", id: "ask-before", onclick: () => turn(-1) }, "Previous");
-  const after = h("button", { type: "button", class: "quiet", id: "ask-after", onclick: () => turn(1) }, "Next");
-  const element = h("section", { class: "panel", "aria-labelledby": "ask-rows-title" },
+  const find = h("input", {
+    type: "search",
+    id: "ask-find",
+    placeholder: "label",
+    autocomplete: "off",
+    oninput: () => look(0),
+  });
+  const pager = buildPager((way) => look(Math.max(0, shown.start + way * setup.per_page)));
+  const element = h(
+    "section",
+    { class: "panel", "aria-labelledby": "ask-rows-title" },
     h("h2", { id: "ask-rows-title" }, "Pick a row"),
     h("div", { class: "finder" }, h("label", { for: "ask-find" }, "Find"), find, count),
     table,
-    h("div", { class: "pager" }, before, after),
+    pager.element,
   );
-  let shown = { rows: [], start: 0, per_page: 10, n_found: 0 };
+  let shown = { rows: [], start: 0, n_found: 0 };
   const look = putOff(async (signal, start) => {
     try {
-      shown = await getJson(`/api/rows?start=${start}&find=${encodeURIComponent(find.value)}`, signal);
+      shown = await getJson(
+        `/api/rows?start=${start}&find=${encodeURIComponent(find.value)}`,
+        signal,
+      );
       draw();
     } catch (error) {
       if (error.name === "AbortError") throw error;
       count.textContent = error.message;
     }
   }, 120);
-  const turn = (way) => look(Math.max(0, shown.start + way * shown.per_page));
   function draw() {
     const last = shown.start + shown.rows.length;
-    count.textContent = shown.n_found ? `${shown.start + 1} to ${last} of ${shown.n_found.toLocaleString("en")}` : "No row has such a label.";
-    before.disabled = shown.start === 0;
-    after.disabled = last >= shown.n_found;
-    fill(table, shown.n_found ? drawTable(setup, shown.rows, store.get().row, (row) => picked(chosenRow(row))) : []);
+    count.textContent = shown.n_found
+      ? `${shown.start + 1} to ${last} of ${shown.n_found.toLocaleString("en")}`
+      : "No row has such a label.";
+    pager.refresh(shown.start === 0, last >= shown.n_found);
+    fill(
+      table,
+      shown.n_found
+        ? drawTable(setup, shown.rows, store.get().row, (row) => picked(chosenRow(row)))
+        : [],
+    );
   }
-  look(Math.floor(store.get().row / shown.per_page) * shown.per_page);
+  look(Math.floor(store.get().row / setup.per_page) * setup.per_page);
   return { element, refresh: () => draw() };
+}
+
+/** Return the buttons that turn pages; `turn` is told which way. */
+function buildPager(turn) {
+  const button = (id, way, text) =>
+    h("button", { type: "button", class: "quiet", id, onclick: () => turn(way) }, text);
+  const before = button("ask-before", -1, "Previous");
+  const after = button("ask-after", 1, "Next");
+  function refresh(isFirst, isLast) {
+    before.disabled = isFirst;
+    after.disabled = isLast;
+  }
+  return { element: h("div", { class: "pager" }, before, after), refresh };
 }
 
 function drawTable(setup, rows, current, pick) {
   const places = setup.features.map((_, j) => j).slice(0, MOST_COLUMNS);
   const number = (j) => (setup.features[j].is_numeric ? "number" : null);
-  return h("table", { id: "ask-rows" },
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Row"), h("th", { scope: "col" }, "Prediction"), places.map((j) => h("th", { scope: "col", class: number(j) }, setup.features[j].name)))),
-    h("tbody", {}, rows.map((row) =>
-      h("tr", { class: row.position === current ? "own" : null, "aria-current": row.position === current ? "true" : null },
-        h("th", { scope: "row" }, h("button", { type: "button", class: "link", id: `ask-row-${row.position}`, "aria-label": `Pick row ${row.label}`, onclick: () => pick(row) }, row.label)),
-        h("td", {}, row.prediction.text),
-        places.map((j) => h("td", { class: number(j) }, row.texts[j])),
-      ))),
+  return h(
+    "table",
+    { id: "ask-rows" },
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        h("th", { scope: "col" }, "Row"),
+        h("th", { scope: "col" }, "Prediction"),
+        places.map((j) => h("th", { scope: "col", class: number(j) }, setup.features[j].name)),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      rows.map((row) =>
+        h(
+          "tr",
+          {
+            class: row.position === current ? "own" : null,
+            "aria-current": row.position === current ? "true" : null,
+          },
+          h(
+            "th",
+            { scope: "row" },
+            h(
+              "button",
+              {
+                type: "button",
+                class: "link",
+                id: `ask-row-${row.position}`,
+                "aria-label": `Pick row ${row.label}`,
+                onclick: () => pick(row),
+              },
+              row.label,
+            ),
+          ),
+          h("td", {}, row.prediction.text),
+          places.map((j) => h("td", { class: number(j) }, row.texts[j])),
+        ),
+      ),
+    ),
   );
 }

@@ -6,26 +6,64 @@ import { progressText, requestOf, whyNot } from "./question.js";
 
 /** Return the panel; `ended` is called when there is a result to show. */
 export function buildSearch(setup, store, { session, changed, ended }) {
+  const status = h("p", { class: "fault", role: "alert", id: "ask-error", hidden: true });
+  const go = h(
+    "button",
+    { type: "button", class: "main", id: "ask-go", onclick: () => search() },
+    "Search",
+  );
+  const running = buildRunning(() =>
+    postJson(`/api/sessions/${session}/cancel`, {}).catch((error) => tell(error.message)),
+  );
+  const options = buildOptions(setup, changed);
+  const element = h(
+    "section",
+    { class: "panel", id: "ask-search", tabindex: -1, "aria-labelledby": "ask-search-title" },
+    h("h2", { id: "ask-search-title" }, "Search"),
+    h("div", { class: "go" }, go),
+    running.element,
+    status,
+    options.element,
+  );
+  async function search() {
+    tell(whyNot(store.get(), setup.features));
+    if (!status.hidden) return;
+    go.hidden = true;
+    running.begin();
+    try {
+      await postStream(`/api/sessions/${session}/search`, requestOf(store.get()), running.hear);
+      await ended();
+    } catch (error) {
+      tell(error.message);
+    }
+    running.element.hidden = true;
+    go.hidden = false;
+    if (!status.hidden) go.focus();
+  }
+  function tell(text) {
+    status.textContent = text;
+    status.hidden = !text;
+  }
+  return { element, refresh: options.refresh };
+}
+
+/** Return what is shown while a search runs; `cancel` stops it. */
+function buildRunning(cancel) {
   const bar = h("progress", { id: "ask-progress", "aria-label": "Progress of the search" });
   const told = h("p", { id: "ask-told" });
-  const status = h("p", { class: "fault", role: "alert", id: "ask-error", hidden: true });
-  const go = h("button", { type: "button", class: "main", id: "ask-go", onclick: () => search() }, "Search");
-  const cancel = h("button", { type: "button", class: "quiet", id: "ask-cancel", onclick: () => stop() }, "Cancel and show what was found");
-  const running = h("div", { class: "running", hidden: true }, bar, told, cancel);
-  const seed = h("input", { type: "number", id: "ask-seed", min: 0, step: 1, inputmode: "numeric", oninput: (event) => changed({ seed: fieldNumber(event.target.value) ?? 0 }) });
-  const afresh = h("input", { type: "checkbox", id: "ask-afresh", onchange: (event) => changed({ isAfresh: event.target.checked }) });
-  const element = h("section", { class: "panel", id: "ask-search", tabindex: -1, "aria-labelledby": "ask-search-title" },
-    h("h2", { id: "ask-search-title" }, "Search"),
-    h("div", { class: "go" }, go), running, status,
-    h("details", { class: "more-options" }, h("summary", {}, "Options"),
-      h("div", { class: "ends" }, h("label", { for: "ask-seed" }, "Seed"), seed),
-      h("label", { class: "check", for: "ask-afresh" }, afresh, "Start from scratch"),
-      h("p", { class: "hint" }, `A search of the same row starts from what the one before it found, unless this is checked. None takes longer than ${setup.seconds} s.`)),
+  const button = h(
+    "button",
+    { type: "button", class: "quiet", id: "ask-cancel", onclick: stop },
+    "Cancel and show what was found",
   );
-  const show = (isRunning) => {
-    running.hidden = !isRunning;
-    go.hidden = isRunning;
-  };
+  const element = h("div", { class: "running", hidden: true }, bar, told, button);
+  function begin() {
+    told.textContent = "Starting ...";
+    bar.removeAttribute("value");
+    button.disabled = false;
+    element.hidden = false;
+    button.focus();
+  }
   function hear({ kind, data }) {
     if (kind === "failed") throw new Error(data.error);
     if (kind !== "progress") return;
@@ -33,32 +71,41 @@ export function buildSearch(setup, store, { session, changed, ended }) {
     if (data.is_waiting) bar.removeAttribute("value");
     else [bar.max, bar.value] = [data.budget, Math.min(data.evaluations, data.budget)];
   }
-  async function search() {
-    tell(whyNot(store.get(), setup.features));
-    if (!status.hidden) return;
-    told.textContent = "Starting ...";
-    bar.removeAttribute("value");
-    cancel.disabled = false;
-    show(true);
-    cancel.focus();
-    try {
-      await postStream(`/api/sessions/${session}/search`, requestOf(store.get()), hear);
-      await ended();
-    } catch (error) {
-      tell(error.message);
-    }
-    show(false);
-    if (!status.hidden) go.focus();
-  }
-  async function stop() {
-    cancel.disabled = true;
+  function stop() {
+    button.disabled = true;
     told.textContent = "Stopping ...";
-    await postJson(`/api/sessions/${session}/cancel`, {}).catch((error) => tell(error.message));
+    cancel();
   }
-  function tell(text) {
-    status.textContent = text;
-    status.hidden = !text;
-  }
+  return { element, begin, hear };
+}
+
+/** Return the options few need; `changed` is told what changes of the question. */
+function buildOptions(setup, changed) {
+  const seed = h("input", {
+    type: "number",
+    id: "ask-seed",
+    min: 0,
+    step: 1,
+    inputmode: "numeric",
+    oninput: (event) => changed({ seed: fieldNumber(event.target.value) ?? 0 }),
+  });
+  const afresh = h("input", {
+    type: "checkbox",
+    id: "ask-afresh",
+    onchange: (event) => changed({ isAfresh: event.target.checked }),
+  });
+  const element = h(
+    "details",
+    { class: "more-options" },
+    h("summary", {}, "Options"),
+    h("div", { class: "ends" }, h("label", { for: "ask-seed" }, "Seed"), seed),
+    h("label", { class: "check", for: "ask-afresh" }, afresh, "Start from scratch"),
+    h(
+      "p",
+      { class: "hint" },
+      `A search of the same row starts from what the one before it found, unless this is checked. None takes longer than ${setup.seconds} s.`,
+    ),
+  );
   function refresh(question) {
     if (document.activeElement !== seed) seed.value = question.seed;
     afresh.checked = question.isAfresh;

@@ -5,20 +5,56 @@ import { counted, dayText, fieldNumber } from "../../result/report/page/numbers.
 /** Return the panel of values below the prediction; `changed` is told what changes of the question. */
 export function buildValues(setup, store, changed, prediction) {
   const title = h("h2", { id: "ask-values-title" });
-  const setValue = (j, value) => changed({ values: store.get().values.map((each, k) => (k === j ? value : each)) });
-  const setFixed = (name, isFixed) => changed({ fixed: [...store.get().fixed.filter((each) => each !== name), ...(isFixed ? [name] : [])] });
-  const fields = setup.features.map((feature, j) => buildField(feature, j, (value) => setValue(j, value), (isFixed) => setFixed(feature.name, isFixed)));
-  const undo = h("button", { type: "button", class: "quiet", id: "ask-undo", onclick: () => changed({ values: store.get().own }) }, "Undo the edits");
-  const element = h("section", { class: "panel", "aria-labelledby": "ask-values-title" },
+  const setValue = (j, value) =>
+    changed({ values: store.get().values.map((each, k) => (k === j ? value : each)) });
+  const setFixed = (name, isFixed) =>
+    changed({
+      fixed: [...store.get().fixed.filter((each) => each !== name), ...(isFixed ? [name] : [])],
+    });
+  const fields = setup.features.map((feature, j) =>
+    buildField(
+      feature,
+      j,
+      (value) => setValue(j, value),
+      (isFixed) => setFixed(feature.name, isFixed),
+    ),
+  );
+  const undo = h(
+    "button",
+    {
+      type: "button",
+      class: "quiet",
+      id: "ask-undo",
+      onclick: () => changed({ values: store.get().own }),
+    },
+    "Undo the edits",
+  );
+  const element = h(
+    "section",
+    { class: "panel", "aria-labelledby": "ask-values-title" },
     h("div", { class: "panel-head" }, title, undo),
     prediction.element,
-    h("p", { class: "hint" }, "Edit a value and the prediction follows. What you keep, no counterfactual changes."),
-    h("div", { class: "fields" }, fields.map((field) => field.element)),
+    h(
+      "p",
+      { class: "hint" },
+      "Edit a value and the prediction follows. What you keep, no counterfactual changes.",
+    ),
+    h(
+      "div",
+      { class: "fields" },
+      fields.map((field) => field.element),
+    ),
   );
   function refresh(question) {
     title.textContent = `Row ${question.label}`;
     undo.hidden = question.values.every((value, j) => value === question.own[j]);
-    fields.forEach((field, j) => field.refresh(question.values[j], question.own[j], question.fixed.includes(setup.features[j].name)));
+    fields.forEach((field, j) =>
+      field.refresh(
+        question.values[j],
+        question.own[j],
+        question.fixed.includes(setup.features[j].name),
+      ),
+    );
   }
   return { element, refresh };
 }
@@ -26,26 +62,50 @@ export function buildValues(setup, store, changed, prediction) {
 function buildField(feature, j, set, fix) {
   const control = feature.is_numeric ? buildNumber(feature, j, set) : buildLevel(feature, j, set);
   const was = h("span", { class: "hint", id: `ask-was-${j}` });
-  const keep = h("input", { type: "checkbox", id: `ask-keep-${j}`, onchange: (event) => fix(event.target.checked) });
-  const lacks = feature.may_miss ? h("input", { type: "checkbox", id: `ask-missing-${j}`, onchange: (event) => set(event.target.checked ? null : control.read()) }) : null;
-  const element = h("div", { class: "field" },
-    h("label", { for: `ask-value-${j}` }, feature.name, feature.unit ? h("span", { class: "hint" }, ` ${feature.unit}`) : null),
+  const keep = buildCheck(`ask-keep-${j}`, "Keep", feature.name, fix);
+  const lacks = feature.may_miss
+    ? buildCheck(`ask-missing-${j}`, "Missing", feature.name, (lacking) =>
+        set(lacking ? null : control.read()),
+      )
+    : null;
+  const element = h(
+    "div",
+    { class: "field" },
+    h(
+      "label",
+      { for: `ask-value-${j}` },
+      feature.name,
+      feature.unit ? h("span", { class: "hint" }, ` ${feature.unit}`) : null,
+    ),
     control.element,
     was,
-    h("div", { class: "field-checks" },
-      h("label", { class: "check", for: keep.id }, keep, "Keep", h("span", { class: "unseen" }, ` ${feature.name}`)),
-      lacks ? h("label", { class: "check", for: lacks.id }, lacks, "Missing", h("span", { class: "unseen" }, ` ${feature.name}`)) : null,
-    ),
+    h("div", { class: "field-checks" }, keep.element, lacks?.element),
   );
   function refresh(value, own, isFixed) {
     const isEdited = value !== own;
     element.classList.toggle("edited", isEdited);
-    was.textContent = value === undefined ? "needs a value" : isEdited ? `was ${own === null ? "missing" : control.text(own)}` : feature.range || counted(feature.levels.length, "level");
-    keep.checked = isFixed;
-    if (lacks) lacks.checked = value === null;
+    was.textContent =
+      value === undefined
+        ? "needs a value"
+        : isEdited
+          ? `was ${own === null ? "missing" : control.text(own)}`
+          : feature.range || counted(feature.levels.length, "level");
+    keep.input.checked = isFixed;
+    if (lacks) lacks.input.checked = value === null;
     control.refresh(value);
   }
   return { element, refresh };
+}
+
+/** Return a checkbox with a word; who cannot see the field hears its name, too. */
+function buildCheck(id, word, name, told) {
+  const input = h("input", {
+    type: "checkbox",
+    id,
+    onchange: (event) => told(event.target.checked),
+  });
+  const unseen = h("span", { class: "unseen" }, ` ${name}`);
+  return { input, element: h("label", { class: "check", for: id }, input, word, unseen) };
 }
 
 function buildNumber(feature, j, set) {
@@ -56,22 +116,30 @@ function buildNumber(feature, j, set) {
     return value === null || (isWhole && !Number.isInteger(value)) ? undefined : value;
   };
   const input = h("input", {
-    type: isDate ? "date" : "number", id: `ask-value-${j}`, step: isDate ? null : isWhole ? 1 : "any",
-    inputmode: isDate ? null : isWhole ? "numeric" : "decimal", "aria-describedby": `ask-was-${j}`, oninput: () => set(read()),
+    type: isDate ? "date" : "number",
+    id: `ask-value-${j}`,
+    step: isDate ? null : isWhole ? 1 : "any",
+    inputmode: isDate ? null : isWhole ? "numeric" : "decimal",
+    "aria-describedby": `ask-was-${j}`,
+    oninput: () => set(read()),
   });
   const text = (value) => (isDate ? dayText(value) : String(value));
   function refresh(value) {
     input.disabled = value === null;
     input.setAttribute("aria-invalid", String(value === undefined));
-    if (document.activeElement !== input && value !== undefined && value !== null) input.value = text(value);
+    if (document.activeElement !== input && value !== undefined && value !== null)
+      input.value = text(value);
   }
   return { element: input, read, text, refresh };
 }
 
 function buildLevel(feature, j, set) {
   const read = () => Number(select.value);
-  const select = h("select", { id: `ask-value-${j}`, "aria-describedby": `ask-was-${j}`, onchange: () => set(read()) },
-    feature.levels.map((level, code) => h("option", { value: code }, level)));
+  const select = h(
+    "select",
+    { id: `ask-value-${j}`, "aria-describedby": `ask-was-${j}`, onchange: () => set(read()) },
+    feature.levels.map((level, code) => h("option", { value: code }, level)),
+  );
   function refresh(value) {
     select.disabled = value === null;
     if (value !== null && value !== undefined) select.value = String(value);

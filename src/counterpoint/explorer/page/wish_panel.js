@@ -7,16 +7,46 @@ import { putOff } from "./waiting.js";
 /** Return the panel of the wanted outcome; `changed` is told what changes of the question. */
 export function buildWish(setup, store, changed) {
   const set = (part) => changed({ wish: { ...store.get().wish, ...part } });
-  const label = setup.classes && h("select", { id: "ask-label", onchange: (event) => set({ label: event.target.value, low: null, high: null }) },
-    setup.classes.map((each) => h("option", { value: each }, each)),
-    setup.classes.includes("opposite") ? null : h("option", { value: "opposite" }, "anything but what it says now"));
+  const label =
+    setup.classes &&
+    h(
+      "select",
+      {
+        id: "ask-label",
+        onchange: (event) => set({ label: event.target.value, low: null, high: null }),
+      },
+      setup.classes.map((each) => h("option", { value: each }, each)),
+      setup.classes.includes("opposite")
+        ? null
+        : h("option", { value: "opposite" }, "anything but what it says now"),
+    );
   const ends = ["low", "high"].map((end) =>
-    h("input", { type: "number", step: "any", id: `ask-${end}`, inputmode: "decimal", "aria-label": `${setup.classes ? "Probability" : "Prediction"} ${end === "low" ? "from" : "to"}`, oninput: (event) => set({ [end]: fieldNumber(event.target.value) }) }));
-  const element = h("section", { class: "panel", "aria-labelledby": "ask-wish-title" },
+    h("input", {
+      type: "number",
+      step: "any",
+      id: `ask-${end}`,
+      inputmode: "decimal",
+      "aria-label": `${setup.classes ? "Probability" : "Prediction"} ${end === "low" ? "from" : "to"}`,
+      oninput: (event) => set({ [end]: fieldNumber(event.target.value) }),
+    }),
+  );
+  const element = h(
+    "section",
+    { class: "panel", "aria-labelledby": "ask-wish-title" },
     h("h2", { id: "ask-wish-title" }, "What you want"),
     label ? h("div", { class: "field" }, h("label", { for: "ask-label" }, "Outcome"), label) : null,
-    h("div", { class: "ends pair" }, h("span", {}, setup.classes ? "Probability" : "Prediction"), h("label", { class: "end" }, "from", ends[0]), h("label", { class: "end" }, "to", ends[1])),
-    h("p", { class: "hint" }, setup.classes ? "Left empty, the model's own decision counts." : "One end may stay open."),
+    h(
+      "div",
+      { class: "ends pair" },
+      h("span", {}, setup.classes ? "Probability" : "Prediction"),
+      h("label", { class: "end" }, "from", ends[0]),
+      h("label", { class: "end" }, "to", ends[1]),
+    ),
+    h(
+      "p",
+      { class: "hint" },
+      setup.classes ? "Left empty, the model's own decision counts." : "One end may stay open.",
+    ),
   );
   function refresh({ wish }) {
     if (label) label.value = wish.label;
@@ -32,23 +62,51 @@ export function buildWish(setup, store, changed) {
 /** Return the panel of rules, checked line by line while they are written. */
 export function buildRules(setup, store, changed) {
   const faults = h("div", { id: "ask-faults", role: "status" });
-  const area = h("textarea", { id: "ask-rules-text", rows: 4, spellcheck: "false", autocapitalize: "off", "aria-describedby": "ask-rules-hint ask-faults", placeholder: example(setup), oninput: (event) => changed({ rules: event.target.value }) });
-  const most = h("input", { type: "number", id: "ask-most", min: 1, max: setup.features.length, step: 1, inputmode: "numeric", oninput: (event) => changed({ maxChanged: fieldNumber(event.target.value) }) });
-  const element = h("section", { class: "panel", "aria-labelledby": "ask-rules-title" },
+  const area = h("textarea", {
+    id: "ask-rules-text",
+    rows: 4,
+    spellcheck: "false",
+    autocapitalize: "off",
+    "aria-describedby": "ask-rules-hint ask-faults",
+    placeholder: example(setup),
+    oninput: (event) => changed({ rules: event.target.value }),
+  });
+  const most = h("input", {
+    type: "number",
+    id: "ask-most",
+    min: 1,
+    max: setup.features.length,
+    step: 1,
+    inputmode: "numeric",
+    oninput: (event) => changed({ maxChanged: fieldNumber(event.target.value) }),
+  });
+  const element = h(
+    "section",
+    { class: "panel", "aria-labelledby": "ask-rules-title" },
     h("h2", { id: "ask-rules-title" }, "Rules"),
     h("label", { class: "unseen", for: "ask-rules-text" }, "Rules, one on each line"),
-    area, faults,
+    area,
+    faults,
     h("p", { class: "hint", id: "ask-rules-hint" }, "One on each line; all must hold."),
     h("div", { class: "ends" }, h("label", { for: "ask-most" }, "Changes at most"), most),
   );
   const check = putOff(async (signal, text) => {
-    const { faults: found } = await postJson("/api/rules", { rules: text.split("\n") }, signal).catch((error) => {
+    const { faults: found } = await postJson(
+      "/api/rules",
+      { rules: text.split("\n") },
+      signal,
+    ).catch((error) => {
       if (error.name === "AbortError") throw error;
       return { faults: [{ line: 0, error: error.message }] };
     });
     area.setAttribute("aria-invalid", String(found.length > 0));
     changed({ nFaults: found.length });
-    fill(faults, found.map((fault) => h("pre", { class: "fault", tabindex: 0 }, `Line ${fault.line + 1}: ${fault.error}`)));
+    fill(
+      faults,
+      found.map((fault) =>
+        h("pre", { class: "fault", tabindex: 0 }, `Line ${fault.line + 1}: ${fault.error}`),
+      ),
+    );
   }, 250);
   let last = "";
   function refresh({ rules, maxChanged }) {
@@ -66,5 +124,7 @@ function example({ features }) {
   const plain = features.filter((feature) => /^[A-Za-z_]\w*$/.test(feature.name));
   const number = plain.find((feature) => feature.is_numeric && feature.kind !== "date");
   const level = plain.find((feature) => !feature.is_numeric);
-  return [number && `${number.name} increases`, level && `fixed ${level.name}`].filter(Boolean).join("\n");
+  return [number && `${number.name} increases`, level && `fixed ${level.name}`]
+    .filter(Boolean)
+    .join("\n");
 }

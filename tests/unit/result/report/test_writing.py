@@ -106,7 +106,7 @@ def test_figures_must_be_true_or_false(found: cp.Counterfactuals, tmp_path: Path
 def test_without_what_draws_figures_the_error_names_both_ways(
     found: cp.Counterfactuals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawings._library.cache_clear()
+    drawings.drawing_library.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "vl_convert", None)
 
     with pytest.raises(MissingDependency) as error:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
 
 WIDTH, SIDE = 440, 56
+NARROW = 400  # pixels; in less, a legend beside another is a list
 PER_LEVEL = 44
 MOST_OUTLINED = 60  # points large enough for an outline
 ROOM = (26, 14)  # pixels a number takes
@@ -43,14 +44,14 @@ def surface(
     points = frames["counterfactuals"]
     frames["counterfactuals"] = points.assign(is_numbered=apart(points, axes, (width, height)))
     main = alt.layer(
-        heat(axes, colors, found),
+        heat(axes, colors, found, width),
         *contours(axes, colors),
-        *people(len(points), axes, colors),
+        *people(len(points), axes, colors, width),
     ).properties(width=width, height=height)
     above = bars(axes[0], "x", colors).properties(width=width, height=SIDE)
     beside = bars(axes[1], "y", colors).properties(width=SIDE, height=height)
     chart = alt.vconcat(
-        above, alt.hconcat(main, beside, spacing=8, bounds="flush"), spacing=10, bounds="flush"
+        above, alt.hconcat(main, beside, spacing=18, bounds="flush"), spacing=10, bounds="flush"
     )
     n = len(points) - 1
     who = f"Points: the row and {counted(n, 'counterfactual')} that change nothing else"
@@ -64,14 +65,17 @@ def surface(
     return theme.finished(chart, frames, colors, title, subtitle)
 
 
-def heat(axes: tuple[Axis, Axis], colors: theme.Palette, found: Counterfactuals) -> Any:
+def heat(axes: tuple[Axis, Axis], colors: theme.Palette, found: Counterfactuals, width: int) -> Any:
     """Return the cells, coloured by prediction."""
     name = prediction_name(found)
     shade = alt.Fill(
         "prediction:Q",
         scale=alt.Scale(range=list(colors.ramp), interpolate="lab"),
         legend=alt.Legend(
-            title=name, direction="horizontal", gradientLength=180, format=theme.SHORT
+            title=name,
+            direction="horizontal",
+            gradientLength=min(180, width // 2),
+            format=theme.SHORT,
         ),
     )
     notes = {"x_value:N": axes[0].title, "y_value:N": axes[1].title, "prediction:Q": name}
@@ -114,7 +118,7 @@ def contours(axes: tuple[Axis, Axis], colors: theme.Palette) -> list[Any]:
     return [lines, halo, labels.mark_text(fontSize=10, color=colors.ink)]
 
 
-def people(n: int, axes: tuple[Axis, Axis], colors: theme.Palette) -> list[Any]:
+def people(n: int, axes: tuple[Axis, Axis], colors: theme.Palette, width: int) -> list[Any]:
     """Return the counterfactuals, numbered if they are few, and the row on top."""
     picked = alt.selection_point(name="picked", fields=["counterfactual"])
     base = theme.drawn_from("counterfactuals").encode(
@@ -130,7 +134,9 @@ def people(n: int, axes: tuple[Axis, Axis], colors: theme.Palette) -> list[Any]:
         ),
     )
     few = n - 1 <= MOST_OUTLINED
-    coded = base.encode(color=theme.color(colors), shape=theme.shape())
+    legend = theme.signs()
+    legend.direction = "vertical" if width < NARROW else "horizontal"
+    coded = base.encode(color=theme.color(colors, legend), shape=theme.shape(legend))
     others = coded.transform_filter("datum.counterfactual > 0").mark_point(
         filled=True,
         size=80 if few else 24,

@@ -93,10 +93,10 @@ def color(colors: Palette, legend: alt.Legend | None = None) -> alt.Color:
     return alt.Color("outcome:N", scale=scale, legend=legend or signs())
 
 
-def shape() -> alt.Shape:
+def shape(legend: alt.Legend | None = None) -> alt.Shape:
     """Return the shape of an outcome."""
     scale = alt.Scale(domain=list(OUTCOMES), range=list(SHAPES.values()))
-    return alt.Shape("outcome:N", scale=scale, legend=signs())
+    return alt.Shape("outcome:N", scale=scale, legend=legend or signs())
 
 
 def dash(legend: alt.Legend) -> alt.StrokeDash:
@@ -123,7 +123,7 @@ def position(axis: Axis, channel: Any, field: str, **options: Any) -> Any:
     scale = alt.Scale(domain=list(axis.domain), nice=False, zero=False)
     if axis.is_date:
         utc = alt.Scale(domain=list(axis.domain), nice=False, type="utc")
-        shown = alt.Axis(title=titled(axis.title), tickCount=5, labelOverlap=True, format="%b %Y")
+        shown = alt.Axis(title=titled(axis.heading), tickCount=5, labelOverlap=True, format="%b %Y")
         days = (axis.high - axis.low) < 90.0
         shown.format = "%d %b %Y" if days else "%b %Y"
         return channel(f"{field}:T", scale=utc, axis=shown, **options)
@@ -133,7 +133,7 @@ def position(axis: Axis, channel: Any, field: str, **options: Any) -> Any:
         return channel(f"{field}:Q", scale=scale, axis=level_axis(axis, channel), **options)
     few = axis.high - axis.low < 5 and axis.feature.decimals in (None, 0)
     whole: dict[str, Any] = {"tickMinStep": 1} if few and axis.feature.kind != "real" else {}
-    shown = alt.Axis(title=titled(axis.title), tickCount=6, labelOverlap=True, **whole)
+    shown = alt.Axis(title=titled(axis.heading), tickCount=6, labelOverlap=True, **whole)
     return channel(f"{field}:Q", scale=scale, axis=shown, **options)
 
 
@@ -149,7 +149,7 @@ def level_axis(axis: Axis, channel: Any) -> alt.Axis:
         {"labelAngle": -35, "labelAlign": "right"} if is_long and channel is alt.X else {}
     )
     return alt.Axis(
-        title=titled(axis.title),
+        title=titled(axis.heading),
         values=list(range(len(axis.labels))),
         labelExpr=f"{texts}[datum.value]",
         labelLimit=90 if slanted else 130,

@@ -75,6 +75,11 @@ class Axis:
         return cls(place, feature, title, 0.0, high, codes, n_levels, is_row_missing=False)
 
     @property
+    def heading(self) -> str:
+        """The title with the unit, if there is one."""
+        return f"{self.title} ({self.feature.unit})" if self.feature.unit else self.title
+
+    @property
     def is_level(self) -> bool:
         """Whether levels stand side by side instead of numbers."""
         return not self.feature.is_numeric

@@ -1,6 +1,6 @@
 /** Cards: one counterfactual with its sentence, its changes and what can be done with it. */
 import { h } from "./dom.js";
-import { shortNumber } from "./numbers.js";
+import { counted, shortNumber } from "./numbers.js";
 import { withUnit } from "./report.js";
 
 const MEANING = {
@@ -11,32 +11,69 @@ const MEANING = {
   balanced: "the best compromise of all",
 };
 
+const MOST = 6; // changes on a card; more are read in a table
+
 /** Return a counterfactual as a card; `actions` has toggleBookmark and showDetails. */
 export function buildCard(report, number, { title, meaning, actions, level = "h3" }) {
   const each = report.byNumber.get(number);
-  return h("article", { class: "card", "data-number": number },
+  return h(
+    "article",
+    { class: "card", "data-number": number },
     h(level, {}, title),
     meaning ? h("p", { class: "meaning" }, meaning) : null,
-    h("p", { class: "sentence" }, each.sentence),
+    h(
+      "p",
+      { class: "sentence" },
+      each.changes.length > MOST
+        ? `${counted(each.changes.length, "value")} would differ.`
+        : each.sentence,
+    ),
     changeList(report, each),
-    h("div", { class: "card-foot" },
-      h("span", { class: each.is_valid ? "chip good" : "chip" }, `${shortNumber(report.row.prediction)} → ${shortNumber(each.prediction)}`),
+    h(
+      "div",
+      { class: "card-foot" },
+      h(
+        "span",
+        { class: each.is_valid ? "chip good" : "chip" },
+        `${shortNumber(report.row.prediction)} → ${shortNumber(each.prediction)}`,
+      ),
       actions.bookmarkButton(number),
-      h("button", { type: "button", class: "quiet", onclick: () => actions.showDetails(number), "aria-label": `Compare counterfactual ${number} with the row` }, "Compare"),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "quiet",
+          onclick: () => actions.showDetails(number),
+          "aria-label": `Compare counterfactual ${number} with the row`,
+        },
+        "Compare",
+      ),
     ),
   );
 }
 
 /** Return the changes of a counterfactual as a list: name, old value, new value. */
 export function changeList(report, each) {
-  return h("ul", { class: "changes" },
-    each.changes.map(([j, , text]) => {
+  const more = each.changes.length - MOST;
+  return h(
+    "ul",
+    { class: "changes" },
+    each.changes.slice(0, MOST).map(([j, , text]) => {
       const feature = report.features[j];
-      return h("li", {},
+      return h(
+        "li",
+        {},
         h("span", { class: "change-name" }, feature.name),
-        h("span", { class: "change-values" }, h("span", { class: "change-old" }, feature.text), " → ", h("span", { class: "change-new" }, withUnit(feature, text))),
+        h(
+          "span",
+          { class: "change-values" },
+          h("span", { class: "change-old" }, feature.text),
+          " → ",
+          h("span", { class: "change-new" }, withUnit(feature, text)),
+        ),
       );
     }),
+    more > 0 ? h("li", { class: "hint" }, `and ${more} more: Compare shows all`) : null,
   );
 }
 
@@ -44,12 +81,40 @@ export function changeList(report, each) {
 export function buildCards(report, actions) {
   const groups = grouped(report.representatives);
   const isReached = report.counterfactuals.some((each) => each.is_valid);
-  return h("section", { "aria-labelledby": "cards-title" },
-    h("h2", { id: "cards-title" }, isReached ? "Ways to get there" : groups.length ? "None gets there: the closest misses" : "Nothing was found"),
+  return h(
+    "section",
+    { "aria-labelledby": "cards-title" },
+    h(
+      "h2",
+      { id: "cards-title" },
+      isReached
+        ? "Ways to get there"
+        : groups.length
+          ? "None gets there: the closest misses"
+          : "Nothing was found",
+    ),
     groups.length
-      ? h("div", { class: "cards" }, groups.map(({ number, names }) =>
-          buildCard(report, number, { title: titleOf(names), meaning: names.map((name) => MEANING[name]).filter(Boolean).join("; "), actions })))
-      : h("p", { class: "notice" }, report.status === "already_met" ? "Nothing has to change: the row reaches the target as it is." : "There is no counterfactual to show; the sentence above says why."),
+      ? h(
+          "div",
+          { class: "cards" },
+          groups.map(({ number, names }) =>
+            buildCard(report, number, {
+              title: titleOf(names),
+              meaning: names
+                .map((name) => MEANING[name])
+                .filter(Boolean)
+                .join("; "),
+              actions,
+            }),
+          ),
+        )
+      : h(
+          "p",
+          { class: "notice" },
+          report.status === "already_met"
+            ? "Nothing has to change: the row reaches the target as it is."
+            : "There is no counterfactual to show; the sentence above says why.",
+        ),
   );
 }
 

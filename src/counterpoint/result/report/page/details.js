@@ -6,13 +6,31 @@ import { withUnit } from "./report.js";
 /** Return the dialog and a function that opens it. */
 export function buildDetails(report, bookmarkButton) {
   const content = h("div", {});
-  const dialog = h("dialog", { id: "details", "aria-labelledby": "details-title" },
+  const dialog = h(
+    "dialog",
+    { id: "details", "aria-labelledby": "details-title" },
     content,
-    h("form", { method: "dialog", class: "dialog-foot" }, h("button", { class: "main", id: "close-details", onclick: (event) => { event.preventDefault(); dialog.close(); } }, "Close")),
+    h(
+      "form",
+      { method: "dialog", class: "dialog-foot" },
+      h(
+        "button",
+        {
+          class: "main",
+          id: "close-details",
+          onclick: (event) => {
+            event.preventDefault();
+            dialog.close();
+          },
+        },
+        "Close",
+      ),
+    ),
   );
   function show(number) {
     const each = report.byNumber.get(number);
-    fill(content,
+    fill(
+      content,
       h("h2", { id: "details-title" }, `Counterfactual ${number}`),
       h("p", { class: "sentence" }, each.sentence),
       compareTable(report, each),
@@ -26,20 +44,44 @@ export function buildDetails(report, bookmarkButton) {
 
 function compareTable(report, each) {
   const line = (feature, j) =>
-    h("tr", { class: each.isChanged[j] ? "is-changed" : null },
+    h(
+      "tr",
+      { class: each.isChanged[j] ? "is-changed" : null },
       h("th", { scope: "row" }, feature.name),
       h("td", { class: feature.is_numeric ? "number" : null }, withUnit(feature, feature.text)),
-      h("td", { class: `${each.isChanged[j] ? "changed" : "same"}${feature.is_numeric ? " number" : ""}` }, each.isChanged[j] ? withUnit(feature, each.texts[j]) : "unchanged"),
+      h(
+        "td",
+        {
+          class: `${each.isChanged[j] ? "changed" : "same"}${feature.is_numeric ? " number" : ""}`,
+        },
+        each.isChanged[j] ? withUnit(feature, each.texts[j]) : "unchanged",
+      ),
     );
-  return h("table", { class: "compare" },
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Feature"), h("th", { scope: "col" }, "The row"), h("th", { scope: "col" }, "Counterfactual"))),
+  return h(
+    "table",
+    { class: "compare" },
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        h("th", { scope: "col" }, "Feature"),
+        h("th", { scope: "col" }, "The row"),
+        h("th", { scope: "col" }, "Counterfactual"),
+      ),
+    ),
     h("tbody", {}, report.features.map(line)),
   );
 }
 
 function objectiveList(report, each) {
-  return h("dl", { class: "row-values" },
+  return h(
+    "dl",
+    { class: "row-values" },
     h("div", {}, h("dt", {}, "Prediction"), h("dd", {}, `${report.row.text} → ${each.text}`)),
-    report.objectives.map((objective, m) => h("div", {}, h("dt", {}, objective.label), h("dd", {}, shortNumber(each.objectives[m])))),
+    report.objectives.map((objective, m) =>
+      h("div", {}, h("dt", {}, objective.label), h("dd", {}, shortNumber(each.objectives[m]))),
+    ),
   );
 }

@@ -10,12 +10,18 @@ export async function unpacked(text) {
 /** Return what figures know of a counterfactual: the fields that their brushes name. */
 export function recordOf(each) {
   const objectives = each.objectives.map((value, m) => [`objective_${m}`, value]);
-  return { counterfactual: each.number, prediction: each.prediction, ...Object.fromEntries(objectives) };
+  return {
+    counterfactual: each.number,
+    prediction: each.prediction,
+    ...Object.fromEntries(objectives),
+  };
 }
 
 /** Whether a record lies in one of a selection's parts, as Vega-Lite stores them. */
 export function isSelected(store, record) {
-  return store.some(({ fields, values }) => fields.every(({ field, type }, k) => fits(record[field], type, values[k])));
+  return store.some(({ fields, values }) =>
+    fields.every(({ field, type }, k) => fits(record[field], type, values[k])),
+  );
 }
 
 function fits(value, type, wanted) {
@@ -27,7 +33,9 @@ function fits(value, type, wanted) {
 /** Return the numbers that a selection means, or null if it is empty. */
 export function selectedNumbers(counterfactuals, store) {
   if (!store.length) return null;
-  return counterfactuals.filter((each) => isSelected(store, recordOf(each))).map((each) => each.number);
+  return counterfactuals
+    .filter((each) => isSelected(store, recordOf(each)))
+    .map((each) => each.number);
 }
 
 /** Whether a dataset shows counterfactuals one by one. */
@@ -47,6 +55,12 @@ export function countedFeatures(rows, report, counterfactuals) {
   return rows.map((row) => {
     const changing = counterfactuals.filter((each) => each.isChanged[places.get(row.feature)]);
     const share = changing.length / total;
-    return { ...row, count: changing.length, count_valid: changing.filter((each) => each.is_valid).length, share, text: `${Math.round(100 * share)}%  (${changing.length})` };
+    return {
+      ...row,
+      count: changing.length,
+      count_valid: changing.filter((each) => each.is_valid).length,
+      share,
+      text: `${Math.round(100 * share)}%  (${changing.length})`,
+    };
   });
 }

@@ -7,23 +7,43 @@ import { isDark } from "./theme.js";
 const SELECTIONS = ["brush_store", "picked_store"];
 const LINKED = new Set(["parallel", "objectives"]);
 const MARGINS = { parallel: 30, frequency: 190 }; // pixels beside the drawing, for labels
-const OPTIONS = { actions: false, ast: true, renderer: "svg", defaultStyle: false, tooltip: { disableDefaultStyle: true, theme: "own" } };
+const OPTIONS = {
+  actions: false,
+  ast: true,
+  renderer: "svg",
+  defaultStyle: false,
+  tooltip: { disableDefaultStyle: true, theme: "own" },
+};
 
 /** Return the section of the figures that `load` gets; null if there are none to get. */
 export function buildFigures(report, store, load) {
   if (!load) return null;
   const status = h("p", { class: "hint", role: "status" }, "Drawing ...");
   const grid = h("div", { class: "figures" });
-  const clear = h("button", { type: "button", class: "quiet", id: "clear-brush", hidden: true, onclick: () => clearAll() }, "Clear the brush");
-  const element = h("section", { id: "figures", "aria-labelledby": "figures-title" },
-    h("h2", { id: "figures-title" }, "Figures"), status, clear, grid);
+  const clear = h(
+    "button",
+    { type: "button", class: "quiet", id: "clear-brush", hidden: true, onclick: () => clearAll() },
+    "Clear the brush",
+  );
+  const element = h(
+    "section",
+    { id: "figures", "aria-labelledby": "figures-title" },
+    h("h2", { id: "figures-title" }, "Figures"),
+    status,
+    clear,
+    grid,
+  );
   let drawn = [];
   let given = null;
   async function draw() {
     for (const each of drawn) each.finalize();
     const colours = isDark() ? "dark" : "light";
     grid.dataset.colours = colours; // for print, which is always light
-    drawn = await Promise.all(given.map((figure, k) => drawFigure(figure, grid.children[k].lastChild, colours, report, store)));
+    drawn = await Promise.all(
+      given.map((figure, k) =>
+        drawFigure(figure, grid.children[k].lastChild, colours, report, store),
+      ),
+    );
     refresh(store.get());
   }
   async function clearAll() {
@@ -38,7 +58,9 @@ export function buildFigures(report, store, load) {
     given = await load();
     grid.append(...given.map(buildFrame));
     await draw();
-    status.textContent = !given.length ? "There is nothing to draw." : "Click a line, or drag across points, and the table and the other figures follow. The table above says the same in words.";
+    status.textContent = !given.length
+      ? "There is nothing to draw."
+      : "Click a line, or drag across points, and the table and the other figures follow. The table above says the same in words.";
   }
   start().catch((error) => {
     status.textContent = `The figures cannot be drawn in this browser (${error.message}). All they show is in the table.`;
@@ -48,21 +70,39 @@ export function buildFigures(report, store, load) {
 }
 
 function buildFrame(figure) {
-  return h("figure", { class: "figure panel", id: `figure-${figure.name}` },
-    h("figcaption", {}, h("h3", {}, figure.title), [figure.subtitle].flat().map((line) => h("p", { class: "hint" }, line))),
-    h("div", { class: "figure-frame", tabindex: 0, role: "img", "aria-label": [figure.title, figure.subtitle].flat().join(". ") }));
+  return h(
+    "figure",
+    { class: "figure panel", id: `figure-${figure.name}` },
+    h(
+      "figcaption",
+      {},
+      h("h3", {}, figure.title),
+      [figure.subtitle].flat().map((line) => h("p", { class: "hint" }, line)),
+    ),
+    h("div", {
+      class: "figure-frame",
+      tabindex: 0,
+      role: "img",
+      "aria-label": [figure.title, figure.subtitle].flat().join(". "),
+    }),
+  );
 }
 
 /** Return a specification without ground, and no wider than its place where one width is all it has. */
 function fitted(spec, room) {
   const config = { ...spec.config, background: "transparent" };
-  return spec.width ? { ...spec, config, width: Math.max(200, Math.min(spec.width, room)) } : { ...spec, config };
+  return spec.width
+    ? { ...spec, config, width: Math.max(200, Math.min(spec.width, room)) }
+    : { ...spec, config };
 }
 
 /** Draw one figure; return how to show a state in it, and how to take it away. */
 async function drawFigure(figure, place, colours, report, store) {
   // Vega marks the rows it is given as its own, so it gets copies each time.
-  const spec = { ...fitted(figure[colours], place.clientWidth - (MARGINS[figure.name] ?? 0)), datasets: structuredClone(figure.datasets) };
+  const spec = {
+    ...fitted(figure[colours], place.clientWidth - (MARGINS[figure.name] ?? 0)),
+    datasets: structuredClone(figure.datasets),
+  };
   const { view, finalize } = await window.vegaEmbed(place, spec, OPTIONS);
   place.querySelector("svg").setAttribute("aria-hidden", "true"); // its place says what it is
   for (const name of LINKED.has(figure.name) ? SELECTIONS : []) {
@@ -82,7 +122,8 @@ async function drawFigure(figure, place, colours, report, store) {
     const numbers = new Set(kept.map((each) => each.number));
     for (const [name, rows] of Object.entries(figure.datasets)) {
       if (hasNumbers(rows)) view.data(name, structuredClone(onlyNumbers(rows, numbers)));
-      if (figure.name === "frequency" && name === "features") view.data(name, countedFeatures(rows, report, kept));
+      if (figure.name === "frequency" && name === "features")
+        view.data(name, countedFeatures(rows, report, kept));
     }
     view.runAsync();
   }

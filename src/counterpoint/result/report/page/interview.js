@@ -119,7 +119,9 @@ export function unpackShares(text, width) {
   const view = new DataView(bytes.buffer);
   const rows = [];
   for (let start = 0; start < bytes.length / 2; start += width) {
-    rows.push(Float64Array.from({ length: width }, (_, k) => view.getUint16(2 * (start + k), true) / 65535));
+    rows.push(
+      Float64Array.from({ length: width }, (_, k) => view.getUint16(2 * (start + k), true) / 65535),
+    );
   }
   return rows;
 }
@@ -141,7 +143,8 @@ function largest(values) {
 /** Return the index of the largest value; a difference below 1e-12 is none. */
 function firstLargest(values) {
   let best = 0;
-  for (let i = 1; i < values.length; i += 1) if (rounded(values[i]) > rounded(values[best])) best = i;
+  for (let i = 1; i < values.length; i += 1)
+    if (rounded(values[i]) > rounded(values[best])) best = i;
   return best;
 }
 

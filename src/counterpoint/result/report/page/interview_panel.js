@@ -5,50 +5,87 @@ import { replay, unpackShares, utilities } from "./interview.js";
 import { counted } from "./numbers.js";
 
 const ENOUGH = 5;
+const ABOUT =
+  "Each question shows two counterfactuals. Say which you like better: the answers tell what " +
+  "matters to you. About five are enough, and each can be undone.";
 
 /** Return the panel; null if there is nothing to choose between. */
 export function buildInterview(report, store, actions) {
   const given = report.interview;
   if (!given || given.numbers.length < 2) return null;
   const body = h("div", { class: "interview" });
-  let worth = null;
-  const element = h("section", { class: "panel", id: "interview", "aria-labelledby": "interview-title" },
+  let worth = null; // reckoned when the interview begins
+  let shown; // the answers on the page: neither some nor none yet
+  function refresh({ answers }) {
+    if (shown === answers) return;
+    shown = answers;
+    if (!answers) return fill(body, button("start-interview", "main", "Start", begin));
+    worth ??= worthOf(given);
+    const { question, best } = replay(worth, answers);
+    fill(
+      body,
+      question ? buildQuestion(question) : h("p", {}, "There is nothing left to ask."),
+      buildFoot(answers, store),
+      answers.length
+        ? h("div", { class: "recommended" }, card(best, "Best for your answers"))
+        : null,
+    );
+  }
+  const begin = () => store.set({ answers: [] });
+  const card = (i, title) => {
+    const number = given.numbers[i];
+    return buildCard(report, number, { title, meaning: `counterfactual ${number}`, actions });
+  };
+  function buildQuestion({ a, b }) {
+    const say = (code) => () => store.set({ answers: [...shown, answerOf(given, a, b, code)] });
+    const label = `Question ${shown.length + 1}: A or B?`;
+    return h(
+      "div",
+      { class: "question", role: "group", "aria-label": label },
+      h("div", { class: "option" }, card(a, "A"), button("answer-a", "main", "I prefer A", say(0))),
+      h("div", { class: "option" }, card(b, "B"), button("answer-b", "main", "I prefer B", say(1))),
+      button("answer-equal", "quiet", "Both alike", say(2)),
+    );
+  }
+  return { element: buildSection(body), refresh };
+}
+
+function buildSection(body) {
+  return h(
+    "section",
+    { class: "panel", id: "interview", "aria-labelledby": "interview-title" },
     h("h2", { id: "interview-title" }, "Not sure? Answer A or B"),
-    h("p", { class: "hint" }, "Each question shows two counterfactuals. Say which you like better: the answers tell what matters to you. About five are enough, and each can be undone."),
+    h("p", { class: "hint" }, ABOUT),
     body,
   );
-  let shown; // the answers on the page: neither some nor none yet
-  function refresh(state) {
-    if (shown === state.answers) return;
-    shown = state.answers;
-    if (shown === null) return fill(body, h("button", { type: "button", class: "main", id: "start-interview", onclick: () => store.set({ answers: [] }) }, "Start"));
-    worth ??= utilities(unpackShares(given.particles, given.width), unpackShares(given.attributes, given.width));
-    show(replay(worth, shown));
-  }
-  function show({ question, best }) {
-    const n = shown.length;
-    fill(body,
-      question ? buildQuestion(question) : h("p", {}, "There is nothing left to ask."),
-      h("div", { class: "interview-foot" },
-        h("p", { role: "status" }, n ? `${counted(n, "answer")}${n >= ENOUGH ? ": the choice below should fit you well" : ""}.` : "No answer yet."),
-        n ? h("button", { type: "button", class: "quiet", id: "undo-answer", onclick: () => store.set({ answers: shown.slice(0, -1) }) }, "Undo the last answer") : null,
-        n ? h("button", { type: "button", class: "quiet", id: "restart-interview", onclick: () => store.set({ answers: [] }) }, "Start again") : null,
-      ),
-      n ? h("div", { class: "recommended" }, buildCard(report, given.numbers[best], { title: "Best for your answers", meaning: `counterfactual ${given.numbers[best]}`, actions })) : null,
-    );
-  }
-  function buildQuestion({ a, b }) {
-    const answer = (code) => store.set({ answers: [...shown, { a, b, answer: code, better: code === 1 ? given.numbers[b] : given.numbers[a], worse: code === 1 ? given.numbers[a] : given.numbers[b], equal: code === 2 }] });
-    const option = (i, letter, code) =>
-      h("div", { class: "option" },
-        buildCard(report, given.numbers[i], { title: letter, meaning: `counterfactual ${given.numbers[i]}`, actions }),
-        h("button", { type: "button", class: "main", id: `answer-${letter.toLowerCase()}`, onclick: () => answer(code) }, `I prefer ${letter}`),
-      );
-    return h("div", { class: "question", role: "group", "aria-label": `Question ${shown.length + 1}: A or B?` },
-      option(a, "A", 0),
-      option(b, "B", 1),
-      h("button", { type: "button", class: "quiet", id: "answer-equal", onclick: () => answer(2) }, "Both alike"),
-    );
-  }
-  return { element, refresh };
+}
+
+function buildFoot(answers, store) {
+  const n = answers.length;
+  const enough = n >= ENOUGH ? ": the choice below should fit you well" : "";
+  const undo = () => store.set({ answers: answers.slice(0, -1) });
+  return h(
+    "div",
+    { class: "interview-foot" },
+    h("p", { role: "status" }, n ? `${counted(n, "answer")}${enough}.` : "No answer yet."),
+    n ? button("undo-answer", "quiet", "Undo the last answer", undo) : null,
+    n
+      ? button("restart-interview", "quiet", "Start again", () => store.set({ answers: [] }))
+      : null,
+  );
+}
+
+/** Return what each candidate is worth to each particle, from what the page was given. */
+function worthOf({ particles, attributes, width }) {
+  return utilities(unpackShares(particles, width), unpackShares(attributes, width));
+}
+
+/** Return an answer as the state and the receipt keep it: 0 for a, 1 for b, 2 for equal. */
+function answerOf({ numbers }, a, b, answer) {
+  const [better, worse] = answer === 1 ? [b, a] : [a, b];
+  return { a, b, answer, better: numbers[better], worse: numbers[worse], equal: answer === 2 };
+}
+
+function button(id, kind, text, onclick) {
+  return h("button", { type: "button", class: kind, id, onclick }, text);
 }

@@ -8,7 +8,9 @@ import { counted, listed, shortNumber, dayText } from "./numbers.js";
 
 /** Return the constraints of a state: each has an id, words for it and for its end, and a test. */
 export function constraintsOf(report, state) {
-  const found = report.features.flatMap((feature, j) => featureConstraints(feature, j, state.limits[j]));
+  const found = report.features.flatMap((feature, j) =>
+    featureConstraints(feature, j, state.limits[j]),
+  );
   if (state.onlyValid) {
     found.push({
       id: "valid",
@@ -62,22 +64,35 @@ function featureConstraints(feature, j, limit) {
     add("isLocked", `${name} is locked`, `Unlocking ${name}`, (each) => !each.isChanged[j]);
   }
   if (limit.direction === "up") {
-    add("direction", `${name} may only rise`, `Letting ${name} fall`, (each) => isBetween(each.values[j], feature.row, null));
+    add("direction", `${name} may only rise`, `Letting ${name} fall`, (each) =>
+      isBetween(each.values[j], feature.row, null),
+    );
   }
   if (limit.direction === "down") {
-    add("direction", `${name} may only fall`, `Letting ${name} rise`, (each) => isBetween(each.values[j], null, feature.row));
+    add("direction", `${name} may only fall`, `Letting ${name} rise`, (each) =>
+      isBetween(each.values[j], null, feature.row),
+    );
   }
   if (isGiven(limit.low)) {
     const end = endText(feature, limit.low);
-    add("low", `${name} must be at least ${end}`, `Letting ${name} go below ${end}`, (each) => isBetween(each.values[j], limit.low, null));
+    add("low", `${name} must be at least ${end}`, `Letting ${name} go below ${end}`, (each) =>
+      isBetween(each.values[j], limit.low, null),
+    );
   }
   if (isGiven(limit.high)) {
     const end = endText(feature, limit.high);
-    add("high", `${name} must be at most ${end}`, `Letting ${name} go above ${end}`, (each) => isBetween(each.values[j], null, limit.high));
+    add("high", `${name} must be at most ${end}`, `Letting ${name} go above ${end}`, (each) =>
+      isBetween(each.values[j], null, limit.high),
+    );
   }
   if (limit.excluded?.length) {
     const levels = limit.excluded.map((code) => feature.levels[code]);
-    add("excluded", `${name} must not be ${listed(levels)}`, `Allowing every ${name}`, (each) => !limit.excluded.includes(each.values[j]));
+    add(
+      "excluded",
+      `${name} must not be ${listed(levels)}`,
+      `Allowing every ${name}`,
+      (each) => !limit.excluded.includes(each.values[j]),
+    );
   }
   return found;
 }
@@ -125,7 +140,10 @@ export function bestRelaxation(constraints, alone) {
 
 /** Return "n of N remain, because ..." and, if none does, what would help. */
 export function remainText(n, total, constraints, { removed, alone }) {
-  const head = n === total ? `All ${counted(total, "counterfactual")} remain` : `${n || "None"} of ${counted(total, "counterfactual")} ${n === 1 ? "remains" : "remain"}`;
+  const head =
+    n === total
+      ? `All ${counted(total, "counterfactual")} remain`
+      : `${n || "None"} of ${counted(total, "counterfactual")} ${n === 1 ? "remains" : "remain"}`;
   const reasons = constraints
     .map((constraint, k) => ({ text: constraint.text, n: removed[k] }))
     .filter((reason) => reason.n > 0)

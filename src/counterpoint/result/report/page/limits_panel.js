@@ -8,36 +8,76 @@ export function buildLimits(report, store) {
   const places = changedFeatures(report);
   const rest = report.features.filter((_, j) => !places.includes(j));
   const setLimit = (j, changes) => {
-    const limits = store.get().limits.map((limit, k) => (k === j ? cleaned({ ...limit, ...changes }) : limit));
+    const limits = store
+      .get()
+      .limits.map((limit, k) => (k === j ? cleaned({ ...limit, ...changes }) : limit));
     store.set({ limits });
   };
-  const rows = places.map((j) => buildFeature(report.features[j], j, (changes) => setLimit(j, changes)));
-  const element = h("section", { class: "panel", "aria-labelledby": "limits-title" },
-    h("h2", { id: "limits-title" }, "What may change"),
-    places.length ? h("p", { class: "hint" }, "Lock what you cannot change, or say how far it may go.") : h("p", { class: "hint" }, "There is nothing to limit."),
-    rows.map((row) => row.element),
-    rest.length ? h("p", { class: "hint" }, `No counterfactual changes ${rest.map((feature) => feature.name).join(", ")}.`) : null,
-    h("button", { type: "button", class: "quiet", id: "reset-limits", onclick: () => store.set({ limits: report.features.map(() => ({})) }) }, "Take back all limits"),
+  const rows = places.map((j) =>
+    buildFeature(report.features[j], j, (changes) => setLimit(j, changes)),
   );
-  return { element, refresh: (state) => rows.forEach((row, k) => row.refresh(state.limits[places[k]])) };
+  const element = h(
+    "section",
+    { class: "panel", "aria-labelledby": "limits-title" },
+    h("h2", { id: "limits-title" }, "What may change"),
+    places.length
+      ? h("p", { class: "hint" }, "Lock what you cannot change, or say how far it may go.")
+      : h("p", { class: "hint" }, "There is nothing to limit."),
+    rows.map((row) => row.element),
+    rest.length
+      ? h(
+          "p",
+          { class: "hint" },
+          `No counterfactual changes ${rest.map((feature) => feature.name).join(", ")}.`,
+        )
+      : null,
+    h(
+      "button",
+      {
+        type: "button",
+        class: "quiet",
+        id: "reset-limits",
+        onclick: () => store.set({ limits: report.features.map(() => ({})) }),
+      },
+      "Take back all limits",
+    ),
+  );
+  return {
+    element,
+    refresh: (state) => rows.forEach((row, k) => row.refresh(state.limits[places[k]])),
+  };
 }
 
 /** Return a limit without what says nothing. */
 export function cleaned(limit) {
-  const says = ([, value]) => value !== null && value !== undefined && value !== false && value !== "" && value.length !== 0;
+  const says = ([, value]) =>
+    value !== null && value !== undefined && value !== false && value !== "" && value.length !== 0;
   return Object.fromEntries(Object.entries(limit).filter(says));
 }
 
 function buildFeature(feature, j, set) {
-  const lock = h("input", { type: "checkbox", id: `lock-${j}`, onchange: (event) => set({ isLocked: event.target.checked }) });
+  const lock = h("input", {
+    type: "checkbox",
+    id: `lock-${j}`,
+    onchange: (event) => set({ isLocked: event.target.checked }),
+  });
   const controls = [
     ...(feature.is_ordered && feature.row !== null ? [buildDirection(feature, j, set)] : []),
-    ...(feature.is_numeric ? [buildEnd(feature, j, "low", set), buildEnd(feature, j, "high", set)] : []),
+    ...(feature.is_numeric
+      ? [buildEnd(feature, j, "low", set), buildEnd(feature, j, "high", set)]
+      : []),
     ...(feature.levels.length > 1 ? [buildLevels(feature, j, set)] : []),
   ];
-  const element = h("fieldset", { class: "limit" },
+  const element = h(
+    "fieldset",
+    { class: "limit" },
     h("legend", {}, feature.name, h("span", { class: "hint" }, ` now ${feature.text}`)),
-    h("div", { class: "limit-row" }, h("label", { class: "check", for: `lock-${j}` }, lock, "Lock"), controls.map((control) => control.element)),
+    h(
+      "div",
+      { class: "limit-row" },
+      h("label", { class: "check", for: `lock-${j}` }, lock, "Lock"),
+      controls.map((control) => control.element),
+    ),
   );
   function refresh(limit) {
     lock.checked = Boolean(limit.isLocked);
@@ -47,7 +87,13 @@ function buildFeature(feature, j, set) {
 }
 
 function buildDirection(feature, j, set) {
-  const select = h("select", { id: `direction-${j}`, "aria-label": `Direction of ${feature.name}`, onchange: (event) => set({ direction: event.target.value }) },
+  const select = h(
+    "select",
+    {
+      id: `direction-${j}`,
+      "aria-label": `Direction of ${feature.name}`,
+      onchange: (event) => set({ direction: event.target.value }),
+    },
     h("option", { value: "" }, "up or down"),
     h("option", { value: "up" }, "only up"),
     h("option", { value: "down" }, "only down"),
@@ -60,27 +106,38 @@ function buildEnd(feature, j, key, set) {
   const word = key === "low" ? "from" : "to";
   const end = feature[key];
   const input = h("input", {
-    type: isDate ? "date" : "number", id: `${key}-${j}`, step: isDate ? null : "any", inputmode: isDate ? null : "decimal",
-    placeholder: isDate || end === null ? null : String(end), "aria-label": `${feature.name} ${word}`,
+    type: isDate ? "date" : "number",
+    id: `${key}-${j}`,
+    step: isDate ? null : "any",
+    inputmode: isDate ? null : "decimal",
+    placeholder: isDate || end === null ? null : String(end),
+    "aria-label": `${feature.name} ${word}`,
     onchange: (event) => set({ [key]: fieldNumber(event.target.value, isDate) }),
   });
   const text = (value) => (isDate ? dayText(value) : String(value));
   const refresh = (limit) => {
-    if (document.activeElement !== input) input.value = limit[key] === undefined ? "" : text(limit[key]);
+    if (document.activeElement !== input)
+      input.value = limit[key] === undefined ? "" : text(limit[key]);
   };
   return { element: h("label", { class: "end" }, word, input), refresh };
 }
 
 function buildLevels(feature, j, set) {
   const boxes = feature.levels.map((level, code) =>
-    h("input", { type: "checkbox", id: `level-${j}-${code}`, checked: true, onchange: change }));
+    h("input", { type: "checkbox", id: `level-${j}-${code}`, checked: true, onchange: change }),
+  );
   function change() {
     set({ excluded: boxes.flatMap((box, code) => (box.checked ? [] : [code])) });
   }
-  const element = h("details", { class: "levels" },
+  const element = h(
+    "details",
+    { class: "levels" },
     h("summary", {}, `Levels of ${feature.name}`),
-    boxes.map((box, code) => h("label", { class: "check", for: box.id }, box, feature.levels[code])),
+    boxes.map((box, code) =>
+      h("label", { class: "check", for: box.id }, box, feature.levels[code]),
+    ),
   );
-  const refresh = (limit) => boxes.forEach((box, code) => (box.checked = !limit.excluded?.includes(code)));
+  const refresh = (limit) =>
+    boxes.forEach((box, code) => (box.checked = !limit.excluded?.includes(code)));
   return { element, refresh };
 }

@@ -4,21 +4,29 @@ import { unpacked } from "./figures.js";
 import { mount } from "./mount.js";
 import { readReport } from "./report.js";
 
+const at = (id) => document.getElementById(id);
+
 /** Return how to get the figures that are packed in the page, and the library that draws them. */
 function packedFigures() {
-  const [figures, library] = ["figure-data", "figure-library"].map((id) => document.getElementById(id).textContent.trim());
+  const figures = at("figure-data").textContent.trim();
   if (!figures) return null;
   return async () => {
-    document.head.append(h("script", {}, await unpacked(library)));
+    const library = await unpacked(at("figure-library").textContent.trim());
+    document.head.append(h("script", {}, library));
     return JSON.parse(await unpacked(figures)).figures;
   };
 }
 
 function start() {
-  const report = readReport(JSON.parse(document.getElementById("data").textContent));
-  const [header, main, footer] = ["header", "main", "footer"].map((id) => document.getElementById(id));
-  const place = { hash: location.hash, storage: () => localStorage, replaceHash: (hash) => history.replaceState(null, "", hash || location.pathname + location.search) };
-  mount(report, { header, main, footer }, { place, load: packedFigures() });
+  const report = readReport(JSON.parse(at("data").textContent));
+  const place = {
+    hash: location.hash,
+    storage: () => localStorage,
+    replaceHash: (hash) =>
+      history.replaceState(null, "", hash || location.pathname + location.search),
+  };
+  const places = { header: at("header"), main: at("main"), footer: at("footer") };
+  mount(report, places, { place, load: packedFigures() });
 }
 
 start();

@@ -27,10 +27,18 @@ function viewOf(report, state) {
 function actionsOf(store) {
   const bookmarkButton = (number) => {
     const isKept = store.get().bookmarks.includes(number);
-    return h("button", {
-      type: "button", class: "bookmark", "data-bookmark": number, "aria-pressed": String(isKept), "aria-label": `Bookmark counterfactual ${number}`,
-      onclick: () => store.set({ bookmarks: toggled(store.get().bookmarks, number) }),
-    }, isKept ? "★" : "☆");
+    return h(
+      "button",
+      {
+        type: "button",
+        class: "bookmark",
+        "data-bookmark": number,
+        "aria-pressed": String(isKept),
+        "aria-label": `Bookmark counterfactual ${number}`,
+        onclick: () => store.set({ bookmarks: toggled(store.get().bookmarks, number) }),
+      },
+      isKept ? "★" : "☆",
+    );
   };
   return { bookmarkButton };
 }
@@ -50,7 +58,10 @@ function refreshBookmarks(state) {
  */
 export function mount(report, places, { place, load = null, extra = [] }) {
   const key = `counterpoint:${report.receipt["data fingerprint"]}:${report.receipt["model fingerprint"]}:${report.receipt.seed}:${report.title}`;
-  const store = createStore({ ...initialState(report), bookmarks: recalled(key, report.byNumber, place) });
+  const store = createStore({
+    ...initialState(report),
+    bookmarks: recalled(key, report.byNumber, place),
+  });
   const actions = actionsOf(store);
   const details = buildDetails(report, actions.bookmarkButton);
   actions.showDetails = details.show;
@@ -66,12 +77,23 @@ export function mount(report, places, { place, load = null, extra = [] }) {
     buildRow(report),
     buildCards(report, actions),
     ...(interview ? [interview.element] : []),
-    h("div", { class: "choose" }, h("div", { class: "controls" }, weights.element, limits.element), h("div", { class: "shown" }, results.element)),
+    h(
+      "div",
+      { class: "choose" },
+      h("div", { class: "controls" }, weights.element, limits.element),
+      h("div", { class: "shown" }, results.element),
+    ),
     ...(figures ? [figures.element] : []),
     receipt.element,
     details.element,
   );
-  places.footer.replaceChildren(h("p", {}, "A counterfactual says what the model would answer, not what would follow in the world. Nothing on this page leaves your computer."));
+  places.footer.replaceChildren(
+    h(
+      "p",
+      {},
+      "A counterfactual says what the model would answer, not what would follow in the world. Nothing on this page leaves your computer.",
+    ),
+  );
   const refresh = (state) => {
     const view = viewOf(report, state);
     for (const panel of panels) panel.refresh(state, view);

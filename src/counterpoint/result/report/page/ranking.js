@@ -4,7 +4,10 @@
 export function rangesOf(counterfactuals, nObjectives) {
   return Array.from({ length: nObjectives }, (_, m) => {
     const values = counterfactuals.map((each) => each.objectives[m]);
-    return [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity)];
+    return [
+      values.reduce((a, b) => Math.min(a, b), Infinity),
+      values.reduce((a, b) => Math.max(a, b), -Infinity),
+    ];
   });
 }
 
@@ -18,7 +21,10 @@ export function score(values, ranges, weights) {
 
 /** Return the rank of each counterfactual by its number, 1 being the best; ties keep their order. */
 export function ranksOf(counterfactuals, ranges, weights) {
-  const scored = counterfactuals.map((each) => ({ number: each.number, score: score(each.objectives, ranges, weights) }));
+  const scored = counterfactuals.map((each) => ({
+    number: each.number,
+    score: score(each.objectives, ranges, weights),
+  }));
   scored.sort((a, b) => a.score - b.score || a.number - b.number);
   return new Map(scored.map(({ number }, i) => [number, i + 1]));
 }

@@ -19,7 +19,11 @@ function bookmarked(report, number) {
   return {
     counterfactual: number,
     prediction: each.prediction,
-    changes: each.changes.map(([j, , text]) => ({ feature: report.features[j].name, from: report.features[j].text, to: text })),
+    changes: each.changes.map(([j, , text]) => ({
+      feature: report.features[j].name,
+      from: report.features[j].text,
+      to: text,
+    })),
   };
 }
 

@@ -6,25 +6,56 @@ import { fullReceipt, receiptLines } from "./receipt.js";
 export function buildReceipt(report) {
   const list = h("dl", { class: "receipt" });
   let latest = null;
-  const element = h("section", { class: "panel", id: "receipt", "aria-labelledby": "receipt-title" },
+  const element = h(
+    "section",
+    { class: "panel", id: "receipt", "aria-labelledby": "receipt-title" },
     h("h2", { id: "receipt-title" }, "Receipt"),
-    h("p", { class: "hint" }, "What was asked of which model and data, and what you chose on this page. Equal fingerprints mean equal data, and a model that says the same of them."),
+    h(
+      "p",
+      { class: "hint" },
+      "What was asked of which model and data, and what you chose on this page. Equal fingerprints mean equal data, and a model that says the same of them.",
+    ),
     list,
-    h("div", { class: "receipt-actions" },
-      h("button", { type: "button", class: "main", id: "save-receipt", onclick: () => saveJson("receipt.json", latest) }, "Save as JSON"),
+    h(
+      "div",
+      { class: "receipt-actions" },
+      h(
+        "button",
+        {
+          type: "button",
+          class: "main",
+          id: "save-receipt",
+          onclick: () => saveJson("receipt.json", latest),
+        },
+        "Save as JSON",
+      ),
       h("button", { type: "button", class: "quiet", onclick: () => print() }, "Print"),
     ),
   );
   function refresh(state, view) {
     latest = fullReceipt(report, state, view);
-    fill(list, receiptLines(shortened(latest)).map(([name, lines]) => h("div", {}, h("dt", {}, name), lines.map((line) => h("dd", {}, line)))));
+    fill(
+      list,
+      receiptLines(shortened(latest)).map(([name, lines]) =>
+        h(
+          "div",
+          {},
+          h("dt", {}, name),
+          lines.map((line) => h("dd", {}, line)),
+        ),
+      ),
+    );
   }
   return { element, refresh };
 }
 
 /** Return the receipt as it is shown: bookmarks by number, for the table has the rest. */
 function shortened(receipt) {
-  const choices = { ...receipt.choices, bookmarks: receipt.choices.bookmarks.map((each) => each.counterfactual), answers: receipt.choices.answers.length || null };
+  const choices = {
+    ...receipt.choices,
+    bookmarks: receipt.choices.bookmarks.map((each) => each.counterfactual),
+    answers: receipt.choices.answers.length || null,
+  };
   return { ...receipt, choices };
 }
 

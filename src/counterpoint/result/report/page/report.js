@@ -25,7 +25,9 @@ export function withUnit(feature, text) {
 
 /** Return the positions of the features that some of the counterfactuals change, most often first. */
 export function changedFeatures(report, counterfactuals = report.counterfactuals) {
-  const counts = report.features.map((_, j) => counterfactuals.filter((each) => each.isChanged[j]).length);
+  const counts = report.features.map(
+    (_, j) => counterfactuals.filter((each) => each.isChanged[j]).length,
+  );
   return counts
     .map((_, j) => j)
     .filter((j) => counts[j] > 0)

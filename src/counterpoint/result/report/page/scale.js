@@ -40,13 +40,48 @@ export function drawScale(report) {
   return svg(
     "svg",
     { class: "scale", viewBox: `0 0 ${WIDTH} 84`, role: "img", "aria-label": scaleText(report) },
-    svg("rect", { class: "scale-line", x: MARGIN, y: 38, width: WIDTH - 2 * MARGIN, height: 8, rx: 4 }),
-    svg("rect", { class: "scale-target", x: from, y: 38, width: Math.max(3, to - from), height: 8, rx: 4 }),
-    [...places].map((place) => svg("line", { class: "scale-tick", x1: place, x2: place, y1: 36, y2: 48 })),
+    svg("rect", {
+      class: "scale-line",
+      x: MARGIN,
+      y: 38,
+      width: WIDTH - 2 * MARGIN,
+      height: 8,
+      rx: 4,
+    }),
+    svg("rect", {
+      class: "scale-target",
+      x: from,
+      y: 38,
+      width: Math.max(3, to - from),
+      height: 8,
+      rx: 4,
+    }),
+    [...places].map((place) =>
+      svg("line", { class: "scale-tick", x1: place, x2: place, y1: 36, y2: 48 }),
+    ),
     svg("circle", { class: "scale-row", cx: now, cy: 42, r: 8 }),
-    svg("text", { class: "scale-now", x: now, y: 22, "text-anchor": side }, `now ${report.row.text}`),
-    svg("text", { class: "scale-wanted", x: isClose ? WIDTH - MARGIN : wanted, y: isClose ? 72 : 22, "text-anchor": isClose ? "end" : "middle" }, "wanted"),
+    svg(
+      "text",
+      { class: "scale-now", x: now, y: 22, "text-anchor": side },
+      `now ${report.row.text}`,
+    ),
+    svg(
+      "text",
+      {
+        class: "scale-wanted",
+        x: isClose ? WIDTH - MARGIN : wanted,
+        y: isClose ? 72 : 22,
+        "text-anchor": isClose ? "end" : "middle",
+      },
+      "wanted",
+    ),
     svg("text", { class: "scale-end", x: MARGIN, y: 72 }, shortNumber(low)),
-    isClose ? null : svg("text", { class: "scale-end", x: WIDTH - MARGIN, y: 72, "text-anchor": "end" }, shortNumber(high)),
+    isClose
+      ? null
+      : svg(
+          "text",
+          { class: "scale-end", x: WIDTH - MARGIN, y: 72, "text-anchor": "end" },
+          shortNumber(high),
+        ),
   );
 }

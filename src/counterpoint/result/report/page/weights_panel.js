@@ -6,22 +6,46 @@ export function buildWeights(report, store) {
   const rows = report.objectives.map((objective, m) => {
     const output = h("output", { for: `weight-${m}`, class: "weight-value" });
     const input = h("input", {
-      type: "range", id: `weight-${m}`, min: 0, max: 100, step: 1, "aria-describedby": `weight-hint-${m}`,
+      type: "range",
+      id: `weight-${m}`,
+      min: 0,
+      max: 100,
+      step: 1,
+      "aria-describedby": `weight-hint-${m}`,
       oninput: (event) => setWeight(m, Number(event.target.value) / 100),
     });
     const label = h("label", { for: `weight-${m}` }, objective.label);
-    const hint = h("p", { id: `weight-hint-${m}`, class: "hint" }, `Less is better: ${objective.hint}.`);
+    const hint = h(
+      "p",
+      { id: `weight-hint-${m}`, class: "hint" },
+      `Less is better: ${objective.hint}.`,
+    );
     return { input, output, element: h("div", { class: "weight" }, label, output, input, hint) };
   });
   function setWeight(m, weight) {
     const weights = store.get().weights.map((each, k) => (k === m ? weight : each));
     store.set({ weights, sort: { key: "rank", isDescending: false } });
   }
-  const element = h("section", { class: "panel", "aria-labelledby": "weights-title" },
+  const element = h(
+    "section",
+    { class: "panel", "aria-labelledby": "weights-title" },
     h("h2", { id: "weights-title" }, "What matters to you"),
-    h("p", { class: "hint" }, "Move a slider to the right if that matters more. The table ranks itself anew."),
+    h(
+      "p",
+      { class: "hint" },
+      "Move a slider to the right if that matters more. The table ranks itself anew.",
+    ),
     rows.map((row) => row.element),
-    h("button", { type: "button", class: "quiet", id: "even-weights", onclick: () => store.set({ weights: report.objectives.map(() => 0.5) }) }, "All alike"),
+    h(
+      "button",
+      {
+        type: "button",
+        class: "quiet",
+        id: "even-weights",
+        onclick: () => store.set({ weights: report.objectives.map(() => 0.5) }),
+      },
+      "All alike",
+    ),
   );
   function refresh(state, view) {
     rows.forEach(({ input, output, element: row }, m) => {
