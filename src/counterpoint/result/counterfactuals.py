@@ -348,43 +348,6 @@ class Counterfactuals(Choosable, Readable):
         """
         saving.save(self, path)
 
-    def report(self, path: str | os.PathLike[str], *, figures: bool = True) -> None:
-        """Write a page for people to a file of HTML: see the set, choose from it, print it.
-
-        One file of less than 1.5 MB, which needs a browser and nothing else: it asks nothing of the
-        network. A file of that name is replaced, in one step.
-
-        Parameters
-        ----------
-        path : str or path
-            The file; its folder must exist.
-        figures : bool, default=True
-            Whether to draw figures; they need the extra "figures".
-
-        Raises
-        ------
-        CounterpointError, FileNotFoundError
-            If the folder does not exist: an error that is both.
-        MissingDependency
-            If figures are asked for and what draws them is not installed.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> import counterpoint as cp
-        >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
-        >>> explainer = cp.Explainer(lambda rows: rows["age"] / 100, data)
-        >>> found = explainer.explain({"age": 20}, target=(0.4, 1.0))
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     found.report(f"{folder}/row.html", figures=False)
-        ...     print(open(f"{folder}/row.html").readline().strip())
-        <!DOCTYPE html>
-        """
-        # The report is made of a result's parts, so it cannot be imported before they are there.
-        from counterpoint.result.report.writing import write_report
-
-        write_report(self, path, figures=figures)
-
     def hypervolume(self) -> float:
         """Return the hypervolume of the set up to (gap of the row, 1, d, 1).
 

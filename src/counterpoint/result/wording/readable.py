@@ -1,7 +1,8 @@
-"""Readable: the part of a result that is words."""
+"""Readable: the part of a result that is words, and a page of them."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, cast
 
 from counterpoint.result.wording import display, text
@@ -63,6 +64,45 @@ bring about the outcome, or that a request would be granted.
         Counterfactuals are numbered by their positions in the result, from 1.
         """
         return display.summary(cast("Counterfactuals", self), n)
+
+    def report(self, path: str | os.PathLike[str], *, figures: bool = True) -> None:
+        """Write a page for people to a file of HTML: see the set, choose from it, print it.
+
+        One file of less than 1.5 MB, which needs a browser and nothing else: it asks nothing of the
+        network. A file of that name is replaced, in one step.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; its folder must exist.
+        figures : bool, default=True
+            Whether to draw figures; they need the extra "figures".
+
+        Raises
+        ------
+        CounterpointError, FileNotFoundError
+            If the folder does not exist: an error that is both.
+        MissingDependency
+            If figures are asked for and what draws them is not installed.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import counterpoint as cp
+        >>> import pandas as pd
+        >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
+        >>> explainer = cp.Explainer(lambda rows: rows["age"] / 100, data)
+        >>> found = explainer.explain({"age": 20}, target=(0.4, 1.0))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     found.report(f"{folder}/row.html", figures=False)
+        ...     print(Path(f"{folder}/row.html").read_text().splitlines()[0])
+        <!DOCTYPE html>
+        """
+        # The report is made of a result's parts, so it cannot be imported before they are there.
+        from counterpoint.result.report.writing import write_report
+
+        write_report(cast("Counterfactuals", self), path, figures=figures)
 
     def __str__(self) -> str:
         return self.summary()
