@@ -11,6 +11,7 @@ import pytest
 from tests.browser.browser import Visit
 from tests.browser.conftest import EVIL_LEVEL, EVIL_NAME, observed, score
 from tests.served import Gated, served
+from tests.served import observed as incomplete
 
 import counterpoint as cp
 from counterpoint.explorer.app import Limits
@@ -327,3 +328,34 @@ def test_a_server_that_ended_is_told(visit: Open, model: Held) -> None:
 
     opened.page.locator("#ask-error", has_text="cannot be reached").wait_for()
     opened.errors.clear()  # the browser's own note on the request that failed
+
+
+def income(rows: pd.DataFrame) -> Any:
+    """Return a number that needs no income."""
+    return rows["income"].fillna(700.0) + 10.0 * rows["age"]
+
+
+def test_a_model_without_classes_and_a_row_with_a_gap_can_be_asked(visit: Open) -> None:
+    data = incomplete()
+    with served(cp.Explainer(income, data), data, first={"row": 11}) as explorer:
+        page = visit(explorer.address).page
+        page.locator("#ask-values-title", has_text="Row p11").wait_for()
+        assert page.locator("#ask-missing-1").is_checked()
+        assert page.locator("#ask-value-1").is_disabled()
+        assert page.locator("#ask-label").count() == 0
+        page.locator("#ask-go").click()
+        page.locator("#ask-error", has_text="Say what you want").wait_for()
+
+        page.locator("#ask-low").fill("2500")
+        page.locator("#ask-value-3").fill("2021-05-06")
+        search(page)
+
+        assert page.locator("#answer h1").inner_text().startswith("Row p11, edited:")
+        row = page.locator("#answer .row-values").inner_text()
+        assert "missing" in row
+        assert "6 May 2021" in row
+        page.locator("#back").click()
+        page.locator("#ask-missing-1").uncheck()
+        assert page.locator("#ask-value-1").is_enabled()
+        page.locator("#ask-value-1").fill("3000")
+        page.locator("#ask-said", has_text="3,570").wait_for()

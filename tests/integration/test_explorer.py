@@ -27,6 +27,7 @@ from tests.served import (
 from tests.visitor import Visitor
 
 import counterpoint as cp
+from counterpoint.cli.main import main
 from counterpoint.explorer.app import Limits, create_app
 from counterpoint.explorer.describing import Rows
 from counterpoint.explorer.serving import Explorer, bound
@@ -471,3 +472,26 @@ def test_what_cannot_be_served_is_told_before_it_starts(
     assert ended.returncode == 2
     assert words in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_another_table_of_rows_is_scored(explainer: cp.Explainer, model: Gated) -> None:
+    other = observed().iloc[[5, 1]]
+
+    rows = Rows.of(explainer, observed(), other)
+
+    assert rows.labels == ("p5", "p1")
+    assert rows.outputs.tolist() == model(other).tolist()
+
+
+def test_without_the_servers_packages_the_command_says_what_to_install(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+
+    status = main(serve(files)[3:])
+
+    assert status == 2
+    assert capsys.readouterr().err == (
+        "counterpoint: counterpoint serve needs uvicorn, which is not installed; run: pip install "
+        '"counterpoint[serve]".\n'
+    )

@@ -42,13 +42,13 @@ class Limits:
         The longest search.
     searches : int, default=2
         Searches at a time.
-    patience : float, default=30.0
+    patience : float, default=60.0
         Seconds the model may take for a single prediction, and figures to be drawn.
     """
 
     seconds: float = 60.0
     searches: int = 2
-    patience: float = 30.0
+    patience: float = 60.0
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,8 @@ class Desk:
         if not text.isdecimal() or len(text) > 12:
             raise InvalidInput(f"start must be a whole number of at least 0, got {text!r}.")
         find = request.query_params.get("find", "")
-        return JSONResponse(describing.describe_rows(self.rows, self.explainer, int(text), find))
+        arguments = (self.rows, self.explainer, int(text), find)
+        return JSONResponse(await self.in_thread(describing.describe_rows, *arguments))
 
     async def predict(self, request: Request) -> Response:
         """Return what the model says of a row as it is edited."""

@@ -11,6 +11,7 @@ import pandas as pd
 
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.explainer import Explainer
+from counterpoint.problem.predictor import CHUNK
 from counterpoint.result.report.texts import cell_text, number_text
 from counterpoint.table.schema import Feature, Kind, Schema
 
@@ -42,8 +43,10 @@ class Rows:
             labels, observed = tuple(map(str, data.index)), explainer.observed
             return cls(labels, observed.genomes, explainer.predictor.own.observed_outputs)
         genomes = explainer.encoding.encode(rows, "--rows")
+        starts = range(0, len(genomes), CHUNK)
         with explainer.predictor.one_thread():
-            outputs = explainer.predictor.own.blocks(genomes[:, None, :])[:, 0]
+            own = explainer.predictor.own
+            outputs = np.concatenate([own.outputs(genomes[i : i + CHUNK]) for i in starts])
         return cls(tuple(map(str, rows.index)), genomes, outputs)
 
     def __len__(self) -> int:

@@ -23,6 +23,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_info
 
+import counterpoint as cp
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput, PredictorError
 from counterpoint.problem.predictor import BLOCK, Predictor
@@ -507,3 +508,31 @@ def test_matrix_products_run_on_one_thread_while_asked_to_and_no_longer() -> Non
 
     assert set(within) == {1}
     assert blas_threads() == before
+
+
+def test_a_function_is_asked_by_one_thread_at_a_time_where_several_take_turns() -> None:
+    inside, most = [0], [0]
+
+    def count(rows: pd.DataFrame) -> Any:
+        inside[0] += 1
+        most[0] = max(most[0], inside[0])
+        time.sleep(0.001)  # lets other threads come, if they may
+        inside[0] -= 1
+        return rows["a"] / 10
+
+    data = pd.DataFrame({"a": range(10)})
+    explainer = cp.Explainer(count, data)
+    polite, genomes = explainer.predictor.taking_turns(), explainer.observed.genomes
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: polite.outputs(genomes), range(40)))
+
+    assert most == [1]
+    assert polite.is_shared
+    assert all(np.array_equal(answer, explainer.predictor.observed_outputs) for answer in answers)
+
+
+def test_an_estimator_needs_no_turns() -> None:
+    data = pd.DataFrame({"a": range(10)})
+    predictor = cp.Explainer(LogisticRegression().fit(data, data["a"] > 4), data).predictor
+
+    assert predictor.taking_turns() is predictor
