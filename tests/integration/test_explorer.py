@@ -269,6 +269,15 @@ def test_rules_are_checked_while_they_are_written(tab: Tab) -> None:
     assert [fault["line"] for fault in answer["faults"]] == [1]
 
 
+def test_half_a_character_is_told_like_any_other_fault(tab: Tab) -> None:
+    sent = b'{"rules": ["\\ud800 >> 3"]}'
+
+    answer = tab.client.post("/api/rules", content=sent)
+
+    assert answer.status_code == 200
+    assert [fault["line"] for fault in answer.json()["faults"]] == [0]
+
+
 def test_only_the_pages_own_files_are_served(tab: Tab) -> None:
     good = (
         "/",

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import HTTPException
-from fastapi.responses import JSONResponse, Response, StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from counterpoint.errors import CounterpointError, InvalidInput, MissingDependency
@@ -90,7 +90,7 @@ class Desk:
         """Return what the page is built from."""
         explainer = self.explainer
         labels = None if explainer.classes is None else [str(each) for each in explainer.classes]
-        return JSONResponse(
+        return reply(
             {
                 "features": describing.describe_features(explainer.schema),
                 "classes": labels,
@@ -109,7 +109,7 @@ class Desk:
             raise InvalidInput(f"start must be a whole number of at least 0, got {text!r}.")
         find = request.query_params.get("find", "")
         arguments = (self.rows, self.explainer, int(text), find)
-        return JSONResponse(await self.in_thread(describing.describe_rows, *arguments))
+        return reply(await self.in_thread(describing.describe_rows, *arguments))
 
     async def predict(self, request: Request) -> Response:
         """Return what the model says of a row as it is edited."""
@@ -117,18 +117,18 @@ class Desk:
         genome = requests.read_values(sent.get("values"), self.explainer.schema.features)
         async with self.predictions:
             said = await self.in_thread(describing.predict, self.explainer, genome)
-        return JSONResponse(said)
+        return reply(said)
 
     async def check(self, request: Request) -> Response:
         """Return what is wrong with each line of rules."""
         sent = requests.read_object(await request.body())
-        return JSONResponse({"faults": requests.check_lines(sent.get("rules"), self.explainer)})
+        return reply({"faults": requests.check_lines(sent.get("rules"), self.explainer)})
 
     async def open(self, request: Request) -> Response:
         """Begin a session, or go on with the one a page had before it was loaded again."""
         had = requests.read_object(await request.body()).get("session")
         is_known = isinstance(had, str) and self.sessions.get(had) is not None
-        return JSONResponse({"session": had if is_known else self.sessions.open()})
+        return reply({"session": had if is_known else self.sessions.open()})
 
     def session(self, name: str) -> Session:
         """Return a session, or say that there is none of that name."""
@@ -154,7 +154,7 @@ class Desk:
     async def cancel(self, name: str) -> Response:
         """Stop the session's search; its events end with what was found."""
         self.session(name).cancel()
-        return JSONResponse({})
+        return reply({})
 
     async def result(self, name: str) -> Response:
         """Return the session's latest result."""
@@ -279,18 +279,23 @@ def _file(text: str, kind: str) -> Callable[[], Any]:
     return send
 
 
+def reply(value: Any, status: int = 200) -> Response:
+    """Answer with a value as JSON, all of it ASCII: half a character of somebody's is no harm."""
+    return Response(json.dumps(value, allow_nan=False), status, media_type="application/json")
+
+
 async def tell_wrong(_: Request, error: Exception) -> Response:
     """Answer with our own message."""
-    return JSONResponse({"error": str(error)}, 429 if isinstance(error, TooBusyError) else 422)
+    return reply({"error": str(error)}, 429 if isinstance(error, TooBusyError) else 422)
 
 
 async def tell_http(_: Request, error: Exception) -> Response:
     """Answer with what a route or the router says."""
     assert isinstance(error, StarletteHTTPException)
-    return JSONResponse({"error": str(error.detail)}, error.status_code)
+    return reply({"error": str(error.detail)}, error.status_code)
 
 
 async def tell_failure(_: Request, error: Exception) -> Response:
     """Say that something is wrong with the server, and what only in its log."""
     LOG.error("a request failed", exc_info=error)
-    return JSONResponse({"error": "the server failed; its log says how."}, 500)
+    return reply({"error": "the server failed; its log says how."}, 500)

@@ -49,12 +49,17 @@ class Question:
 def read_object(body: bytes) -> dict[str, Any]:
     """Return the JSON object of a request."""
     try:
-        value = json.loads(body)
+        value = json.loads(body, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"the request must be JSON, but it cannot be read ({error}).") from error
     if not isinstance(value, dict):
         raise InvalidInput(f"the request must be a JSON object, got {type(value).__name__}.")
     return value
+
+
+def _refuse(name: str) -> Any:
+    """Refuse what Python takes for JSON and nobody else does."""
+    raise ValueError(f"{name} is no value of JSON")
 
 
 def read_question(
@@ -71,6 +76,8 @@ def read_question(
         _whole(sent.get("max_changed"), "max_changed"),
         read_rules(sent.get("rules", [])),
     )
+    if not isinstance(sent.get("afresh", False), bool):
+        raise InvalidInput(f"afresh must be true or false, got {sent['afresh']!r}.")
     target = sent.get("target")
     if not isinstance(target, str):
         raise InvalidInput(f"target must be a text such as 'good' or '0.5..1', got {target!r}.")

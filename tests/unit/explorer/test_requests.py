@@ -92,6 +92,7 @@ def test_a_value_that_is_none_is_told_by_its_feature(
         ({"rules": [1]}, "rules must be a list of texts, got [1]."),
         ({"rules": ["age increases"] * 101}, "rules must be at most 100, got 101."),
         ({"max_changed": 1.5}, "max_changed must be a whole number or null, got 1.5."),
+        ({"afresh": 1}, "afresh must be true or false, got 1."),
         ({"sed": 3}, "the request has 'sed', which a search does not know."),
     ],
 )
@@ -113,7 +114,7 @@ def test_a_row_that_was_edited_is_called_so(explainer: cp.Explainer, rows: Rows)
     assert [each.label for each in asked] == ["p1", "p1, edited"]
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 100_000])
+@pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 100_000, b'{"a": NaN}'])
 def test_what_is_no_json_is_refused(body: bytes) -> None:
     with pytest.raises(cp.InvalidInput, match=r"^the request must be JSON, but it cannot be read"):
         read_object(body)
