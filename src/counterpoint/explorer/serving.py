@@ -72,7 +72,7 @@ class Explorer:
         )
         config = uvicorn.Config(
             self.app,
-            log_level="warning",
+            log_level="critical",  # what fails is in our own log; what ends with it is no failure
             access_log=False,  # it would keep the token
             timeout_graceful_shutdown=GRACE,
             server_header=False,
