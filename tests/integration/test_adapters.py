@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
@@ -726,3 +728,57 @@ def test_a_pyfunc_regression_is_explained(tmp_path: Path) -> None:
 
     assert (loaded.predict(valid[DATA.columns]) >= 9.0).all()
     assert_safe_for_many(loaded, DATA, (9.0, None))
+
+
+# Tables of other libraries
+
+
+def as_table(kind: str, data: pd.DataFrame) -> Any:
+    """Return the data as a table of another library."""
+    if kind == "polars":
+        return pl.from_pandas(data)
+    if kind == "pyarrow":
+        return pa.Table.from_pandas(data, preserve_index=False)
+    return data.to_numpy(dtype=np.float32)
+
+
+def adapted(name: str, tmp_path: Path) -> tuple[Any, pd.DataFrame, dict[str, Any]]:
+    """Return a model that is asked through an adapter, its data and settings."""
+    plain = DATA.astype({"job": "str", "city": "str"})  # whose levels stay the same everywhere
+    numbers = NUMBERS.astype("float32")
+    if name == "catboost":
+        settings = {"iterations": 30, "verbose": 0, "allow_writing_files": False}
+        model = framework("catboost").CatBoostClassifier(**settings)
+        return model.fit(plain, LABELS, cat_features=["job", "city", "owns"]), plain, {}
+    if name == "torch":
+        torch = framework("torch")
+        module = network(torch, 2, torch.nn.Softmax(dim=1)).eval()
+        return module, numbers, {"classes": CLASSES}
+    if name == "keras":
+        return keras_model(2, "softmax"), numbers, {"classes": CLASSES}
+    if name == "onnx":
+        framework("onnxruntime")
+        return as_onnx(LogisticRegression().fit(numbers, LABELS), NUMBERS), numbers, {}
+    model = with_columns(LogisticRegression()).fit(plain, LABELS)
+    return pyfunc(tmp_path, model.predict_proba), plain, {"classes": CLASSES}
+
+
+ADAPTED = ["catboost", "torch", "keras", "onnx", "mlflow"]
+CELLS = [(name, kind) for name in ADAPTED for kind in ("polars", "pyarrow")]
+CELLS += [(name, "numpy") for name in ("torch", "keras", "onnx")]  # an array has no levels
+
+
+@pytest.mark.parametrize(("name", "kind"), CELLS)
+def test_tables_of_other_libraries_give_the_same_counterfactuals(
+    name: str, kind: str, tmp_path: Path
+) -> None:
+    model, data, settings = adapted(name, tmp_path)
+    table = as_table(kind, data)
+    expected = cp.Explainer(model, data, **settings).explain(data[:1], "opposite", SEARCH)
+
+    found = cp.Explainer(model, table, **settings).explain(table[:1], "opposite", SEARCH)
+
+    assert type(found.to_rows()) is type(table)
+    assert found.status == expected.status
+    np.testing.assert_array_equal(found.genomes, expected.genomes)
+    np.testing.assert_array_equal(found.predictions, expected.predictions)
