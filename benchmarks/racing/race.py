@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count, islice
 
 import numpy as np
 
@@ -89,16 +90,45 @@ class Outcome:
     n_paid: int
 
 
+@dataclass(frozen=True)
+class Course:
+    """What all races of a tuning share.
+
+    Attributes
+    ----------
+    tasks : Tasks
+        What tasks are.
+    rules : Rules
+        When to test and to end.
+    min_survivors : int
+        A race ends with as many or fewer.
+    ask : callable
+        From experiments to costs.
+    hear : callable
+        Hears after each task how many were seen and how many candidates are left.
+    known : dict
+        Costs of all experiments made so far; races add to it.
+    """
+
+    tasks: Tasks
+    rules: Rules
+    min_survivors: int
+    ask: Ask
+    hear: Callable[[int, int], None] = lambda _n_seen, _n_alive: None
+    known: Costs = field(default_factory=dict)
+
+    def run(self, candidates: Sequence[Candidate], task: int) -> None:
+        """Make the experiments of candidates on a task."""
+        found = self.ask([self.tasks.experiment(c, task) for c in candidates])
+        self.known.update({(c.number, task): x for c, x in zip(candidates, found, strict=True)})
+
+
 def race(
     candidates: Sequence[Candidate],
     n_elites: int,
     past: Sequence[int],
-    known: Costs,
-    tasks: Tasks,
-    rules: Rules,
-    min_survivors: int,
     budget: int,
-    ask: Ask,
+    course: Course,
 ) -> Outcome:
     """Race candidates until few are left, tests stop telling them apart, or the budget is spent.
 
@@ -114,46 +144,45 @@ def race(
         See there.
     past : sequence of int
         Tasks all elites have seen, in the order of this race.
-    known : dict
-        Costs of experiments made before; those made here are added.
-    tasks : Tasks
-        What tasks are.
-    rules : Rules
-        When to test and to end.
-    min_survivors : int
-        The race ends with as many or fewer.
     budget : int
         Experiments that may be made; enough for what must be seen.
-    ask : callable
-        From experiments to costs.
+    course : Course
+        Tasks, rules and costs.
     """
+    rules, known = course.rules, course.known
     elites = {c.number for c in candidates[:n_elites]}
-    new = max([-1, *past]) + 1
     n_new = rules.new_tasks if past else 0
     must_see = max(len(past) + n_new, rules.first_test)
+    upcoming = _order(past, n_new)
     alive, seen, n_paid, n_in_vain = list(candidates), list[int](), 0, 0
     while True:
-        step = len(seen)
-        is_safe = step >= must_see  # all have seen what the elites had
-        if is_safe and (len(alive) <= min_survivors or n_in_vain >= rules.patience):
+        if len(seen) >= must_see and (
+            len(alive) <= course.min_survivors or n_in_vain >= rules.patience
+        ):
             break
-        task = past[step - n_new] if n_new <= step < n_new + len(past) else new
+        task = next(upcoming)
         missing = [c for c in alive if (c.number, task) not in known]
         if n_paid + len(missing) > budget:
             break
-        found = ask([tasks.experiment(c, task) for c in missing])
-        known.update({(c.number, task): x for c, x in zip(missing, found, strict=True)})
+        course.run(missing, task)
         n_paid += len(missing)
         seen.append(task)
-        new += task == new
         if _is_test_due(len(seen), rules):
-            is_open = len(seen) >= len(past) + n_new
-            protected = set() if is_open else elites
-            left = _after_test(alive, seen, known, protected, rules.confidence)
-            in_vain = len(left) == len(alive) and is_open and bool(past)
-            n_in_vain = n_in_vain + 1 if in_vain else 0
+            is_open = len(seen) >= len(past) + n_new  # all have seen what the elites had
+            left = _after_test(alive, seen, known, set() if is_open else elites, rules.confidence)
+            is_in_vain = len(left) == len(alive) and is_open and bool(past)
+            n_in_vain = n_in_vain + 1 if is_in_vain else 0
             alive = left
+        course.hear(len(seen), len(alive))
     return _ranked(alive, seen, known, n_paid)
+
+
+def _order(past: Sequence[int], n_new: int) -> Iterator[int]:
+    """Yield the tasks of a race: some nobody has seen, those the elites saw, then new ones."""
+    new = count(max([-1, *past]) + 1)
+    yield from islice(new, n_new)
+    yield from past
+    yield from new
 
 
 def cost_table(candidates: Sequence[Candidate], tasks: Sequence[int], known: Costs) -> Floats:

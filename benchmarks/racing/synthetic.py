@@ -16,11 +16,13 @@ from benchmarks.racing.draws import shuffled, uniform
 from benchmarks.racing.space import Choice, Configuration, Real, Space, Whole, text_of
 
 Kind = Literal["bowl", "level", "interaction"]
+UNIT = Real(0.0, 1.0)
 SPACES: dict[Kind, Space] = {
-    "bowl": {"x": Real(-1.0, 1.0), "y": Real(-1.0, 1.0), "n": Whole(1, 40)},
-    "level": {"kind": Choice(("a", "b", "c", "d", "e", "f")), "x": Real(0.0, 1.0)},
-    "interaction": {"kind": Choice(("up", "down")), "x": Real(0.0, 1.0), "y": Real(0.0, 1.0)},
+    "bowl": {"x": UNIT, "y": UNIT, "z": UNIT, "w": UNIT, "n": Whole(1, 40)},
+    "level": {"kind": Choice(("a", "b", "c", "d", "e", "f")), "x": UNIT, "y": UNIT, "z": UNIT},
+    "interaction": {"kind": Choice(("up", "down")), "x": UNIT, "y": UNIT, "z": UNIT, "w": UNIT},
 }
+BEST = {"x": 0.65, "y": 0.2, "z": 0.9, "w": 0.4}
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,8 @@ class Problem:
     Parameters
     ----------
     kind : {"bowl", "level", "interaction"}
-        A quadratic bowl; a choice with one good option and a number; or a choice that decides at
-        which end the number x is good.
+        A quadratic bowl; a choice with one good option; or a choice that decides where the number
+        x is good, and x where y is.
     noise : float, default=0.05
         Standard deviation of a run's noise, before the instance's scale.
     """
@@ -48,15 +50,16 @@ class Problem:
 
     def excess(self, values: Configuration) -> float:
         """Return what a configuration costs more than the best, which costs 0."""
-        x = float(values["x"])
+        numbers = {name: float(values[name]) for name in BEST if name in values}
+        far = {name: (number - BEST[name]) ** 2 for name, number in numbers.items()}
         if self.kind == "bowl":
-            y, n = float(values["y"]), int(values["n"])
-            return (x - 0.3) ** 2 + (y + 0.6) ** 2 + ((n - 12) / 40) ** 2
+            return sum(far.values()) + ((int(values["n"]) - 12) / 40) ** 2
         if self.kind == "level":
-            return (0.0 if values["kind"] == "d" else 0.4) + (x - 0.8) ** 2
-        wanted = 0.9 if values["kind"] == "up" else 0.1
-        worse = 0.0 if values["kind"] == "up" else 0.1
-        return worse + (x - wanted) ** 2 + (float(values["y"]) - x) ** 2
+            return sum(far.values()) + (0.0 if values["kind"] == "d" else 0.4)
+        is_up = values["kind"] == "up"
+        far["x"] = (numbers["x"] - (0.9 if is_up else 0.1)) ** 2
+        far["y"] = (numbers["y"] - numbers["x"]) ** 2
+        return sum(far.values()) + (0.0 if is_up else 0.2)
 
 
 def random_search(problem: Problem, n_instances: int, budget: int, seed: int) -> Configuration:

@@ -8,48 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from itertools import count
 from math import floor, log2
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.racing.draws import shuffled
+import numpy as np
+
+from benchmarks.racing.budget import Tuning, least_budget, n_candidates
+from benchmarks.racing.draws import Part, shuffled
 from benchmarks.racing.friedman import rank_sums
-from benchmarks.racing.race import Costs, Outcome, Rules, Tasks, race
+from benchmarks.racing.race import Course, Outcome, Tasks, race
 from benchmarks.racing.record import Cost, Record, asking
 from benchmarks.racing.sampling import Candidate, first_candidates, next_candidates
 from benchmarks.racing.space import Configuration, Space, as_plain, check_space
 from counterpoint.arrays import Floats
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tuning:
-    """What a tuning is: all that decides its result, besides what is tuned.
-
-    Parameters
-    ----------
-    budget : int
-        Experiments it may make, never more.
-    n_instances : int
-        Instances, numbered from 0.
-    seed : int, default=0
-        Decides everything that is drawn.
-    rules : Rules, optional
-        When races test and end.
-    subject : str, default=""
-        What is tuned, for the record: another subject's experiments are refused.
-    """
-
-    budget: int
-    n_instances: int
-    seed: int = 0
-    rules: Rules = field(default_factory=Rules)
-    subject: str = ""
-
-    def __post_init__(self) -> None:
-        if self.n_instances < 1:
-            raise ValueError(f"Tuning.n_instances must be at least 1, got {self.n_instances}.")
-        if not 0 <= self.seed < 2**64:
-            raise ValueError(f"Tuning.seed must lie between 0 and 2**64 - 1, got {self.seed}.")
 
 
 class Iteration(NamedTuple):
@@ -99,6 +72,7 @@ def tune(
     file: Path | None = None,
     workers: int = 1,
     tell: Callable[[Iteration, Outcome], None] = lambda _iteration, _outcome: None,
+    hear: Callable[[int, int], None] = lambda _n_seen, _n_alive: None,
 ) -> Tuned:
     """Search the configuration with the best ranks over instances.
 
@@ -117,6 +91,8 @@ def tune(
         Processes. The result does not depend on it.
     tell : callable, optional
         Hears of each race when it is over.
+    hear : callable, optional
+        Hears after each task of a race how many were seen and how many candidates are left.
 
     Returns
     -------
@@ -140,93 +116,95 @@ def tune(
     (True, True)
     """
     _check(space, tuning)
-    d, rules = len(space), tuning.rules
-    n_iterations = min_survivors = floor(2 + log2(d))
-    tasks = Tasks(tuning.n_instances, tuning.seed)
+    n_iterations = min_survivors = floor(2 + log2(len(space)))
     record = Record({"space": as_plain(space), **asdict(tuning)}, file)
-    elites: list[Candidate] = []
-    past: list[int] = []
-    known: Costs = {}
     iterations: list[Iteration] = []
-    outcome, spent, next_number = None, 0, 0
+    standing = Standing()
 
     with asking(cost, record, workers) as ask:
-        for j in range(1, tuning.budget + 1):  # ends when no race can be paid
-            n_iterations = max(n_iterations, j)
-            budget = (tuning.budget - spent) // (n_iterations - j + 1)
-            n = n_candidates(budget, j, len(elites), len(past), rules)
+        tasks = Tasks(tuning.n_instances, tuning.seed)
+        course = Course(tasks, tuning.rules, min_survivors, ask, hear)
+        for j in count(1):
+            left = max(n_iterations, j) - j + 1  # what remains is shared out evenly
+            budget = (tuning.budget - standing.spent) // left
+            n = n_candidates(budget, j, len(standing.elites), len(standing.past), tuning.rules)
             if n <= min_survivors:
                 break
-            if j == 1:
-                candidates, is_restart = first_candidates(space, n, tuning.seed), False
-            else:
-                n_new, progress = n - len(elites), (j - 1) / n_iterations
-                elites = [_sharpened(e, space, progress, n_new) for e in elites]
-                candidates, is_restart = next_candidates(
-                    space, elites, n_new, next_number, [tuning.seed, j]
-                )
-                if len(candidates) == len(elites):  # nothing new can be drawn
-                    break
-            next_number = max(next_number, 1 + max(c.number for c in candidates))
-            order = shuffled(tuning.seed, len(past), "past", j)
-            outcome = race(
-                candidates,
-                len(elites),
-                [past[i] for i in order],
-                known,
-                tasks,
-                rules,
-                min_survivors,
-                budget,
-                ask,
-            )
-            n_raced, n_known = len(candidates), len(elites)
-            spent, past = spent + outcome.n_paid, sorted(outcome.tasks)
-            elites = outcome.survivors[:min_survivors]
-            iterations.append(_in_numbers(j, n_raced, n_known, outcome, is_restart))
+            progress = (j - 1) / max(n_iterations, j)
+            candidates, is_restart = entrants(space, standing, n, progress, [tuning.seed, j])
+            if len(candidates) == len(standing.elites):  # nothing new could be drawn
+                break
+            order = [standing.past[i] for i in shuffled(tuning.seed, len(standing.past), "past", j)]
+            outcome = race(candidates, len(standing.elites), order, budget, course)
+            n_new = len(candidates) - len(standing.elites)
+            standing = standing.after(candidates, outcome, min_survivors)
+            iterations.append(_in_numbers(j, n_new, len(candidates), outcome, is_restart))
             tell(iterations[-1], outcome)
-    assert outcome is not None  # the budget was checked
-    costs = outcome.costs[:, : len(elites)]
-    return Tuned([e.values for e in elites], costs, iterations, spent)
+    elites = [e.values for e in standing.elites]
+    return Tuned(elites, standing.costs, iterations, standing.spent)
 
 
-def n_candidates(budget: int, iteration: int, n_elites: int, n_past: int, rules: Rules) -> int:
-    """Return how many configurations can race: each must see the past tasks, and some more.
+@dataclass(frozen=True)
+class Standing:
+    """Where a tuning stands between two races.
+
+    Attributes
+    ----------
+    elites : list of Candidate
+        Best first; with the tasks they saw, and their costs on these, shape (t, k).
+    past : list of int
+        See there.
+    costs : ndarray
+        See there.
+    spent : int
+        Experiments made.
+    next_number : int
+        The next candidate's.
+    """
+
+    elites: list[Candidate] = field(default_factory=list)
+    past: list[int] = field(default_factory=list)
+    costs: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    spent: int = 0
+    next_number: int = 0
+
+    def after(self, raced: list[Candidate], outcome: Outcome, n_most: int) -> Standing:
+        """Return where it stands after a race; at most `n_most` survivors are elites."""
+        return Standing(
+            outcome.survivors[:n_most],
+            outcome.tasks,
+            outcome.costs[:, :n_most],
+            self.spent + outcome.n_paid,
+            max(self.next_number, 1 + max(c.number for c in raced)),
+        )
+
+
+def entrants(
+    space: Space, standing: Standing, n: int, progress: float, address: list[Part]
+) -> tuple[list[Candidate], bool]:
+    """Return who races, elites first, and whether sampling restarted softly.
 
     Parameters
     ----------
-    budget : int
-        Experiments of this race.
-    iteration : int
-        Counted from 1; later races are of fewer configurations on more tasks.
-    n_elites, n_past : int
-        Elites, and tasks they need not be run on again.
-    rules : Rules
-        When tests are made.
-
-    Examples
-    --------
-    >>> n_candidates(600, 1, 0, 0, Rules(first_test=15))
-    37
+    space : dict of name to parameter
+        What is tuned.
+    standing : Standing
+        With the elites, or none before the first race.
+    n : int
+        How many may race, elites included.
+    progress : float
+        Share of the iterations that are over.
+    address : list
+        Seed and iteration, where the draws are.
     """
-    saved = n_elites * n_past
-    steps = rules.first_test + rules.each_test * min(5, iteration)
-    if n_past:
-        tests = -(-(n_past + rules.new_tasks) // rules.each_test)
-        steps = max(steps, tests * rules.each_test)
-    return (budget + saved) // steps
-
-
-def least_budget(d: int, rules: Rules) -> int:
-    """Return the fewest experiments with which d parameters can be tuned.
-
-    Examples
-    --------
-    >>> least_budget(9, Rules())
-    180
-    """
-    n_iterations = min_survivors = floor(2 + log2(d))
-    return n_iterations * (min_survivors + 1) * (rules.first_test + rules.each_test)
+    if not standing.elites:
+        return first_candidates(space, n, int(address[0])), False
+    n_new = n - len(standing.elites)
+    sharpened = [
+        replace(e, belief=e.belief.sharpened(space, e.values, progress, n_new))
+        for e in standing.elites
+    ]
+    return next_candidates(space, sharpened, n_new, standing.next_number, address)
 
 
 def _check(space: Space, tuning: Tuning) -> None:
@@ -241,14 +219,7 @@ def _check(space: Space, tuning: Tuning) -> None:
         )
 
 
-def _sharpened(elite: Candidate, space: Space, progress: float, n_new: int) -> Candidate:
-    """Return an elite with a narrower belief."""
-    return replace(elite, belief=elite.belief.sharpened(space, elite.values, progress, n_new))
-
-
-def _in_numbers(
-    j: int, n_raced: int, n_known: int, outcome: Outcome, is_restart: bool
-) -> Iteration:
+def _in_numbers(j: int, n_new: int, n_raced: int, outcome: Outcome, is_restart: bool) -> Iteration:
     """Return one race in numbers."""
     n_left, n_tasks = len(outcome.survivors), len(outcome.tasks)
-    return Iteration(j, n_raced, n_raced - n_known, n_left, n_tasks, outcome.n_paid, is_restart)
+    return Iteration(j, n_raced, n_new, n_left, n_tasks, outcome.n_paid, is_restart)
