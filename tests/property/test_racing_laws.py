@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.racing.budget import Tuning, least_budget
+from benchmarks.racing.budget import Tuning, least_budget, n_candidates
 from benchmarks.racing.draws import uniform
 from benchmarks.racing.friedman import rank_sums
 from benchmarks.racing.race import Course, Rules, Tasks, race
@@ -176,6 +176,13 @@ def test_a_budget_too_small_for_a_race_is_refused() -> None:
         tune(Problem("bowl"), SPACES["bowl"], Tuning(budget=119, n_instances=9))
 
     assert tune(Problem("bowl"), SPACES["bowl"], Tuning(budget=120, n_instances=9)).elites
+
+
+def test_what_elites_have_seen_is_saved_and_newcomers_must_see_it() -> None:
+    """100 experiments and the 40 that 4 elites need not repeat; 11 tasks for each who races."""
+    assert n_candidates(100, 3, n_elites=4, n_past=10, rules=Rules()) == 12
+    assert n_candidates(100, 3, n_elites=4, n_past=10, rules=Rules(each_test=4)) == 8  # 17 tasks
+    assert n_candidates(100, 9, n_elites=0, n_past=0, rules=Rules()) == 10  # at most 5 more
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,19 @@ def test_beliefs_stay_probabilities_and_spreads_shrink(space: Space, rounds: int
         assert max(relaxed.shares[name]) <= max(shares) + 1e-12
 
 
+def test_the_own_option_gains_by_progress_up_to_a_limit() -> None:
+    """0.5 becomes 0.75 halfway; with one parameter both are cut to 0.2 at most, then sum to 1."""
+    pair: Space = {"way": Choice(("a", "b"))}
+    both: Space = {"way": Choice(("a", "b")), "n": Whole(0, 9)}
+
+    alone = Belief.at_first(pair).sharpened(pair, {"way": "b"}, 0.9, 10)
+    beside = Belief.at_first(both).sharpened(both, {"way": "b", "n": 3}, 0.5, 10)
+
+    assert alone.shares["way"] == pytest.approx([0.05 / 0.25, 0.2 / 0.25])
+    most = np.sqrt(0.2)
+    assert beside.shares["way"] == pytest.approx([0.25 / (0.25 + most), most / (0.25 + most)])
+
+
 def test_the_first_are_uniform() -> None:
     drawn = [c.values for c in first_candidates(SPACE, 3000, 1)]
 
