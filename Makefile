@@ -63,8 +63,8 @@ ablation: .venv/dev.done  ## what each idea of the default search is worth; writ
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[figures]"
 	COUNTERPOINT_PAPER=$(PAPER) $(BIN)/python -m benchmarks.ablation
 
-# TUNING="--budget 3000" is the paper's; a run that was interrupted goes on where it was.
-TUNING ?= --budget 1000
+# TUNING="--budget 3000 --out build/tuning" is the paper's; what was interrupted goes on where it was.
+TUNING ?= --budget 1000 --races 4 --compare 24
 tuning: .venv/dev.done  ## tune the paper's search by iterated F-racing; writes docs/study/tuning.*
 	$(BIN)/python -m benchmarks.tuning --data $(PAPER)/data $(TUNING)
 

@@ -164,7 +164,7 @@ def compare(
     return Compared(list(named), [cost.place(i) for i in last], np.array(volumes))
 
 
-def run(cost: Instances, tuning: Tuning, file: Path, workers: int) -> Tuned:
+def run(cost: Instances, tuning: Tuning, file: Path, workers: int, races: int | None) -> Tuned:
     """Tune, and print how it goes."""
     start = monotonic()
 
@@ -175,7 +175,7 @@ def run(cost: Instances, tuning: Tuning, file: Path, workers: int) -> Tuned:
     def hear(n_seen: int, n_alive: int) -> None:
         print(f"  task {n_seen}: {n_alive} left, {monotonic() - start:.0f} s", flush=True)
 
-    return tune(cost, SPACE, tuning, file=file, workers=workers, tell=tell, hear=hear)
+    return tune(cost, SPACE, tuning, file=file, workers=workers, races=races, tell=tell, hear=hear)
 
 
 def arguments() -> argparse.Namespace:
@@ -187,6 +187,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--budget", type=int, default=3000, help="experiments")
     parser.add_argument("--first-test", type=int, default=15, help="tasks before the first test")
     parser.add_argument("--evaluations", type=int, default=8000, help="of the model, per run")
+    parser.add_argument("--races", type=int, help="stop after so many, to go on another day")
     parser.add_argument("--compare", type=int, default=60, help="instances of the comparison")
     parser.add_argument("--seed", type=int, default=12345)
     parser.add_argument("--workers", type=int, default=2, help="processes")
@@ -213,7 +214,7 @@ def main() -> None:
         rules=Rules(first_test=chosen.first_test),
         subject=f"{', '.join(datasets)}; {chosen.evaluations} evaluations; {TRIES} x {FOLDS}",
     )
-    found = run(cost, tuning, chosen.out / "tuning.jsonl", chosen.workers)
+    found = run(cost, tuning, chosen.out / "tuning.jsonl", chosen.workers, chosen.races)
     named = {f"racing {i + 1}": values for i, values in enumerate(found.elites[:3])}
     named |= {"the paper's": PAPER, "the paper's, plain": PLAIN, "our default": DEFAULT}
     n_fresh = max(1, min(chosen.compare, len(cost) - len(found.costs)))

@@ -8,6 +8,7 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from math import floor, log2
 from typing import Any
 
 import numpy as np
@@ -126,7 +127,7 @@ def _scale(page: Page) -> str:
     """Say what was run, and how much less than in the paper."""
     tuning, found = page.tuning, page.found
     evaluations = (
-        f"as in the paper, {page.evaluations:,} model evaluations"
+        f"{page.evaluations:,} model evaluations as in the paper"
         if page.evaluations == PAPER_EVALUATIONS
         else f"{page.evaluations:,} model evaluations, the paper's {PAPER_EVALUATIONS:,}"
     )
@@ -135,11 +136,19 @@ def _scale(page: Page) -> str:
         if tuning.budget < PAPER_BUDGET
         else ""
     )
+    planned, n_races = floor(2 + log2(len(page.space))), len(found.iterations)
+    stopped = (
+        f"**It was stopped after {n_races} of {planned} planned races**; `tuning.jsonl` may hold "
+        "runs of the next one. "
+        if n_races < planned
+        else ""
+    )
     models = ", ".join(KINDS)
     return (
-        "Written by `python -m benchmarks.tuning` (`make tuning`) from `tuning.jsonl` and "
+        f"Written by `{_command(page)}` (`make tuning`) from `tuning.jsonl` and "
         "`tuning-compared.jsonl`, which hold every run.\n\n"
-        f"Iterated F-racing as in the paper's appendix, on {tuning.n_instances} instances. {scaled}"
+        f"Iterated F-racing as in the paper's appendix, on {tuning.n_instances} instances, once, "
+        f"with one seed. {scaled}{stopped}"
         f"{found.n_experiments:,} were made, with the first test after {tuning.rules.first_test} "
         f"tasks (the paper: 15) and runs of {evaluations}. Cost is minus the area below the "
         "archive's hypervolume over evaluations, those of ICE curves included. The models "
@@ -160,6 +169,25 @@ def _reading(page: Page) -> str:
     return (
         f"{len(elites)} configurations were left that {n} tasks could not tell apart; among them "
         f"{' and '.join(chosen)}. Our default (`explore`) has none of these settings."
+        f"{_disagreement(page)}"
+    )
+
+
+def _disagreement(page: Page) -> str:
+    """Say where no elite has the option that the paper's races chose."""
+    other = [
+        f"`{name}` {page.paper[name]}"
+        for name, parameter in page.space.items()
+        if isinstance(parameter, Choice)
+        and page.paper[name] not in {e[name] for e in page.found.elites}
+    ]
+    if not other:
+        return ""
+    return (
+        f" **The paper's races chose {' and '.join(other)}; these did not.** Why was not examined. "
+        "What differs, besides models and budget: the questions of ICE curves count as evaluations "
+        "here, and Gaussian steps have a feature's standard deviation, which the authors' code "
+        "multiplies by its range."
     )
 
 
@@ -179,7 +207,20 @@ def _how_compared(page: Page) -> str:
         f"On {n} instances {fresh}, one run each with another seed: mean rank (1 is best), "
         "area below the hypervolume as a share of the paper's configuration's (mean and standard "
         "error), and on how many instances it was larger or smaller than there. *The paper's, "
-        "plain* has the paper's probabilities with a random start and Gaussian mutation."
+        "plain* has the paper's probabilities with a random start and Gaussian mutation. The "
+        "p-values are not corrected for their number."
+    )
+
+
+def _command(page: Page) -> str:
+    """Return the command that makes this page again."""
+    tuning, n_races = page.tuning, len(page.found.iterations)
+    is_stopped = n_races < floor(2 + log2(len(page.space)))
+    return (
+        f"python -m benchmarks.tuning --budget {tuning.budget} "
+        f"--first-test {tuning.rules.first_test} --evaluations {page.evaluations} "
+        f"{f'--races {n_races} ' if is_stopped else ''}"
+        f"--compare {len(page.compared.places)} --seed {tuning.seed}"
     )
 
 

@@ -71,6 +71,7 @@ def tune(
     *,
     file: Path | None = None,
     workers: int = 1,
+    races: int | None = None,
     tell: Callable[[Iteration, Outcome], None] = lambda _iteration, _outcome: None,
     hear: Callable[[int, int], None] = lambda _n_seen, _n_alive: None,
 ) -> Tuned:
@@ -89,6 +90,9 @@ def tune(
         with; with other settings it is refused.
     workers : int, default=1
         Processes. The result does not depend on it.
+    races : int, optional
+        Stop after so many, whatever is left of the budget. They are the same races as without it,
+        so a tuning stopped here can be gone on with from its file.
     tell : callable, optional
         Hears of each race when it is over.
     hear : callable, optional
@@ -115,7 +119,7 @@ def tune(
     >>> abs(found.elites[0]["x"] - 0.3) < 0.05, found.n_experiments <= 100
     (True, True)
     """
-    _check(space, tuning)
+    _check(space, tuning, races)
     n_iterations = min_survivors = floor(2 + log2(len(space)))
     record = Record({"space": as_plain(space), **asdict(tuning)}, file)
     iterations: list[Iteration] = []
@@ -128,7 +132,7 @@ def tune(
             left = max(n_iterations, j) - j + 1  # what remains is shared out evenly
             budget = (tuning.budget - standing.spent) // left
             n = n_candidates(budget, j, len(standing.elites), len(standing.past), tuning.rules)
-            if n <= min_survivors:
+            if n <= min_survivors or (races is not None and j > races):
                 break
             progress = (j - 1) / max(n_iterations, j)
             candidates, is_restart = entrants(space, standing, n, progress, [tuning.seed, j])
@@ -207,9 +211,11 @@ def entrants(
     return next_candidates(space, sharpened, n_new, standing.next_number, address)
 
 
-def _check(space: Space, tuning: Tuning) -> None:
+def _check(space: Space, tuning: Tuning, races: int | None) -> None:
     """Refuse what cannot be tuned."""
     check_space(space)
+    if races is not None and races < 1:
+        raise ValueError(f"races must be at least 1, got {races}; leave it out for no limit.")
     least = least_budget(len(space), tuning.rules)
     if tuning.budget < least:
         raise ValueError(

@@ -142,7 +142,19 @@ def test_a_run_of_the_command_is_repeated_from_its_record(data: Path, tmp_path: 
     assert 1 < len(lines.splitlines()) <= 181
     assert "**The budget is scaled**: 180 experiments instead of 3,000." in first
     assert "On 5 instances no race used" in first
+    assert "stopped" not in first
     assert "150 model evaluations, the paper's 8,000" in first
+    assert "--budget 180 --first-test 5 --evaluations 150 --compare 5 --seed 12345`" in first
+
+
+def test_the_page_says_where_the_papers_races_chose_otherwise() -> None:
+    elites: list[Configuration] = [{**PAPER, "mutation": "gaussian"}]
+    found = Tuned(elites, np.array([[0.0]]), [Iteration(1, 9, 9, 1, 1, 9, True)], 9)
+    compared = Compared(["the paper's"], [("made-up", "XGBoost", 0)], np.ones((1, 1)))
+
+    page = page_of(Page(SPACE, PAPER, found, Tuning(budget=200, n_instances=9), 8000, compared))
+
+    assert "**The paper's races chose `mutation` conditional; these did not.**" in page
 
 
 @pytest.mark.parametrize(
@@ -193,7 +205,10 @@ def test_the_page_says_when_nothing_was_scaled() -> None:
     page = page_of(Page(SPACE, PAPER, found, Tuning(budget=3000, n_instances=9), 8000, compared))
 
     assert "scaled" not in page
-    assert "as in the paper, 8,000 model evaluations" in page
+    assert "**It was stopped after 1 of 5 planned races**" in page
+    assert "8,000 model evaluations as in the paper" in page
+    assert "--budget 3000 --first-test 5 --evaluations 8000 --races 1 --compare 1 --seed 0" in page
+    assert "The paper's races chose" not in page  # one elite has it
     assert "`mutation` is conditional (1 of 2) or gaussian (1 of 2)" in page
     assert "`initialization` is always ice" in page
     assert "| 1 | 9 | 9 | 2 | 1 | 9 | yes |" in page

@@ -160,6 +160,19 @@ def test_interrupted_and_resumed_is_as_never_interrupted(
     assert len(calls) <= whole.n_experiments  # nothing was made twice
 
 
+def test_a_tuning_stopped_after_some_races_can_be_gone_on_with(tmp_path: Path) -> None:
+    problem, space, tuning = Problem("bowl"), SPACES["bowl"], Tuning(budget=300, n_instances=20)
+    whole = tune(problem, space, tuning)
+
+    part = tune(problem, space, tuning, file=tmp_path / "kept.jsonl", races=2)
+    rest = tune(problem, space, tuning, file=tmp_path / "kept.jsonl")
+
+    assert part.iterations == whole.iterations[:2] != whole.iterations
+    assert same(rest, whole)
+    with pytest.raises(ValueError, match="races must be at least 1, got 0; leave it out"):
+        tune(problem, space, tuning, races=0)
+
+
 def test_a_record_of_another_tuning_is_refused(tmp_path: Path) -> None:
     file, space = tmp_path / "kept.jsonl", SPACES["bowl"]
     tune(Problem("bowl"), space, Tuning(budget=150, n_instances=9, subject="bowl"), file=file)
