@@ -6,7 +6,7 @@ TORCH ?= torch==2.13.0+cpu
 
 N ?= 10000
 
-.PHONY: fuzz demo explore figures test test-adapters test-browser test-page lint types bench variants models constrained plausibility interview ablation check clean
+.PHONY: fuzz demo explore figures test test-adapters test-browser test-page lint types bench variants models constrained plausibility interview ablation tuning check clean
 
 demo: .venv/demo.done  ## explain one applicant of the embedded credit data; in a terminal, then open the explorer
 	$(BIN)/python -m counterpoint.demo $$([ -t 0 ] && [ -t 1 ] && echo --serve)
@@ -65,6 +65,11 @@ interview: .venv/dev.done  ## what the interview's recommendation is worth to si
 ablation: .venv/dev.done  ## what each idea of the default search is worth; writes docs/ablation.*
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[figures]"
 	COUNTERPOINT_PAPER=$(PAPER) $(BIN)/python -m benchmarks.ablation
+
+# TUNING="--budget 3000 --out build/tuning" is the paper's; what was interrupted goes on where it was.
+TUNING ?= --budget 1000 --races 4 --compare 24
+tuning: .venv/dev.done  ## tune the paper's search by iterated F-racing; writes docs/study/tuning.*
+	$(BIN)/python -m benchmarks.tuning --data $(PAPER)/data $(TUNING)
 
 .venv/demo.done: pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,15 +30,15 @@ class Table(NamedTuple):
     rows: pd.DataFrame
 
 
-def names(study: str) -> list[str]:
+def names(study: str, data: Path | None = None) -> list[str]:
     """Return the datasets at hand of one study, "tuning" or "benchmark"."""
-    files = sorted(published.PAPER.glob("data/*/schema.json"))
+    files = sorted((data or published.PAPER / "data").glob("*/schema.json"))
     return [f.parent.name for f in files if json.loads(f.read_text())["study"] == study]
 
 
-def load(name: str) -> Table:
+def load(name: str, data: Path | None = None) -> Table:
     """Load one dataset; the ten explained rows are left out of the data."""
-    folder = published.PAPER / "data" / name
+    folder = (data or published.PAPER / "data") / name
     schema = json.loads((folder / "schema.json").read_text())
     levels = schema["categorical"]
     text = dict.fromkeys(levels, str)
