@@ -21,6 +21,8 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.core import event
 
+from counterpoint.kernel_cache import KernelCache
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
@@ -65,7 +67,9 @@ _register("numba:compile", _Compiling())
 
 def kernel(function: F) -> F:
     """Compile `function` on its first call from Python; later processes load it from the cache."""
-    return cast(F, _njit(cache=True, **_OPTIONS)(function))
+    dispatcher = _njit(**_OPTIONS)(function)
+    dispatcher._cache = KernelCache(function)  # what cache=True does, with Numba's own
+    return cast(F, dispatcher)
 
 
 def part(function: F) -> F:

@@ -15,7 +15,7 @@ PACKAGE = Path(counterpoint.__file__).parent
 
 # A module may import from its own layer and from those before it.
 LAYERS = [
-    {"arrays", "errors", "kernels"},
+    {"arrays", "errors", "kernel_cache", "kernels"},
     {"streams"},
     {"table"},
     {"models"},
