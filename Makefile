@@ -18,7 +18,7 @@ figures: .venv/dev.done  ## write the figures of the credit example to docs/figu
 	$(BIN)/python -m counterpoint.demo --figures docs/figures
 
 test: .venv/dev.done  ## run the tests and the examples in the docstrings
-	$(BIN)/python -m pytest -n 2 --dist loadfile -q
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q --ignore tests/browser
 
 test-page: node_modules/done  ## lint the report's modules and test them with node
 	npm run --silent lint

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import httpx
+
+T = TypeVar("T")
+
+
+def run_alone(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Return what a coroutine comes to, in a thread of its own: this one may have a loop."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
 
 
 class Visitor:
@@ -24,7 +34,7 @@ class Visitor:
 
     def ask(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Return the answer to one request."""
-        return asyncio.run(self._ask(method, path, options))
+        return run_alone(self._ask(method, path, options))
 
     def get(self, path: str, **options: Any) -> httpx.Response:
         """Return what is at a path."""

@@ -10,7 +10,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
-from tests.visitor import Visitor
+from tests.visitor import Visitor, run_alone
 
 from counterpoint.explorer.guard import HEADERS, Guard
 
@@ -127,7 +127,7 @@ def test_a_request_that_does_not_arrive_is_given_up() -> None:
         "headers": [(b"host", f"127.0.0.1:{PORT}".encode())],
         "query_string": f"token={TOKEN}".encode(),
     }
-    asyncio.run(Guard(echo, TOKEN, PORT, most_seconds=0.01)(scope, never, send))
+    run_alone(Guard(echo, TOKEN, PORT, most_seconds=0.01)(scope, never, send))
 
     assert sent[0]["status"] == 408
     assert b"did not arrive in time" in sent[1]["body"]
