@@ -150,7 +150,7 @@ def write_program(
     actions: list[Actions], needed: float
 ) -> tuple[Program, dict[tuple[int, int], int]]:
     """Return the program of the cheapest item, and the variable of each feature's k-th action."""
-    program, choices, gains = Program(), {}, {}
+    program, choices, gains = Program(presolve=True), {}, {}  # all its variables are whole
     for j, (genes, costs, worth) in enumerate(actions):
         for k in range(len(genes)):
             variable = choices[j, k] = program.add(cost=float(costs[k]))
