@@ -108,7 +108,7 @@ def members_of(
     ]
     signal = np.column_stack([entry.value(case.genome[None]) for entry in inputs])
     raw = np.zeros(n)
-    raw[1 if n == 2 else 0 :] = np.ravel(estimator.decision_function(signal))
+    raw[1 if n == 2 else 0 :] = np.ravel(case.model.decision_function(case.row))
     return members, raw - sum(m.values[m.tree.apply(signal.astype(np.float32))[0]] for m in members)
 
 

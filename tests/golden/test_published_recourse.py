@@ -24,7 +24,7 @@ def test_our_items_are_valid_and_cost_no_more_than_the_published(name: str) -> N
     background = Background(run.network, run.train, precision="full")
     stored = run.stored("peers").query("method == 'recourse'")
     assert len(stored) == 100
-    excess = []
+    excess: list[float] = []
     for number, theirs in stored.groupby("x_interest_row"):
         row = run.rows.loc[[number]]
         case = Case(background, row, UP if run.network(row)[0] <= 0.5 else DOWN)
