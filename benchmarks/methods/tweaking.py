@@ -16,11 +16,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from benchmarks.methods.case import Case, NotApplicable
 from benchmarks.methods.inputs import Input, unwrap
 from benchmarks.peers.subjects import Floats
 
+FORESTS = (RandomForestClassifier, ExtraTreesClassifier)
 Bounds = dict[int, tuple[float, float]]  # input -> (above, up to)
 
 
@@ -57,7 +59,7 @@ def deviations(case: Case) -> Floats:
 def tweaks(case: Case, epsilon: float) -> Floats:
     """Return the row moved to every leaf that would turn a tree, shape (n, d)."""
     forest, inputs = unwrap(case.model, case.codec)
-    if not hasattr(forest, "estimators_") or case.is_interval or not hasattr(forest, "classes_"):
+    if not isinstance(forest, FORESTS):
         raise NotApplicable(f"Tweaking needs a forest of classes, got {type(forest).__name__}.")
     wanted = list(forest.classes_).index(case.target)
     own = list(forest.classes_).index(case.model.predict(case.row)[0])

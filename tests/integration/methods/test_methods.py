@@ -9,7 +9,7 @@ from benchmarks.methods import METHODS, Background, Case, NotApplicable
 from benchmarks.methods.nice import Nice
 from benchmarks.methods.packages import AsEstimator, Package, as_subject
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from tests.cases import DOWN, UP, Logistic, fitted, other_class, square
 
 OURS = ["counterpoint", "random", "moc", "mocice", "moccond", "mocmod"]
@@ -75,6 +75,20 @@ def test_the_same_seed_gives_the_same_rows(name: str, linear: Background) -> Non
     first, again = (METHODS[name].explain(other_class(linear, 3, seed=5)) for _ in range(2))
 
     pd.testing.assert_frame_equal(first, again)
+
+
+@pytest.mark.parametrize("name", ["counterpoint", "whatif", "nice sparsity", "growing spheres"])
+def test_regressions_are_explained_towards_an_interval(name: str) -> None:
+    rows = square()
+    model = LinearRegression().fit(rows, 10.0 * rows["x"])
+    case = Case(Background(model, rows), rows.iloc[[22]], (6.0, 7.0))
+
+    found = METHODS[name].explain(case)
+
+    genomes = case.codec.encode(found)
+    best = genomes[case.reaches(genomes)]
+    assert len(best) > 0
+    assert ((best[:, 0] >= 0.6 - 1e-9) & (best[:, 0] <= 0.7 + 1e-9)).all()
 
 
 @pytest.mark.parametrize("name", list(PACKAGES))

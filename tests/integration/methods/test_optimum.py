@@ -8,13 +8,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.methods import Background, Case
+from benchmarks.methods import Background, Case, NotApplicable
 from benchmarks.methods.optimum import optimum
 from benchmarks.methods.programs import Program
 from benchmarks.peers.subjects import Floats
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 from tests.cases import fitted, other_class, square
@@ -106,6 +110,13 @@ def test_what_cannot_be_reached_has_no_optimum() -> None:
     case.model.intercept_ = np.array([-1e6])
 
     assert optimum(case) == []
+
+
+def test_other_models_are_refused() -> None:
+    case = other_class(fitted(AdaBoostClassifier(n_estimators=2), 0), 0)
+
+    with pytest.raises(NotApplicable, match="AdaBoostClassifier has no linear score of two"):
+        optimum(case)
 
 
 def test_a_program_without_a_solution_says_so() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,7 @@ from benchmarks.methods.inputs import unwrap
 from benchmarks.methods.tweaking import Tweaking, apart, into, move, paths_to, tweaks
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from tests.cases import fitted, other_class, square
 
@@ -81,8 +83,10 @@ def test_the_nearest_tweak_that_turns_the_forest_is_returned(i: int) -> None:
         assert apart(case, genome)[0] == pytest.approx(apart(case, valid).min())
 
 
-def test_other_models_are_refused() -> None:
-    case = other_class(fitted(LogisticRegression(), 0), 0)
+@pytest.mark.parametrize("estimator", [LogisticRegression(), GradientBoostingClassifier()])
+def test_other_models_are_refused(estimator: Any) -> None:
+    case = other_class(fitted(estimator, 0), 0)
+    name = type(estimator).__name__
 
-    with pytest.raises(NotApplicable, match="needs a forest of classes, got LogisticRegression"):
+    with pytest.raises(NotApplicable, match=f"needs a forest of classes, got {name}"):
         Tweaking().explain(case)
