@@ -83,6 +83,7 @@ def test_items_reach_the_target_with_one_level_per_feature(seed: int, i: int) ->
     assert case.reaches(genomes).all()
     assert (genomes >= 0).all()  # -1 would be a level nobody observed
     assert len(found) > 0
+    assert (genomes == np.rint(genomes)).all()  # integers move in whole steps
 
 
 def test_a_row_on_the_right_side_is_refused() -> None:
