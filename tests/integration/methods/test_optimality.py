@@ -10,7 +10,7 @@ from benchmarks.optimality import Gap, as_markdown, cases, measure, summarize
 from sklearn.tree import DecisionTreeClassifier
 from tests.cases import fitted, other_class
 
-GAP = Gap("credit", "tree", "counterpoint", 0.12, 0.1, 2.0, 1, (1.0, 1.2), 0.5)
+GAP = Gap("credit", "tree", "counterpoint", 0.12, 0.1, 2.0, 1, (1.0, 1.2), 0.5, 0.0)
 
 
 def test_our_default_is_measured_beside_the_optimum() -> None:

@@ -76,5 +76,5 @@ def test_levels_alone_are_refused() -> None:
     rows = pd.DataFrame({"c": pd.Categorical(["a", "b"])})
     case = Case(Background(lambda rows: np.zeros(len(rows)), rows), rows.iloc[[0]], UP)
 
-    with pytest.raises(NotApplicable, match="moves numbers only, and there are none"):
+    with pytest.raises(NotApplicable, match="moves numbers only, and there are none that vary"):
         SPHERES.explain(case)
