@@ -18,8 +18,8 @@ Terms = dict[int, float]  # variable -> coefficient
 class Program:
     """Minimise a linear cost of variables, some of them whole, under linear constraints.
 
-    HiGHS may simplify a program first (`presolve`), which saves time. It must not where variables
-    that are whole and such that are not meet: SciPy 1.17's once lost the optimum of a tree so.
+    HiGHS may simplify a program first (`presolve`), which saves time. That of SciPy 1.17 lost the
+    optimum of 1 of 144 programs tried, with whole and other variables; none whose all were whole.
     """
 
     presolve: bool = False
