@@ -6,7 +6,7 @@ TORCH ?= torch==2.13.0+cpu
 
 N ?= 10000
 
-.PHONY: fuzz demo explore figures test test-adapters test-browser test-page lint types bench variants models constrained plausibility interview ablation tuning check clean
+.PHONY: fuzz demo explore figures test test-adapters test-browser test-page lint types bench variants models constrained plausibility interview ablation tuning optimality check clean
 
 demo: .venv/demo.done  ## explain one applicant of the embedded credit data; in a terminal, then open the explorer
 	$(BIN)/python -m counterpoint.demo $$([ -t 0 ] && [ -t 1 ] && echo --serve)
@@ -58,6 +58,9 @@ constrained: .venv/dev.done  ## what rules cost the search, on the embedded cred
 
 plausibility: .venv/dev.done  ## which plausibility follows the true density
 	$(BIN)/python -m benchmarks.plausibility
+
+optimality: .venv/dev.done  ## how far our searches stay from the exact optimum; writes docs/study/optimality.md
+	$(BIN)/python -m benchmarks.optimality
 
 interview: .venv/dev.done  ## what the interview's recommendation is worth to simulated users; writes docs/choosing.md
 	$(BIN)/python -m benchmarks.interview
