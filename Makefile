@@ -9,7 +9,7 @@ N ?= 10000
 .PHONY: fuzz demo explore figures test test-adapters test-browser test-page lint types bench variants models constrained plausibility interview ablation tuning optimality check clean
 
 demo: .venv/demo.done  ## explain one applicant of the embedded credit data; in a terminal, then open the explorer
-	$(BIN)/python -m counterpoint.demo $$([ -t 0 ] && [ -t 1 ] && echo --serve)
+	$(BIN)/python -m counterpoint.demo --figures credit-figures $$([ -t 0 ] && [ -t 1 ] && echo --serve)
 
 explore: .venv/demo.done  ## the same, and serve the explorer until Ctrl-C
 	$(BIN)/python -m counterpoint.demo --serve
