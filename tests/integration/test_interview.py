@@ -26,7 +26,7 @@ def test_five_answers_beat_the_knee_for_users_of_every_family(case: Case) -> Non
     knee, means = case.found.representatives()["balanced"], []
     for cost in FAMILIES.values():
         lost = []
-        for user in range(20):
+        for user in range(10):
             rng = np.random.default_rng([1, user])  # noqa: TID251 - made-up users
             regret = regrets(cost(case, rng))
             lost.append((interviewed(case, regret, 5, None)[-1], regret[knee]))

@@ -189,7 +189,7 @@ levels = st.lists(
 
 # Without shrinking: an example explains and draws, and shrinking would take minutes.
 @settings(
-    max_examples=6,
+    max_examples=2,  # each draws every figure
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
