@@ -104,7 +104,7 @@ class Case:
     @cached_property
     def genome(self) -> Floats:
         """The row as a genome (d,)."""
-        return self.codec.encode(self.row)[0]
+        return np.asarray(self.codec.encode(self.row)[0])
 
     @cached_property
     def box(self) -> tuple[Floats, Floats]:
@@ -130,7 +130,8 @@ class Case:
         if self.is_interval:
             low, high = self.target
             scores = np.asarray(self.model(rows), dtype=np.float64)
-            return -np.maximum(0.0, np.maximum(low - scores, scores - high))
+            gaps: Floats = np.maximum(0.0, np.maximum(low - scores, scores - high))
+            return -gaps
         place = list(self.model.classes_).index(self.target)
         return np.asarray(self.model.predict_proba(rows)[:, place], dtype=np.float64)
 
@@ -147,9 +148,11 @@ class Case:
         """Whether the target is an interval of a function's scores, not a class."""
         return isinstance(self.target, tuple)
 
-    def none(self) -> pd.DataFrame:
-        """Return the answer of a method that found nothing: no rows."""
-        return self.frame(np.empty((0, len(self.genome))))
+    def none(self, reason: str) -> pd.DataFrame:
+        """Return the answer of a method that failed: no rows, and why in `attrs["reason"]`."""
+        rows = self.frame(np.empty((0, len(self.genome))))
+        rows.attrs["reason"] = reason
+        return rows
 
 
 class Method(Protocol):
@@ -160,4 +163,4 @@ class Method(Protocol):
         """What tables call it."""
 
     def explain(self, case: Case) -> pd.DataFrame:
-        """Return counterfactuals with the columns of the data; none if the method failed."""
+        """Return rows with the columns of the data; none if the method failed, and why."""

@@ -70,7 +70,7 @@ def _of_network(entry: dict[str, Any], codec: Codec) -> Input:
     """Return one input of the paper's networks."""
     j = codec.columns.index(entry["feature"])
     if "level" in entry:
-        return Input(j, int(codec.levels[j].get_loc(entry["level"])))
+        return Input(j, list(codec.levels[j]).index(entry["level"]))
     low, high = float(entry["min"]), float(entry["max"])
     return Input(j, shift=low, scale=high - low)
 
@@ -93,7 +93,7 @@ def _of_levels(encoder: OneHotEncoder, places: list[int], codec: Codec) -> list[
     """Return the indicators of a one-hot encoder; what it drops has none."""
     dropped = encoder.drop_idx_ if encoder.drop_idx_ is not None else [None] * len(places)
     return [
-        Input(j, int(codec.levels[j].get_loc(level)))
+        Input(j, list(codec.levels[j]).index(level))
         for j, levels, left_out in zip(places, encoder.categories_, dropped, strict=True)
         for i, level in enumerate(levels)
         if i != left_out

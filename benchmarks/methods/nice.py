@@ -35,7 +35,7 @@ class Nice:
         """Return one row, or none if no observed row reaches the target."""
         neighbour = nearest_unlike(case)
         if neighbour is None:
-            return case.none()
+            return case.none("no observed row reaches the target")
         if self.variant == "none":
             return case.frame(neighbour)
         return case.frame(walk(case, neighbour, self.variant))

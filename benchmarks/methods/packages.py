@@ -53,9 +53,10 @@ class Package:
             warnings.simplefilter("ignore")
             try:
                 found = wire(subject, self.setting)(case.row.copy(), target)
-            except Exception:  # whatever a package raises is its failure on this row
-                return case.none()
-        return found[list(case.train.columns)].reset_index(drop=True)
+            except Exception as error:  # whatever a package raises is its failure on this row
+                return case.none(f"{type(error).__name__}: {error}")
+        rows: pd.DataFrame = found[list(case.train.columns)].reset_index(drop=True)
+        return rows
 
 
 def as_subject(case: Case) -> tuple[Subject, int]:

@@ -67,11 +67,12 @@ class Recourse:
     name: str = "recourse"
 
     def explain(self, case: Case) -> pd.DataFrame:
-        """Return the flipset, the cheapest first."""
+        """Return the flipset, the cheapest first; none if no action turns the classifier."""
         score = linear_score(case)
         actions = [feasible_actions(case, score, j) for j in range(len(case.genome))]
         needed = -float(score.at(case.genome[None])[0]) + MARGIN
-        return case.frame(enumerate_flipset(case, actions, needed, self.n_items))
+        found = enumerate_flipset(case, actions, needed, self.n_items)
+        return case.frame(found) if len(found) else case.none("no action turns the classifier")
 
 
 def grid_of(values: Floats) -> Floats:
@@ -134,13 +135,14 @@ def enumerate_flipset(case: Case, actions: list[Actions], needed: float, n_items
     found: list[Floats] = []
     while len(found) < n_items and (chosen := program.solve()) is not None:
         picks = {j: k for (j, k), v in choices.items() if chosen[v] > 0.5}
-        exclude(program, choices, set(picks))
         genome = case.genome.copy()
         for j, k in picks.items():
             genome[j] = actions[j].genes[k]
-        # Within the solver's tolerance of the boundary an item may lie on its wrong side.
         if case.reaches(genome[None])[0]:
             found.append(genome)
+            exclude(program, {v: j in picks for (j, _), v in choices.items()}, len(picks))
+        else:  # within the solver's tolerance of the boundary, but on its wrong side
+            exclude(program, {v: picks.get(j) == k for (j, k), v in choices.items()}, len(picks))
     return np.reshape(found, (-1, len(case.genome)))
 
 
@@ -159,10 +161,10 @@ def write_program(
     return program, choices
 
 
-def exclude(program: Program, choices: dict[tuple[int, int], int], subset: set[int]) -> None:
-    """Forbid items that change exactly this set of features."""
-    terms = {v: 1.0 if j in subset else -1.0 for (j, _), v in choices.items()}
-    program.require(terms, high=len(subset) - 1.0)
+def exclude(program: Program, members: dict[int, bool], n: int) -> None:
+    """Forbid items that choose n actions among the members and none among the others."""
+    terms = {variable: 1.0 if is_member else -1.0 for variable, is_member in members.items()}
+    program.require(terms, high=n - 1.0)
 
 
 def total_cost(case: Case, genomes: Floats) -> Floats:

@@ -40,7 +40,9 @@ class GrowingSpheres:
     def explain(self, case: Case) -> pd.DataFrame:
         """Return one row, or none if no layer up to the farthest corner reaches the target."""
         found = self.search(case)
-        return case.none() if found is None else case.frame(sparse(case, found[0]))
+        if found is None:
+            return case.none("no drawn row up to the farthest corner reaches the target")
+        return case.frame(sparse(case, found[0]))
 
     def search(self, case: Case) -> tuple[Floats, float] | None:
         """Return the nearest drawn row (d,) before it is made sparse, and its layer's radius."""

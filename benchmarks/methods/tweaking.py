@@ -36,7 +36,7 @@ class Tweaking:
         candidates = tweaks(case, self.epsilon)
         candidates = candidates[case.reaches(candidates)]
         if len(candidates) == 0:
-            return case.none()
+            return case.none("no tweak turns the forest")
         nearest = np.argmin(apart(case, candidates))
         return case.frame(candidates[nearest])
 
