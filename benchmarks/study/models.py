@@ -76,8 +76,8 @@ def untrained(kind: str, settings: Mapping[str, float], data: pd.DataFrame) -> A
         sparse_output=False,
     )
     scaler = StandardScaler() if kind == "randomforest" else MinMaxScaler()
-    encode = make_column_transformer((encoder, levels), (scaler, numbers))
-    return make_pipeline(encode, estimator(kind, settings))
+    steps = [(step, columns) for step, columns in ((encoder, levels), (scaler, numbers)) if columns]
+    return make_pipeline(make_column_transformer(*steps), estimator(kind, settings))
 
 
 def estimator(kind: str, settings: Mapping[str, float]) -> Any:

@@ -1,0 +1,3 @@
+"""stub"""
+from pathlib import Path
+def measure(store: Path, n_rows: int) -> None: ...

@@ -1,0 +1,3 @@
+"""stub"""
+from pathlib import Path
+def write(store: Path, out: Path, command: str) -> None: ...
