@@ -213,7 +213,7 @@ def judged(
     objectives = ruler.objectives(rows)
     moved = objectives[:, 2] > 0  # the row itself is no counterfactual of it
     rows, objectives = rows[moved], objectives[moved]
-    chosen = measures.best_ten(objectives)
+    chosen = list(dict.fromkeys(measures.best_ten(objectives)))  # one may be chosen twice
     return Outcome(
         "found" if len(rows) else "nothing",
         seconds=round(seconds, 4),

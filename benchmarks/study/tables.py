@@ -1,0 +1,211 @@
+"""Tables of the study in Markdown, each computed from stored results only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks import published
+from benchmarks.peers.subjects import Floats
+from benchmarks.study import measures, paper, results
+from benchmarks.study.models import KINDS
+from benchmarks.study.results import OURS, SETS
+
+SLACK = 1e-6  # hypervolumes nearer than this share are ties
+N_GENERATIONS = 175
+
+
+def markdown(header: Sequence[str], lines: Sequence[Sequence[Any]]) -> str:
+    """Return a Markdown table; the first column is text, the others are set to the right."""
+    rule = "|---|" + "--:|" * (len(header) - 1)
+    rows = ["| " + " | ".join(str(cell) for cell in line) + " |" for line in (header, *lines)]
+    return "\n".join([rows[0], rule, *rows[1:]])
+
+
+def methods_of(found: pd.DataFrame) -> list[str]:
+    """Return the methods of results: ours first, the paper's variants, then others by name."""
+    known = set(found["method"])
+    return [m for m in SETS if m in known] + sorted(known - set(SETS))
+
+
+def coverage(found: pd.DataFrame, by: str, what: str = "ten") -> str:
+    """Return the share of each method's counterfactuals that those of `by` dominate, by dataset."""
+    others = [m for m in methods_of(found) if m not in SETS and m != "whatif"]
+    pairs = {m: results.paired(found, m, by, what) for m in others}
+    lines = [
+        [name, *(results.rate(pairs[m][pairs[m]["dataset"] == name]) for m in others)]
+        for name in sorted(set(found["dataset"]))
+    ]
+    total = ["all", *(results.rate(pairs[m]) for m in others)]
+    return markdown(["", *others], [*lines, total])
+
+
+def coverage_of_paper(found: pd.DataFrame) -> str:
+    """Return the paper's coverages beside ours, by its search and by our default."""
+    header = ["", *(f"{m}, {who}" for m in _COMPARED for who in ("paper", "mocmod", OURS))]
+    lines = []
+    for name, printed in paper.COVERAGE.items():
+        of = found[found["dataset"] == name]
+        if len(of) == 0:
+            continue
+        cells: list[Any] = [name]
+        for method, ours in _COMPARED.items():
+            rates = [results.rate(results.paired(of, ours, by)) for by in ("mocmod", OURS)]
+            cells += [printed.get(method, ""), *rates]
+        lines.append(cells)
+    return markdown(header, lines)
+
+
+_COMPARED = {"dice": "dice random", "recourse": "recourse", "tweaking": "tweaking"}
+
+
+def dominance(found: pd.DataFrame) -> str:
+    """Return, for each pair, the share of the column's valid points that the row's dominate."""
+    methods = methods_of(found)
+    lines = [
+        [by, *("" if by == of else _share(results.paired(found, of, by)) for of in methods)]
+        for by in methods
+    ]
+    return markdown(["dominates →", *methods], lines)
+
+
+def _share(pairs: pd.DataFrame) -> str:
+    """Return a coverage as a share; empty if there was nothing to cover."""
+    rate = results.rate(pairs)
+    return f"{rate.value:.2f}" if rate.n else ""
+
+
+def quality(found: pd.DataFrame) -> str:
+    """Return what each method achieves beside its time."""
+    header = ["", "rows", "failed", "valid found", "points", "valid points", "distance", "changes"]
+    header += ["implausibility", "hypervolume of ten", "of all", "median s", "90 % s"]
+    return markdown(header, [_quality_line(m, found) for m in methods_of(found)])
+
+
+def _quality_line(method: str, found: pd.DataFrame) -> list[Any]:
+    """Return one line of `quality`; means are over rows, of what reaches the target."""
+    of = found[(found["method"] == method) & (found["status"] != "not applicable")]
+    if len(of) == 0:
+        return [method, 0, *[""] * 11]
+    valid = [ten[ten[:, 0] <= 0].mean(axis=0) for ten in of["ten"] if (ten[:, 0] <= 0).any()]
+    _, distance, changes, implausibility = np.mean(valid, axis=0) if valid else [np.nan] * 4
+    tenths = of["seconds"].quantile([0.5, 0.9])
+    return [
+        *(method, len(of), int((of["status"] == "failed").sum())),
+        *(f"{(of['n_valid'] > 0).mean():.0%}", f"{of['n'].mean():.1f}"),
+        *(f"{of['n_valid'].mean():.1f}", f"{distance:.3f}", f"{changes:.2f}"),
+        *(f"{implausibility:.3f}", f"{of['volume_ten'].mean():.3f}", f"{of['volume'].mean():.3f}"),
+        *(f"{tenths[0.5]:.2f}", f"{tenths[0.9]:.2f}"),
+    ]
+
+
+def failures(found: pd.DataFrame) -> str:
+    """Return how often each method failed, and why."""
+    bad = found[found["status"] == "failed"]
+    counts = bad.groupby(["method", "message"]).size().sort_values(ascending=False)
+    lines = [[method, n, message.replace("|", "/")] for (method, message), n in counts.items()]
+    return markdown(["method", "cells", "reason"], lines[:20])
+
+
+def against_paper_search(found: pd.DataFrame, other: str = "mocmod") -> str:
+    """Return the hypervolume of our default beside that of the paper's search, by model."""
+    lines = [
+        _versus(kind, found[found["model"] == kind], other) for kind in sorted(set(found["model"]))
+    ]
+    total = _versus("all", found, other)
+    header = ["", "rows", "mean ratio", "wins", "losses", "ties", "worst ratio"]
+    return markdown(header, [line for line in [*lines, total] if line])
+
+
+def _versus(label: str, found: pd.DataFrame, other: str) -> list[Any]:
+    """Return one line: ratio of hypervolumes, wins and losses of our default."""
+    table = found.pivot_table(index=results.KEYS, columns="method", values="volume")
+    if not {OURS, other} <= set(table.columns):
+        return []
+    both = table[[OURS, other]].dropna()
+    ours, theirs = both[OURS], both[other]
+    ratio = (ours / theirs)[theirs > 0]
+    wins, losses = (ours > theirs + SLACK).sum(), (ours < theirs - SLACK).sum()
+    counts = [wins, losses, len(both) - wins - losses]
+    return [label, len(both), f"{ratio.mean():.4f}", *counts, f"{ratio.min():.4f}"]
+
+
+def accuracies(measured: Mapping[tuple[str, str], float]) -> str:
+    """Return our accuracies by nested resampling with the paper's in brackets."""
+    datasets = sorted({dataset for dataset, _ in measured})
+    kinds = [kind for kind in KINDS if any(kind == of for _, of in measured)]
+    lines = [[d, *(_accuracy(measured, d, kind) for kind in kinds)] for d in datasets]
+    return markdown(["", *kinds], lines)
+
+
+def _accuracy(measured: Mapping[tuple[str, str], float], dataset: str, kind: str) -> str:
+    """Return one accuracy as ``0.78 [0.76]``."""
+    if (dataset, kind) not in measured:
+        return ""
+    beside = paper.ACCURACY.get((dataset, kind))
+    return f"{measured[dataset, kind]:.2f}" + (f" [{beside:.2f}]" if beside is not None else "")
+
+
+def final_ranks(found: pd.DataFrame) -> str:
+    """Return mean ranks of the final hypervolume of six searches, by dataset."""
+    keys, volumes = results.histories(found)
+    header = ["", *paper.VARIANTS, OURS]
+    if len(keys) == 0:
+        return markdown(header, [])
+    final = measures.ranks(volumes[:, :, -1].round(6))
+    lines = [
+        [name, *(f"{r:.2f}" for r in final[(keys["dataset"] == name).to_numpy()].mean(axis=0))]
+        for name in sorted(set(keys["dataset"]))
+    ]
+    return markdown(header, [*lines, ["all", *(f"{r:.2f}" for r in final.mean(axis=0))]])
+
+
+def published_ranks(dataset: str) -> Floats:
+    """Return mean ranks (generations, variants) from the published logs of a dataset at hand."""
+    found = []
+    for name in published.names():
+        if name.split("/")[0] == dataset:
+            log = published.load(name).stored("hypervolume")
+            log = log.sort_values(["x_interest_row", "generation"], kind="stable")
+            volumes = log[[f"hv_{variant}" for variant in paper.VARIANTS]].to_numpy(dtype=float)
+            found.append(volumes.reshape(-1, N_GENERATIONS + 1, len(paper.VARIANTS)))
+    return measures.ranks(np.concatenate(found)).mean(axis=0)
+
+
+def appendix(found: pd.DataFrame, model: str, row: int, rivals: Sequence[str]) -> str:
+    """Return six counterfactuals each of our default and the paper's search, and the rivals'."""
+    of = found[
+        (found["dataset"] == "diabetes") & (found["model"] == model) & (found["row"] == row)
+    ].set_index("method")
+    columns: dict[str, list[float]] = {}
+    for method in (OURS, "mocmod", *rivals):
+        if method in of.index:
+            columns |= _six(method, of.loc[method])
+    if not columns:
+        return ""
+    features = next(iter(of.loc[[m for m in (OURS, "mocmod") if m in of.index], "columns"]))
+    names = [*features, "gap", "distance", "changes", "implausibility"]
+    lines = [
+        [name, *(f"{values[k]:.4g}" for values in columns.values())] for k, name in enumerate(names)
+    ]
+    return markdown(["", *columns], lines)
+
+
+def _six(method: str, cell: Any) -> dict[str, list[float]]:
+    """Return up to six of a cell's ten as columns: features, then objectives."""
+    six = measures.best_ten(cell["ten"], 6)
+    return {
+        f"{method} {k}": [*map(float, cell["rows"][i]), *map(float, cell["ten"][i])]
+        for k, i in enumerate(dict.fromkeys(six), start=1)
+    }
+
+
+def appendix_of_paper(printed: Mapping[str, Sequence[float]]) -> str:
+    """Return one of the paper's appendix tables."""
+    names = ("preg", "plas", "pres", "skin", "insu", "mass", "pedi", "age")
+    names = (*names, "distance", "changes", "implausibility")
+    lines = [[name, *(f"{v[k]:.4g}" for v in printed.values())] for k, name in enumerate(names)]
+    return markdown(["", *printed], lines)
