@@ -16,7 +16,10 @@ from benchmarks.methods import METHODS
 from benchmarks.study import accuracy, beyond, data, models, report, runs
 from benchmarks.study.subjects import PUBLISHED
 
-SMALL_METHODS = ("counterpoint", "mocmod", "moc", "random", "whatif", "recourse", "tweaking")
+SMALL_METHODS = (
+    *("counterpoint", "mocmod", "moccond", "mocice", "moc", "random"),
+    *("whatif", "recourse", "tweaking", "nice sparsity", "growing spheres"),
+)
 SMALL_KINDS = ("logreg", "randomforest")
 PARTS = ("tune", "run", "accuracy", "beyond", "report")
 
@@ -56,7 +59,7 @@ def perform(
     elif part == "accuracy":
         accuracy.measure(pairs, places.folder, places.store, arguments.nested, workers)
     elif part == "beyond":
-        beyond.measure(places.store, n_rows=min(arguments.rows, 5))
+        beyond.measure(places.store, arguments.beyond, arguments.refits)
     else:
         report.write(places.store, arguments.out, arguments.command)
 
@@ -92,6 +95,8 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--tried", type=int, default=models.N_TRIED, help="settings per model")
     parser.add_argument("--nested", type=int, default=accuracy.N_NESTED, help="in each outer fold")
     parser.add_argument("--limit", type=int, default=120, help="seconds per method and row")
+    parser.add_argument("--beyond", type=int, default=5, help="rows of problems beyond the paper")
+    parser.add_argument("--refits", type=int, default=20, help="bootstrap refits of each model")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--store", type=Path, default=Path(".study/results"))
     parser.add_argument("--cache", type=Path, default=models.CACHE)
@@ -99,7 +104,14 @@ def parsed() -> argparse.Namespace:
     small = parser.parse_known_args()[0].part == "small"
     if small:
         parser.set_defaults(
-            rows=3, tried=3, nested=2, store=Path(".study/small"), out=Path(".study/small/report")
+            rows=3,
+            tried=3,
+            nested=2,
+            beyond=1,
+            refits=3,
+            store=Path(".study/small"),
+            out=Path(".study/small/report"),
+            published=False,
         )
     arguments = parser.parse_args()
     arguments.command = "make study-small" if small else "make study"

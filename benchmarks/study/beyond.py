@@ -26,7 +26,6 @@ from benchmarks.methods.ours import BUDGET
 from benchmarks.study.data import drawn_rows
 from benchmarks.study.store import write_whole
 
-N_REFITS = 20
 SEARCHES: dict[str, Any] = {
     "counterpoint": cp.Search(evaluations=BUDGET),
     "mocmod": cp.Search.paper("mocmod"),
@@ -36,15 +35,15 @@ SEARCHES: dict[str, Any] = {
 PROBLEMS = ("progression", "iris", "wine")
 
 
-def measure(store: Path, n_rows: int = 5) -> None:
+def measure(store: Path, n_rows: int = 5, n_refits: int = 20) -> None:
     """Measure and store what is not stored yet."""
     for problem in PROBLEMS:
         for kind in ("linear", "forest"):
-            file = store / "beyond" / f"{problem}-{kind}-{n_rows}.json"
+            file = store / "beyond" / f"{problem}-{kind}-{n_rows}-{n_refits}.json"
             if not file.exists():
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # rows with ties in iris
-                    write_whole(file, json.dumps(measured(problem, kind, n_rows)))
+                    write_whole(file, json.dumps(measured(problem, kind, n_rows, n_refits)))
 
 
 def table_of(problem: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
@@ -75,14 +74,14 @@ def target_of(problem: str, model: Any, row: pd.DataFrame, outcome: pd.Series[An
     return classes[(classes.index(model.predict(row)[0]) + 1) % len(classes)]
 
 
-def measured(problem: str, kind: str, n_rows: int) -> list[dict[str, Any]]:
+def measured(problem: str, kind: str, n_rows: int, n_refits: int) -> list[dict[str, Any]]:
     """Return one record per search and row."""
     table, outcome = table_of(problem)
     places = [number - 1 for number in drawn_rows(table, n_rows)]
     rows, data = table.iloc[places], table.drop(index=table.index[places])
     known = outcome.drop(index=outcome.index[places])
     model = untrained(problem, kind).fit(data, known)
-    refits = [refit(problem, kind, data, known, seed) for seed in range(N_REFITS)]
+    refits = [refit(problem, kind, data, known, seed) for seed in range(n_refits)]
     explainer = cp.Explainer(model, data)
     records = []
     for place in range(n_rows):
@@ -90,7 +89,7 @@ def measured(problem: str, kind: str, n_rows: int) -> list[dict[str, Any]]:
         target = target_of(problem, model, row, known)
         for name, search in SEARCHES.items():
             found = explainer.explain(row, target, search=search, progress=False)
-            record = {"problem": problem, "model": kind, "method": name, "row": places[place] + 1}
+            record = {"problem": problem, "model": kind, "method": name, "refits": n_refits}
             records.append(record | summary(found, refits))
     return records
 
@@ -108,7 +107,6 @@ def summary(found: cp.Counterfactuals, refits: list[Any]) -> dict[str, Any]:
     out: dict[str, Any] = {
         "n_valid": len(valid),
         "volume": float(found.hypervolume()),
-        "history": len(found.history),
     }
     if len(valid):
         held = valid.safety(models=refits, neighbours=0)["models"].to_numpy(dtype=float)

@@ -60,7 +60,8 @@ def boxes(found: pd.DataFrame, file: Path) -> None:
 def summaries(values: pd.DataFrame) -> pd.DataFrame:
     """Return quartiles, and the ends of whiskers at most 1.5 times the box beyond it."""
     groups = values.groupby(["model", "what", "method"])["value"]
-    box = groups.quantile([0.25, 0.5, 0.75]).unstack().set_axis(["first", "middle", "third"], axis=1)
+    quartiles = {"first": 0.25, "middle": 0.5, "third": 0.75}
+    box = pd.DataFrame({name: groups.quantile(q) for name, q in quartiles.items()})
     reach = 1.5 * (box["third"] - box["first"])
     bounded = values.join(
         pd.DataFrame({"from": box["first"] - reach, "to": box["third"] + reach}),
@@ -119,8 +120,7 @@ def _lines(values: pd.DataFrame, width: int, height: int) -> Any:
     """Return lines of ranks over evaluations, one panel per dataset."""
     import altair as alt  # noqa: TID251
 
-    order = [m for m in (OURS, "mocmod", "moccond", "mocice", "moc", "random")]
-    order = [m for m in order if m in set(values["method"])]
+    order = [m for m in results.SETS if m in set(values["method"])]
     thinned = values[(values["evaluations"] <= 400) | (values["evaluations"] % 100 == 0)]
     return (
         alt.Chart(thinned.round(3))

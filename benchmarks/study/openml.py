@@ -7,13 +7,18 @@ of the network, which is how the tests run the whole of it on files of their own
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
+from io import StringIO
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlparse
 from urllib.request import urlopen
 
 import pandas as pd
+from scipy.io.arff import loadarff
 from sklearn.datasets import fetch_openml, get_data_home
 
 TASK = "https://www.openml.org/api/v1/json/task/{}"
@@ -29,17 +34,42 @@ def fetch(task: int, home: Path | None = None) -> tuple[pd.DataFrame, pd.Series[
     """
     home = Path(get_data_home(None if home is None else str(home)))
     dataset, target = source(description(task, home))
-    frame = fetch_openml(
+    bunch = fetch_openml(
         data_id=dataset,
         target_column=target,
         as_frame=True,
-        parser="liac-arff",  # keeps the declared order of levels, as the authors' reader did
+        parser="liac-arff",
         data_home=str(home),
-    ).frame
+    )
+    frame = in_declared_order(bunch.frame, declared_levels(cached(home, bunch.details["url"])))
     if frame.isna().any(axis=None):
         holes = list(frame.columns[frame.isna().any()])
         raise ValueError(f"task {task}: values are missing in {holes}; the study has no such data.")
     return as_table(frame, target)
+
+
+def cached(home: Path, url: str) -> Path:
+    """Return where scikit-learn keeps the ARFF file of an address."""
+    return home / "openml" / "openml.org" / (urlparse(url).path.lstrip("/") + ".gz")
+
+
+def declared_levels(file: Path) -> dict[str, list[str]]:
+    """Return the levels of each nominal attribute in the order an ARFF file declares them."""
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        header = list(takewhile(lambda line: not line.strip().lower().startswith("@data"), lines))
+    meta = loadarff(StringIO("".join([*header, "@data\n"])))[1]
+    kinds = {name: meta[name] for name in meta.names()}
+    return {name: list(levels) for name, (kind, levels) in kinds.items() if kind == "nominal"}
+
+
+def in_declared_order(frame: pd.DataFrame, levels: dict[str, list[str]]) -> pd.DataFrame:
+    """Return a frame whose categories are declared ones: scikit-learn sorts them.
+
+    The first declared class is class 1 of the published runs, so the order matters.
+    """
+    # astype would not do: to pandas, unordered categories are equal in any order.
+    columns = {n: frame[n].cat.set_categories(levels[n]) for n in frame.columns if n in levels}
+    return frame.assign(**columns)
 
 
 def description(task: int, home: Path) -> dict[str, Any]:

@@ -131,6 +131,7 @@ def run(cells: Sequence[Cell], plan: Plan, places: Places, workers: int = 2) -> 
     """Finish the cells that are not stored yet."""
     store = Store(places.store)
     store.open(asdict(plan))
+    store.note_machine()
     open_ = store.missing(cells)
     parts = [list(part) for _, part in groupby(open_, key=lambda c: (c.dataset, c.model, c.method))]
     with tqdm(total=len(cells), initial=len(cells) - len(open_), unit="cell") as bar:

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
+
+PACKAGES = (
+    *("numpy", "pandas", "scikit-learn", "xgboost", "xgboost-cpu", "scipy", "numba", "moocore"),
+    *("dice-ml", "NICEx"),
+)
 
 
 class Cell(NamedTuple):
@@ -83,6 +91,14 @@ class Store:
                     "the settings they were made with."
                 )
 
+    def note_machine(self) -> None:
+        """Keep what the latest run was made with, for the report."""
+        write_whole(self.folder / "machine.txt", machine())
+
+    def machine(self) -> str:
+        """Return what the latest run was made with."""
+        return (self.folder / "machine.txt").read_text()
+
     def settings(self) -> dict[str, Any]:
         """Return the settings all cells were made with."""
         stored: dict[str, Any] = json.loads((self.folder / "settings.json").read_text())
@@ -111,6 +127,16 @@ class Store:
         for file in sorted(self.folder.glob("cells/*/*/*.json")):
             stored = json.loads(file.read_text())
             yield Cell(**stored["cell"]), Outcome(**stored["outcome"])
+
+
+def machine() -> str:
+    """Return machine and versions of the packages that matter and are installed."""
+    said = [f"{platform.machine()} with {os.cpu_count()} cores, {platform.system()}"]
+    said.append(f"Python {platform.python_version()}")
+    for name in PACKAGES:
+        with suppress(PackageNotFoundError):
+            said.append(f"{name} {version(name)}")
+    return ", ".join(said)
 
 
 def write_whole(file: Path, text: str) -> None:

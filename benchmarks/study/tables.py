@@ -56,7 +56,7 @@ def coverage_of_paper(found: pd.DataFrame) -> str:
             rates = [results.rate(results.paired(of, ours, by)) for by in ("mocmod", OURS)]
             cells += [printed.get(method, ""), *rates]
         lines.append(cells)
-    return markdown(header, lines)
+    return markdown(header, lines) if lines else ""
 
 
 _COMPARED = {"dice": "dice random", "recourse": "recourse", "tweaking": "tweaking"}
@@ -107,7 +107,7 @@ def failures(found: pd.DataFrame) -> str:
     bad = found[found["status"] == "failed"]
     counts = bad.groupby(["method", "message"]).size().sort_values(ascending=False)
     lines = [[method, n, message.replace("|", "/")] for (method, message), n in counts.items()]
-    return markdown(["method", "cells", "reason"], lines[:20])
+    return markdown(["method", "cells", "reason"], lines[:20]) if lines else "None."
 
 
 def against_paper_search(found: pd.DataFrame, other: str = "mocmod") -> str:

@@ -1,0 +1,170 @@
+"""Runs of the study: stored once, resumed as if never interrupted, failures kept, one scoring."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from benchmarks import published
+from benchmarks.methods import METHODS, Case
+from benchmarks.study import report, results, runs, subjects, tables
+from benchmarks.study.store import Cell, Outcome, Store
+
+PLAN = runs.Plan(n_tried=1, limit=60)
+METHODS_HERE = ["mocmod", "whatif", "recourse", "tweaking"]
+PAIRS = [("credit", "logreg")]
+
+
+class Broken:
+    """A method that raises, waits, or returns the row itself."""
+
+    def __init__(self, how: str) -> None:
+        self.name = self.how = how
+
+    def explain(self, case: Case) -> pd.DataFrame:
+        """Do what is wrong."""
+        if self.how == "raises":
+            raise ZeroDivisionError("no luck\nsecond line")
+        if self.how == "waits":
+            time.sleep(5)
+        return case.row
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> runs.Places:
+    """Run all cells of two rows on two processes."""
+    places = runs.Places(tmp_path_factory.mktemp("store"), cache)
+    runs.tune(PAIRS, PLAN, places)
+    runs.run(runs.grid(PAIRS, METHODS_HERE, 2, None), PLAN, places)
+    return places
+
+
+def without_time(outcome: Outcome) -> Outcome:
+    return replace(outcome, seconds=0.0)
+
+
+def test_a_resumed_run_equals_an_uninterrupted_one(
+    finished: runs.Places, cache: Path, tmp_path: Path
+) -> None:
+    cells = runs.grid(PAIRS, METHODS_HERE, 2, None)
+    places = runs.Places(tmp_path, cache)
+    runs.run(cells[:3], PLAN, places, workers=1)
+    kept = Store(tmp_path).file_of(cells[0]).stat().st_mtime_ns
+
+    runs.run(cells, PLAN, places, workers=1)
+
+    assert Store(tmp_path).file_of(cells[0]).stat().st_mtime_ns == kept
+    whole, resumed = Store(finished.store), Store(tmp_path)
+    assert resumed.missing(cells) == whole.missing(cells) == []
+    for cell in cells:
+        assert without_time(resumed.get(cell)) == without_time(whole.get(cell))
+
+
+def test_other_settings_are_refused(finished: runs.Places) -> None:
+    with pytest.raises(ValueError, match=r"were made with seed = 0, not 1; pass another --store"):
+        Store(finished.store).open(asdict(replace(PLAN, seed=1)))
+
+
+def test_each_method_ends_as_it_should(finished: runs.Places) -> None:
+    found = results.read(finished.store)
+
+    statuses = found.groupby("method")["status"].unique().map(list).to_dict()
+    assert statuses["tweaking"] == ["not applicable"]
+    assert statuses["mocmod"] == statuses["recourse"] == statuses["whatif"] == ["found"]
+    assert ((found["volume_ten"] <= found["volume"] + 1e-12) & (found["volume"] <= 1.0)).all()
+    assert (found["n"] <= 10).all()
+
+
+def test_objectives_are_the_librarys_own(finished: runs.Places) -> None:
+    subject = subjects.load("credit", "logreg", None, 1, finished.cache)
+    number = int(subject.dataset.rows.index[0])
+    case = subject.case(number, 0)
+    found = case.background.explainer.explain(
+        case.row,
+        case.target,
+        search=METHODS["mocmod"].search,
+        progress=False,  # type: ignore[attr-defined]
+    )
+    rows = found.to_frame()[list(case.train.columns)]
+
+    objectives = subjects.Ruler(subject, number).objectives(rows)
+
+    np.testing.assert_allclose(objectives, found.objectives, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "message"),
+    [
+        ("raises", "failed", "ZeroDivisionError: no luck"),
+        ("waits", "failed", "no answer after 1 s"),
+        ("returns the row", "nothing", ""),
+    ],
+)
+def test_what_goes_wrong_is_an_outcome(
+    finished: runs.Places, monkeypatch: pytest.MonkeyPatch, how: str, status: str, message: str
+) -> None:
+    monkeypatch.setitem(METHODS, how, Broken(how))
+    subject = subjects.load("credit", "logreg", None, 1, finished.cache)
+    cell = Cell("credit", "logreg", int(subject.dataset.rows.index[0]), how)
+
+    outcome = runs.outcome(subject, cell, replace(PLAN, limit=1))
+
+    assert (outcome.status, outcome.message) == (status, message)
+
+
+def test_a_time_limit_passes_adapters_that_catch_every_exception() -> None:
+    assert not issubclass(runs.OutOfTime, Exception)
+
+
+def test_an_unknown_method_is_named() -> None:
+    with pytest.raises(ValueError, match="there is no method 'magic'; the methods are"):
+        runs.usable_methods(["moc", "magic"])
+
+
+def test_hypervolume_is_read_off_at_the_papers_steps() -> None:
+    history = pd.DataFrame({"evaluations": [30, 50, 90], "hypervolume": [0.1, 0.2, 0.4]})
+
+    assert runs.at_steps(history, 100) == [0.0, 0.1, 0.2, 0.2, 0.4]
+
+
+def test_the_report_is_written_from_the_store_alone(finished: runs.Places, tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+    report.write(finished.store, tmp_path, "make something")
+
+    text = (tmp_path / "results.md").read_text()
+    assert "`make something`" in text
+    assert "8 cells" in text
+    assert "| recourse |" in text
+    assert (tmp_path / "boxes-credit.png").stat().st_size < 300_000
+
+
+def test_a_report_of_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"there are no results in .* run the study first"):
+        report.write(tmp_path, tmp_path, "make study")
+
+
+def test_tables_are_markdown() -> None:
+    assert tables.markdown(["", "a"], [["x", 1]]) == "|  | a |\n|---|--:|\n| x | 1 |"
+
+
+@pytest.mark.published
+@pytest.mark.skipif(not published.names(), reason="the published runs are not at hand")
+def test_objectives_of_published_rivals_are_the_published_ones(tmp_path: Path) -> None:
+    subject = subjects.load("diabetes", "published-logreg", published.PAPER / "data", 1, tmp_path)
+    run = published.load("diabetes/logreg")
+    peers = run.stored("peers")
+    for number, rows in peers.groupby("x_interest_row"):
+        objectives = subjects.Ruler(subject, int(number)).objectives(run.typed(rows))
+
+        np.testing.assert_allclose(
+            objectives, rows[["o1", "o2", "o3", "o4"]].to_numpy(float), atol=1e-6
+        )
