@@ -6,7 +6,7 @@ TORCH ?= torch==2.13.0+cpu
 
 N ?= 10000
 
-.PHONY: fuzz demo figures test test-adapters test-browser test-page lint types bench variants models constrained plausibility interview ablation check clean
+.PHONY: fuzz demo figures test test-adapters test-browser test-page lint types bench variants models constrained plausibility interview ablation study study-small check clean
 
 demo: .venv/demo.done  ## train a model on the embedded credit data and explain one applicant
 	$(BIN)/python -m counterpoint.demo
@@ -63,6 +63,12 @@ ablation: .venv/dev.done  ## what each idea of the default search is worth; writ
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[figures]"
 	COUNTERPOINT_PAPER=$(PAPER) $(BIN)/python -m benchmarks.ablation
 
+study: .venv-bench/done  ## the paper's study with its rivals; hours; resumes; writes docs/study
+	COUNTERPOINT_PAPER=$(PAPER) .venv-bench/bin/python -m benchmarks.study all $(if $(wildcard $(PAPER)/data),--data $(PAPER)/data)
+
+study-small: .venv/dev.done  ## the same with few rows and methods on embedded data, in minutes; writes .study/small
+	$(BIN)/python -m benchmarks.study small
+
 .venv/demo.done: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[demo]"
@@ -99,5 +105,5 @@ node_modules/done: package.json package-lock.json
 	touch $@
 
 clean:
-	rm -rf .venv .venv-adapters .venv-bench node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-adapters .venv-bench .study node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -81,8 +81,8 @@ def _greedy(objectives: Floats, pool: list[int], chosen: list[int], n: int) -> l
 def dominated(points: Floats, by: Floats) -> Bools:
     """Return which points (n, m) are dominated by any of others (k, m); ties are not, (n,)."""
     points, by = points.round(DIGITS), by.round(DIGITS)
-    no_worse = (by[None] <= points[:, None]).all(axis=2)
-    better = (by[None] < points[:, None]).any(axis=2)
+    no_worse = np.all(by[None] <= points[:, None], axis=2)
+    better = np.any(by[None] < points[:, None], axis=2)
     return np.asarray((no_worse & better).any(axis=1))
 
 

@@ -59,7 +59,7 @@ def declared_levels(file: Path) -> dict[str, list[str]]:
         header = list(takewhile(lambda line: not line.strip().lower().startswith("@data"), lines))
     meta = loadarff(StringIO("".join([*header, "@data\n"])))[1]
     kinds = {name: meta[name] for name in meta.names()}
-    return {name: list(levels) for name, (kind, levels) in kinds.items() if kind == "nominal"}
+    return {name: list(levels or ()) for name, (kind, levels) in kinds.items() if kind == "nominal"}
 
 
 def in_declared_order(frame: pd.DataFrame, levels: dict[str, list[str]]) -> pd.DataFrame:

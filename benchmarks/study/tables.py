@@ -105,8 +105,8 @@ def _quality_line(method: str, found: pd.DataFrame) -> list[Any]:
 def failures(found: pd.DataFrame) -> str:
     """Return how often each method failed, and why."""
     bad = found[found["status"] == "failed"]
-    counts = bad.groupby(["method", "message"]).size().sort_values(ascending=False)
-    lines = [[method, n, message.replace("|", "/")] for (method, message), n in counts.items()]
+    counts = bad.groupby(["method", "message"]).size().sort_values(ascending=False).reset_index()
+    lines = [[method, n, message.replace("|", "/")] for method, message, n in counts.to_numpy()]
     return markdown(["method", "cells", "reason"], lines[:20]) if lines else "None."
 
 
@@ -172,7 +172,7 @@ def published_ranks(dataset: str) -> Floats:
             log = log.sort_values(["x_interest_row", "generation"], kind="stable")
             volumes = log[[f"hv_{variant}" for variant in paper.VARIANTS]].to_numpy(dtype=float)
             found.append(volumes.reshape(-1, N_GENERATIONS + 1, len(paper.VARIANTS)))
-    return measures.ranks(np.concatenate(found)).mean(axis=0)
+    return np.asarray(measures.ranks(np.concatenate(found)).mean(axis=0), dtype=np.float64)
 
 
 def appendix(found: pd.DataFrame, model: str, row: int, rivals: Sequence[str]) -> str:
@@ -205,7 +205,7 @@ def _six(method: str, cell: Any) -> dict[str, list[float]]:
 
 def appendix_of_paper(printed: Mapping[str, Sequence[float]]) -> str:
     """Return one of the paper's appendix tables."""
-    names = ("preg", "plas", "pres", "skin", "insu", "mass", "pedi", "age")
-    names = (*names, "distance", "changes", "implausibility")
+    names = ["preg", "plas", "pres", "skin", "insu", "mass", "pedi", "age"]
+    names += ["distance", "changes", "implausibility"]
     lines = [[name, *(f"{v[k]:.4g}" for v in printed.values())] for k, name in enumerate(names)]
     return markdown(["", *printed], lines)

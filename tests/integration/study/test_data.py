@@ -157,7 +157,7 @@ def test_drawn_rows_are_distinct_and_exist(n: int, wanted: int) -> None:
 )
 def test_oversampling_repeats_the_rarer_class_only(classes: list[int], rate: int) -> None:
     known = pd.Series(classes)
-    rarer = int(known.value_counts().idxmin())
+    rarer = known.value_counts().idxmin()
 
     table, repeated = models.oversampled(pd.DataFrame({"x": range(len(known))}), known, rate)
 

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from benchmarks import published
 from benchmarks.methods import METHODS, Case
+from benchmarks.methods.ours import MOCMOD
 from benchmarks.study import report, results, runs, subjects, tables
 from benchmarks.study.store import Cell, Outcome, Store
 
@@ -89,10 +90,7 @@ def test_objectives_are_the_librarys_own(finished: runs.Places) -> None:
     number = int(subject.dataset.rows.index[0])
     case = subject.case(number, 0)
     found = case.background.explainer.explain(
-        case.row,
-        case.target,
-        search=METHODS["mocmod"].search,
-        progress=False,  # type: ignore[attr-defined]
+        case.row, case.target, search=MOCMOD.search, progress=False
     )
     rows = found.to_frame()[list(case.train.columns)]
 
@@ -162,8 +160,9 @@ def test_objectives_of_published_rivals_are_the_published_ones(tmp_path: Path) -
     subject = subjects.load("diabetes", "published-logreg", published.PAPER / "data", 1, tmp_path)
     run = published.load("diabetes/logreg")
     peers = run.stored("peers")
-    for number, rows in peers.groupby("x_interest_row"):
-        objectives = subjects.Ruler(subject, int(number)).objectives(run.typed(rows))
+    for number in run.rows.index:
+        rows = peers[peers["x_interest_row"] == number]
+        objectives = subjects.Ruler(subject, number).objectives(run.typed(rows))
 
         np.testing.assert_allclose(
             objectives, rows[["o1", "o2", "o3", "o4"]].to_numpy(float), atol=1e-6
