@@ -10,6 +10,7 @@ import pandas as pd
 
 from benchmarks.study import measures, paper, results, tables
 from benchmarks.study.results import OURS
+from benchmarks.study.subjects import PUBLISHED
 
 SHOWN = (OURS, "mocmod", "moc", "whatif", "dice random", "recourse", "tweaking", "nice sparsity")
 OBJECTIVES = ("gap", "distance", "changes", "implausibility")
@@ -19,7 +20,8 @@ COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#6
 def points(found: pd.DataFrame) -> pd.DataFrame:
     """Return the values of box plots: model, method, what, value; one row per point or count."""
     parts = []
-    for cell in found[found["method"].isin(SHOWN)].itertuples():
+    own = ~found["model"].str.startswith(PUBLISHED)  # as in the paper, one panel per kind
+    for cell in found[own & found["method"].isin(SHOWN)].itertuples():
         ten: Any = cell.ten
         for k, name in enumerate(OBJECTIVES):
             parts.append(_values(cell, name, ten[:, k]))
@@ -126,7 +128,9 @@ def _lines(values: pd.DataFrame, width: int, height: int) -> Any:
         alt.Chart(thinned.round(3))
         .mark_line()
         .encode(
-            x=alt.X("evaluations:Q", title="model evaluations", axis=alt.Axis(tickCount=4)),
+            x=alt.X(
+                "evaluations:Q", title="evaluations, 20 a generation", axis=alt.Axis(tickCount=4)
+            ),
             y=alt.Y("rank:Q", title="mean rank", scale=alt.Scale(zero=False)),
             color=alt.Color(
                 "method:N",
@@ -164,6 +168,6 @@ def save(chart: Any, file: Path) -> None:
     """Write a figure; pictures with many marks as PNG, others as SVG, by the file's name."""
     file.parent.mkdir(parents=True, exist_ok=True)
     if file.suffix == ".png":
-        chart.save(str(file), scale_factor=1.5)
+        chart.save(str(file), scale_factor=1.1)
     else:
         chart.save(str(file))

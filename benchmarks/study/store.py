@@ -50,7 +50,7 @@ class Outcome:
     columns : list of str
         The features.
     history : list of float
-        Hypervolume of all candidates after 20, 40, ... evaluations, of searches that count them.
+        Hypervolume of all candidates over generations of 20, of searches that have it.
     """
 
     status: str

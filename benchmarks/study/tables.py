@@ -13,6 +13,7 @@ from benchmarks.peers.subjects import Floats
 from benchmarks.study import measures, paper, results
 from benchmarks.study.models import KINDS
 from benchmarks.study.results import OURS, SETS
+from benchmarks.study.subjects import PUBLISHED
 
 SLACK = 1e-6  # hypervolumes nearer than this share are ties
 N_GENERATIONS = 175
@@ -60,6 +61,44 @@ def coverage_of_paper(found: pd.DataFrame) -> str:
 
 
 _COMPARED = {"dice": "dice random", "recourse": "recourse", "tweaking": "tweaking"}
+
+
+def coverage_of_published(found: pd.DataFrame) -> str:
+    """Return how much of the published DiCE and Recourse answers our tens cover, on their nets."""
+    at_hand = [name.split("/") for name in published.names()]
+    lines = []
+    for dataset in sorted({name for name, _ in at_hand}):
+        kinds = [kind for name, kind in at_hand if name == dataset]
+        cells: list[Any] = [dataset]
+        for method in ("dice", "recourse"):
+            printed = paper.COVERAGE[dataset].get(method, "")
+            rates = [_coverage_of(found, dataset, kinds, method, by) for by in ("mocmod", OURS)]
+            cells += [printed, *rates]
+        lines.append(cells)
+    header = ["", *(f"{m}, {who}" for m in ("dice", "recourse") for who in _WHO)]
+    return markdown(header, lines)
+
+
+_WHO = ("paper", "mocmod", OURS)
+
+
+def _coverage_of(
+    found: pd.DataFrame, dataset: str, kinds: Sequence[str], method: str, by: str
+) -> measures.Rate:
+    """Return the coverage of what was published of a method, over the paper's networks at hand."""
+    pairs = []
+    for kind in kinds:
+        peers = published.load(f"{dataset}/{kind}").stored("peers")
+        peers = peers[peers["method"] == method]
+        ours = found[
+            (found["dataset"] == dataset)
+            & (found["model"] == f"{PUBLISHED}{kind}")
+            & (found["method"] == by)
+        ]
+        for row, ten in zip(ours["row"], ours["ten"], strict=True):
+            points = peers[peers["x_interest_row"] == row][["o1", "o2", "o3", "o4"]]
+            pairs.append((points.to_numpy(dtype=np.float64), ten))
+    return measures.coverage(pairs)
 
 
 def dominance(found: pd.DataFrame) -> str:

@@ -12,7 +12,7 @@ import pytest
 from benchmarks import published
 from benchmarks.methods import METHODS, Case
 from benchmarks.methods.ours import MOCMOD
-from benchmarks.study import report, results, runs, subjects, tables
+from benchmarks.study import figures, report, results, runs, subjects, tables
 from benchmarks.study.store import Cell, Outcome, Store
 
 PLAN = runs.Plan(n_tried=1, limit=60)
@@ -167,3 +167,33 @@ def test_objectives_of_published_rivals_are_the_published_ones(tmp_path: Path) -
         np.testing.assert_allclose(
             objectives, rows[["o1", "o2", "o3", "o4"]].to_numpy(float), atol=1e-6
         )
+
+
+def test_ranks_over_generations_need_every_search_and_sum_to_the_same() -> None:
+    """Six searches on two rows: ranks 1 to 6, whose mean over searches is 3.5 at every step."""
+    found = pd.DataFrame(
+        {
+            "dataset": "d",
+            "model": "m",
+            "row": np.repeat([1, 2], len(results.SETS)),
+            "method": [*results.SETS, *results.SETS],
+            "history": [[0.1 * k, 0.2 * k] for k in range(2 * len(results.SETS))],
+        }
+    )
+
+    ranked = figures.mean_ranks(found, by_dataset=False)
+
+    assert ranked.groupby("evaluations")["rank"].mean().tolist() == [3.5, 3.5]
+    first = ranked[ranked["method"] == results.SETS[0]]
+    assert first["rank"].tolist() == [1.0, 1.0]
+    lacking = found[~((found["method"] == "moc") & (found["row"] == 2))]
+    assert len(results.histories(lacking)[0]) == 1
+
+
+def test_boxes_have_quartiles_and_whiskers_that_leave_outliers_out() -> None:
+    values = pd.DataFrame({"value": [1.0, 2.0, 3.0, 4.0, 100.0]})
+
+    box = figures.summaries(values.assign(model="m", what="gap", method="moc")).iloc[0]
+
+    assert (box["first"], box["middle"], box["third"]) == (2.0, 3.0, 4.0)
+    assert (box["low"], box["high"]) == (1.0, 4.0)
