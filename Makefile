@@ -6,7 +6,7 @@ TORCH ?= torch==2.13.0+cpu
 
 N ?= 10000
 
-.PHONY: fuzz demo figures test test-adapters test-browser test-page lint types bench variants models constrained plausibility interview ablation study study-small check clean
+.PHONY: optimality fuzz demo figures test test-adapters test-browser test-page lint types bench variants models constrained plausibility interview ablation study study-small check clean
 
 demo: .venv/demo.done  ## train a model on the embedded credit data and explain one applicant
 	$(BIN)/python -m counterpoint.demo
@@ -55,6 +55,9 @@ constrained: .venv/dev.done  ## what rules cost the search, on the embedded cred
 
 plausibility: .venv/dev.done  ## which plausibility follows the true density
 	$(BIN)/python -m benchmarks.plausibility
+
+optimality: .venv/dev.done  ## how far our searches stay from the exact optimum; writes docs/study/optimality.md
+	$(BIN)/python -m benchmarks.optimality
 
 interview: .venv/dev.done  ## what the interview's recommendation is worth to simulated users; writes docs/choosing.md
 	$(BIN)/python -m benchmarks.interview

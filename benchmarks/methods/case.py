@@ -25,7 +25,7 @@ class Background:
     Parameters
     ----------
     model : estimator, or function from a frame to scores of shape (n,)
-        What is explained.
+        What is explained: a classifier for targets that are classes, else a regression or function.
     train : DataFrame
         The observed rows: numbers and pandas categories, none missing.
     classes : Series, optional
@@ -71,7 +71,7 @@ class Case:
     row : DataFrame of one row
         What is explained.
     target : class label or (low, high)
-        The class `predict` should say, or the interval of a function's score.
+        The class `predict` should say, or the interval of a function's or a regression's score.
     seed : int, default=0
         Same seed, same answer.
     """
@@ -129,7 +129,8 @@ class Case:
         rows = self.frame(genomes)
         if self.is_interval:
             low, high = self.target
-            scores = np.asarray(self.model(rows), dtype=np.float64)
+            ask = self.model if callable(self.model) else self.model.predict
+            scores = np.asarray(ask(rows), dtype=np.float64)
             gaps: Floats = np.maximum(0.0, np.maximum(low - scores, scores - high))
             return -gaps
         place = list(self.model.classes_).index(self.target)

@@ -79,7 +79,7 @@ def _of_columns(transformer: ColumnTransformer, codec: Codec) -> list[Input]:
     """Return the inputs a `ColumnTransformer` makes, in its order."""
     inputs: list[Input] = []
     for _, step, columns in transformer.transformers_:
-        if isinstance(step, str) and step == "drop":
+        if len(columns) == 0 or (isinstance(step, str) and step == "drop"):
             continue
         places = [codec.columns.index(c) if isinstance(c, str) else int(c) for c in columns]
         if isinstance(step, OneHotEncoder):

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.methods.case import Case
 from benchmarks.methods.inputs import unwrap
 from benchmarks.methods.optimum_linear import write_linear
-from benchmarks.methods.optimum_trees import write_trees
+from benchmarks.methods.optimum_trees import ENSEMBLES, write_trees
 from benchmarks.methods.spaces import SAME, Setup
 from benchmarks.peers.subjects import Floats
 
@@ -90,5 +90,5 @@ def exclude_fate(setup: Setup, answer: Floats) -> None:
 def write(case: Case, margin: float) -> Setup:
     """Return the program of a case, for the kind of its model."""
     estimator, _ = unwrap(case.model, case.codec)
-    is_tree = hasattr(estimator, "tree_") or hasattr(estimator, "estimators_")
-    return write_trees(case, margin) if is_tree else write_linear(case, margin)
+    write_ = write_trees if isinstance(estimator, ENSEMBLES) else write_linear
+    return write_(case, margin)

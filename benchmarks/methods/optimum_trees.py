@@ -12,13 +12,17 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks.methods.case import Case, NotApplicable
+from benchmarks.methods.case import Case
 from benchmarks.methods.inputs import Input, unwrap
 from benchmarks.methods.programs import Program, Terms
 from benchmarks.methods.spaces import Range, Setup, add_levels
+from benchmarks.methods.tweaking import FORESTS
 from benchmarks.peers.subjects import Floats
 
+ENSEMBLES = (DecisionTreeClassifier, *FORESTS, GradientBoostingClassifier)
 ACCURACY = 10.0  # the solver accepts violations of 1e-6; scaling the scores lessens them
 
 
@@ -90,14 +94,10 @@ def members_of(
     case: Case, estimator: Any, inputs: tuple[Input, ...]
 ) -> tuple[list[Member], Floats]:
     """Return the trees of an estimator, and the scores (classes,) before any tree."""
-    if case.is_interval or not hasattr(estimator, "classes_"):
-        raise NotApplicable(f"{type(estimator).__name__} has no classes.")
     n = len(estimator.classes_)
-    if hasattr(estimator, "tree_"):
+    if isinstance(estimator, DecisionTreeClassifier):
         return [Member(estimator.tree_, _shares(estimator.tree_))], np.zeros(n)
-    if not hasattr(estimator, "estimators_"):
-        raise NotApplicable(f"{type(estimator).__name__} is neither linear nor made of trees.")
-    if not hasattr(estimator, "learning_rate"):
+    if isinstance(estimator, FORESTS):
         trees = [member.tree_ for member in estimator.estimators_]
         return [Member(tree, _shares(tree) / len(trees)) for tree in trees], np.zeros(n)
     rate = estimator.learning_rate
@@ -108,7 +108,7 @@ def members_of(
     ]
     signal = np.column_stack([entry.value(case.genome[None]) for entry in inputs])
     raw = np.zeros(n)
-    raw[1 if n == 2 else 0 :] = np.ravel(estimator.decision_function(signal))
+    raw[1 if n == 2 else 0 :] = np.ravel(case.model.decision_function(case.row))
     return members, raw - sum(m.values[m.tree.apply(signal.astype(np.float32))[0]] for m in members)
 
 

@@ -46,11 +46,11 @@ class Package:
     def explain(self, case: Case) -> pd.DataFrame:
         """Return what it answers; what it raises is a failure: no rows."""
         subject, target = as_subject(case)
-        wire = import_module(f"benchmarks.peers.{self.module}").wire
         random.seed(case.seed)  # both draw from the global generators
         np.random.seed(case.seed % 2**32)  # noqa: NPY002, TID251
         with redirect_stdout(StringIO()), redirect_stderr(StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            wire = import_module(f"benchmarks.peers.{self.module}").wire
             try:
                 found = wire(subject, self.setting)(case.row.copy(), target)
             except Exception as error:  # whatever a package raises is its failure on this row

@@ -1,10 +1,11 @@
 """Recourse (Ustun, Spangher, Liu 2019): the cheapest actions that flip a linear classifier.
 
-Each number may move over a grid of a hundred steps between the observed 1st and 99th percentile,
-towards the target; a level may be exchanged. An action costs what it shifts the feature's
-percentile: ``|log((1 - Q(new)) / (1 - Q(old)))|``, with Q from a kernel density on the grid. A
-mixed-integer program finds the cheapest set of actions; for the next item of the flipset, that set
-of features is excluded. These are the published package's defaults, as the paper used them.
+Each number may move over a grid of a hundred steps between the observed 1st and 99th percentile
+(integers in whole steps), towards the target; a level may be exchanged. An action costs what it
+shifts the feature's percentile: ``|log((1 - Q(new)) / (1 - Q(old)))|``, with Q from a kernel
+density on the grid. A mixed-integer program finds the cheapest set of actions; for the next item of
+the flipset, that set of features is excluded. These are the published package's defaults, as the
+paper used them.
 """
 
 from __future__ import annotations
@@ -75,16 +76,18 @@ class Recourse:
         return case.frame(found) if len(found) else case.none("no action turns the classifier")
 
 
-def grid_of(values: Floats) -> Floats:
-    """Return the places a number may move to."""
-    low, high = np.percentile(values, [LOWEST, HIGHEST])
-    return np.linspace(low, high, STEPS + 1)
+def grid_of(case: Case, j: int) -> Floats:
+    """Return the places a number may move to; a column of integers moves in whole steps."""
+    low, high = np.percentile(case.background.observed[:, j], [LOWEST, HIGHEST])
+    if not case.codec.is_whole[j]:
+        return np.linspace(low, high, STEPS + 1)
+    low, high = np.floor(low), np.ceil(high)
+    return np.arange(low, high + 1.0, max(np.ceil((high - low) / STEPS), 1.0))
 
 
 def percentiles_of(case: Case, j: int) -> Percentiles:
     """Return the percentiles of a number."""
-    values = case.background.observed[:, j]
-    return Percentiles.of(values, grid_of(values))
+    return Percentiles.of(case.background.observed[:, j], grid_of(case, j))
 
 
 def feasible_actions(case: Case, score: LinearScore, j: int) -> Actions:
@@ -95,11 +98,9 @@ def feasible_actions(case: Case, score: LinearScore, j: int) -> Actions:
         gains = score.levels[j] - score.levels[j][int(gene)]
         costs = level_costs(case, j)
     else:
-        values = case.background.observed[:, j]
-        low, high = np.percentile(values, [LOWEST, HIGHEST])
-        if low == high:
+        genes = grid_of(case, j)
+        if genes[0] == genes[-1]:
             return Actions(none, none, none)
-        genes = grid_of(values)
         gains = score.slopes[j] * (genes - gene)
         costs = percentiles_of(case, j).cost(float(gene), genes)
     kept = (gains > 0) & (costs > 0)
@@ -150,7 +151,7 @@ def write_program(
     actions: list[Actions], needed: float
 ) -> tuple[Program, dict[tuple[int, int], int]]:
     """Return the program of the cheapest item, and the variable of each feature's k-th action."""
-    program, choices, gains = Program(), {}, {}
+    program, choices, gains = Program(presolve=True), {}, {}  # all its variables are whole
     for j, (genes, costs, worth) in enumerate(actions):
         for k in range(len(genes)):
             variable = choices[j, k] = program.add(cost=float(costs[k]))

@@ -46,8 +46,8 @@ class GrowingSpheres:
 
     def search(self, case: Case) -> tuple[Floats, float] | None:
         """Return the nearest drawn row (d,) before it is made sparse, and its layer's radius."""
-        if case.codec.is_level.all():
-            raise NotApplicable("growing spheres moves numbers only, and there are none.")
+        if not widths(case).any():
+            raise NotApplicable("growing spheres moves numbers only, and there are none that vary.")
         radius, layer, kept = self.first_radius, 0, None
         while len(enemies := self.enemies(case, 0.0, radius, layer)) and layer < MOST_LAYERS:
             kept = nearest(case, enemies), radius
@@ -101,6 +101,7 @@ def draw_layer(case: Case, n: int, inner: float, outer: float, layer: int) -> Fl
     likely. Rows beyond the box of the data end at its walls, so that no row lies farther out.
     """
     width = widths(case)
+    # A stage of our own searches is borrowed: none of their draws meets these in one result.
     moves, keys = np.flatnonzero(width > 0), row_keys(case.seed, case.genome[None])
     draws = uniforms(keys, Stage.NEIGHBOUR_VALUE, layer, n, len(moves) + 1)[0]
     directions = ndtri(np.clip(draws[:, 1:], 1e-12, 1 - 1e-12))

@@ -16,11 +16,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from benchmarks.methods.case import Case, NotApplicable
 from benchmarks.methods.inputs import Input, unwrap
 from benchmarks.peers.subjects import Floats
 
+FORESTS = (RandomForestClassifier, ExtraTreesClassifier)
 Bounds = dict[int, tuple[float, float]]  # input -> (above, up to)
 
 
@@ -57,7 +59,7 @@ def deviations(case: Case) -> Floats:
 def tweaks(case: Case, epsilon: float) -> Floats:
     """Return the row moved to every leaf that would turn a tree, shape (n, d)."""
     forest, inputs = unwrap(case.model, case.codec)
-    if not hasattr(forest, "estimators_") or case.is_interval or not hasattr(forest, "classes_"):
+    if not isinstance(forest, FORESTS):
         raise NotApplicable(f"Tweaking needs a forest of classes, got {type(forest).__name__}.")
     wanted = list(forest.classes_).index(case.target)
     own = list(forest.classes_).index(case.model.predict(case.row)[0])
@@ -97,7 +99,9 @@ def move(case: Case, inputs: tuple[Input, ...], bounds: Bounds, epsilon: float) 
         low, high = (end * entry.scale + entry.shift for end in (above, upto))
         j = entry.feature
         if entry.level is None:
-            genome[j] = into(float(genome[j]), low, high, epsilon * float(spread[j]))
+            # Trees compare in single precision, so a value at a threshold may lie on either side.
+            if not above < np.float32(entry.value(case.genome[None])[0]) <= upto:
+                genome[j] = into(float(genome[j]), low, high, epsilon * float(spread[j]))
         else:
             asked.setdefault(j, {})[entry.level] = low >= 0.0  # the indicator must be 1
     for j, answers in asked.items():
@@ -109,11 +113,9 @@ def move(case: Case, inputs: tuple[Input, ...], bounds: Bounds, epsilon: float) 
 
 
 def into(value: float, low: float, high: float, margin: float) -> float:
-    """Return the value if it lies in (low, high], else one `margin` inside or in the middle."""
-    if low < value <= high:
-        return value
+    """Return what lies one `margin` inside the nearer of two ends, or in the middle if narrow."""
     middle = (low + high) / 2.0  # infinite if one side is open
-    return min(low + margin, middle) if value <= low else max(high - margin, middle)
+    return min(low + margin, middle) if value < middle else max(high - margin, middle)
 
 
 def choose_level(case: Case, j: int, answers: dict[int, bool]) -> int | None:

@@ -4,20 +4,6 @@ Explanations, PPSN XVI, for tables that stand beside ours.
 
 from __future__ import annotations
 
-# Table 2: coverage by the paper's search of what each method returned, as printed.
-COVERAGE = {
-    "boston": {"dice": "1* (36)", "recourse": "0.92* (24)", "tweaking": "0.9* (10)"},
-    "cmc": {"dice": "1* (17)", "tweaking": "0.75 (8)"},
-    "diabetes": {"dice": "1* (64)", "recourse": "0.45 (40)", "tweaking": "1 (3)"},
-    "ilpd": {"dice": "1* (26)", "recourse": "1* (37)", "tweaking": "0.83 (6)"},
-    "kc2": {"dice": "1* (53)", "recourse": "0.31 (55)", "tweaking": "1 (2)"},
-    "kr-vs-kp": {"dice": "1* (8)", "tweaking": "0.2 (10)"},
-    "no2": {"dice": "1* (58)", "recourse": "0.5 (12)", "tweaking": "0.9* (10)"},
-    "pc1": {"dice": "1* (60)", "recourse": "0.66* (38)"},
-    "plasma_retinol": {"dice": "1* (7)", "tweaking": "0.89* (9)"},
-    "tic-tac-toe": {"dice": "1* (20)", "tweaking": "0.75 (8)"},
-}
-
 # The appendix' table of accuracies by nested resampling; no logistic regression on four datasets.
 _KINDS = ("randomforest", "xgboost", "svm", "logreg", "neuralnet")
 _ACCURACY: dict[str, tuple[float | None, ...]] = {

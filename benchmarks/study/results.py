@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from benchmarks.peers.scoring import hypervolume
 from benchmarks.peers.subjects import Floats
 from benchmarks.study import measures
+from benchmarks.study.coverage import Coverage
 from benchmarks.study.store import Store
 
 OURS = "counterpoint"
@@ -46,7 +48,7 @@ def _measured(outcome: Any) -> dict[str, Any]:
     ten = points[outcome.chosen]
     keep = measures.nondominated(ten)
     ten, rows = ten[keep], [row for row, is_kept in zip(outcome.rows, keep, strict=True) if is_kept]
-    box = float(np.prod(reference)) or 1.0  # a row on the boundary has no box
+    has_box = bool((reference > 0).all())  # not so of a row on the boundary
     return {
         "status": outcome.status,
         "message": outcome.message,
@@ -58,8 +60,8 @@ def _measured(outcome: Any) -> dict[str, Any]:
         "ten": ten,
         "n": len(ten),
         "n_valid": int((ten[:, 0] <= 0).sum()),
-        "volume": measures.hypervolume(points, reference) / box,
-        "volume_ten": measures.hypervolume(ten, reference) / box,
+        "volume": hypervolume(points, reference) if has_box else 0.0,
+        "volume_ten": hypervolume(ten, reference) if has_box else 0.0,
         "reference": reference,
     }
 
@@ -74,7 +76,7 @@ def paired(results: pd.DataFrame, of: str, by: str, what: str = "ten") -> pd.Dat
     return pd.concat([first, second], axis=1, join="inner").reset_index()
 
 
-def rate(pairs: pd.DataFrame) -> measures.Rate:
+def rate(pairs: pd.DataFrame) -> Coverage:
     """Return the coverage over the pairs of a frame from `paired`."""
     return measures.coverage(list(zip(pairs["others"], pairs["ours"], strict=True)))
 

@@ -29,7 +29,8 @@ import counterpoint as cp
 from benchmarks.methods import METHODS, Case, Method, NotApplicable
 from benchmarks.methods.ours import BUDGET, VARIANTS, Counterpoint
 from benchmarks.methods.packages import Package
-from benchmarks.study import data, measures, subjects
+from benchmarks.study import data, subjects
+from benchmarks.study.coverage import places_of_ten
 from benchmarks.study.store import Cell, Outcome, Store
 from benchmarks.study.subjects import Ruler, Subject
 
@@ -215,14 +216,15 @@ def judged(
     subject: Subject, cell: Cell, rows: pd.DataFrame, history: list[float], seconds: float
 ) -> Outcome:
     """Return the outcome of rows a method returned; repeated ones count once."""
-    ruler = Ruler(subject, cell.row)
+    ruler, reason = Ruler(subject, cell.row), str(rows.attrs.get("reason", ""))[:200]
     rows = rows.drop_duplicates().reset_index(drop=True)
     objectives = ruler.objectives(rows)
     moved = objectives[:, 2] > 0  # the row itself is no counterfactual of it
     rows, objectives = rows[moved], objectives[moved]
-    chosen = list(dict.fromkeys(measures.best_ten(objectives)))  # one may be chosen twice
+    chosen = list(dict.fromkeys(places_of_ten(objectives)))  # one may be chosen twice
     return Outcome(
         "found" if len(rows) else "nothing",
+        reason,
         seconds=round(seconds, 4),
         reference=ruler.reference.tolist(),
         objectives=objectives.tolist(),

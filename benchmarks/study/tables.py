@@ -11,6 +11,9 @@ import pandas as pd
 from benchmarks import published
 from benchmarks.peers.subjects import Floats
 from benchmarks.study import measures, paper, results
+from benchmarks.study.coverage import PUBLISHED as TABLE_2
+from benchmarks.study.coverage import Coverage, places_of_ten
+from benchmarks.study.coverage import coverage as coverage_of_answers
 from benchmarks.study.models import KINDS
 from benchmarks.study.results import OURS, SETS
 from benchmarks.study.subjects import PUBLISHED
@@ -48,19 +51,27 @@ def coverage_of_paper(found: pd.DataFrame) -> str:
     """Return the paper's coverages beside ours, by its search and by our default."""
     header = ["", *(f"{m}, {who}" for m in _COMPARED for who in ("paper", "mocmod", OURS))]
     lines = []
-    for name, printed in paper.COVERAGE.items():
+    for name in TABLE_2:
         of = found[found["dataset"] == name]
         if len(of) == 0:
             continue
         cells: list[Any] = [name]
         for method, ours in _COMPARED.items():
             rates = [results.rate(results.paired(of, ours, by)) for by in ("mocmod", OURS)]
-            cells += [printed.get(method, ""), *rates]
+            cells += [_printed(name, method), *rates]
         lines.append(cells)
     return markdown(header, lines) if lines else ""
 
 
 _COMPARED = {"dice": "dice random", "recourse": "recourse", "tweaking": "tweaking"}
+
+
+def _printed(dataset: str, method: str) -> str:
+    """Return a field of the paper's Table 2 as it is printed there."""
+    if method not in TABLE_2[dataset]:
+        return ""
+    share, count, has_star = TABLE_2[dataset][method]
+    return f"{share:g}{'*' * has_star} ({count})"
 
 
 def coverage_of_published(found: pd.DataFrame) -> str:
@@ -71,9 +82,8 @@ def coverage_of_published(found: pd.DataFrame) -> str:
         kinds = [kind for name, kind in at_hand if name == dataset]
         cells: list[Any] = [dataset]
         for method in ("dice", "recourse"):
-            printed = paper.COVERAGE[dataset].get(method, "")
             rates = [_coverage_of(found, dataset, kinds, method, by) for by in ("mocmod", OURS)]
-            cells += [printed, *rates]
+            cells += [_printed(dataset, method), *rates]
         lines.append(cells)
     header = ["", *(f"{m}, {who}" for m in ("dice", "recourse") for who in _WHO)]
     return markdown(header, lines)
@@ -84,21 +94,16 @@ _WHO = ("paper", "mocmod", OURS)
 
 def _coverage_of(
     found: pd.DataFrame, dataset: str, kinds: Sequence[str], method: str, by: str
-) -> measures.Rate:
+) -> Coverage:
     """Return the coverage of what was published of a method, over the paper's networks at hand."""
-    pairs = []
-    for kind in kinds:
-        peers = published.load(f"{dataset}/{kind}").stored("peers")
-        peers = peers[peers["method"] == method]
-        ours = found[
-            (found["dataset"] == dataset)
-            & (found["model"] == f"{PUBLISHED}{kind}")
-            & (found["method"] == by)
-        ]
-        for row, ten in zip(ours["row"], ours["ten"], strict=True):
-            points = peers[peers["x_interest_row"] == row][["o1", "o2", "o3", "o4"]]
-            pairs.append((points.to_numpy(dtype=np.float64), ten))
-    return measures.coverage(pairs)
+    of = found[(found["dataset"] == dataset) & (found["method"] == by)].set_index(["model", "row"])
+
+    def answers(run: published.Run, number: int) -> Floats:
+        place = (f"{PUBLISHED}{run.model}", number)
+        return np.asarray(of.loc[place, "ten"]) if place in of.index else np.empty((0, 4))
+
+    runs = [published.load(f"{dataset}/{kind}") for kind in kinds]
+    return coverage_of_answers(runs, method, answers)
 
 
 def dominance(found: pd.DataFrame) -> str:
@@ -114,7 +119,7 @@ def dominance(found: pd.DataFrame) -> str:
 def _share(pairs: pd.DataFrame) -> str:
     """Return a coverage as a share; empty if there was nothing to cover."""
     rate = results.rate(pairs)
-    return f"{rate.value:.2f}" if rate.n else ""
+    return f"{rate.share:.2f}" if rate.count else ""
 
 
 def quality(found: pd.DataFrame) -> str:
@@ -235,7 +240,7 @@ def appendix(found: pd.DataFrame, model: str, row: int, rivals: Sequence[str]) -
 
 def _six(method: str, cell: Any) -> dict[str, list[float]]:
     """Return up to six of a cell's ten as columns: features, then objectives."""
-    six = measures.best_ten(cell["ten"], 6)
+    six = places_of_ten(cell["ten"], 6)
     return {
         f"{method} {k}": [*map(float, cell["rows"][i]), *map(float, cell["ten"][i])]
         for k, i in enumerate(dict.fromkeys(six), start=1)
