@@ -114,7 +114,7 @@ def parsed() -> argparse.Namespace:
             published=False,
         )
     arguments = parser.parse_args()
-    arguments.command = "make study-small" if small else "make study"
+    arguments.command = f"python -m benchmarks.study {arguments.part}"
     return arguments
 
 

@@ -149,6 +149,7 @@ def time_and_quality(found: pd.DataFrame, file: Path) -> None:
     """Draw the median time of each method beside the mean hypervolume of its ten."""
     import altair as alt  # noqa: TID251
 
+    found = results.complete(found)
     usable = found[found["status"] != "not applicable"]
     values = usable.groupby("method").agg(
         seconds=("seconds", "median"), volume=("volume_ten", "mean")

@@ -91,8 +91,9 @@ def compared(found: pd.DataFrame) -> list[str]:
         "Share of the column's valid counterfactuals that the row's ten dominate.",
         tables.dominance(found),
         "## Quality and time",
-        "Means over rows; *distance*, *changes* and *implausibility* of the ten that reach the "
-        "target; hypervolume as a share of the box of the reference point; time of one row alone "
+        "Only of rows every method was tried on; a method that cannot be used with a model has "
+        "fewer (*rows*). Means over rows; *distance*, *changes* and *implausibility* of the ten "
+        "that reach the target; hypervolume as a share of the box of the reference point; time of one row alone "
         "on a shared machine, so only ratios mean something.",
         tables.quality(found),
         "![time and quality](time.svg)",

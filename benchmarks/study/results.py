@@ -66,6 +66,12 @@ def _measured(outcome: Any) -> dict[str, Any]:
     }
 
 
+def complete(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells of rows every method was tried on, so that means are over equal rows."""
+    tried = found.groupby(KEYS)["method"].transform("nunique")
+    return found[tried == found["method"].nunique()]
+
+
 def paired(results: pd.DataFrame, of: str, by: str, what: str = "ten") -> pd.DataFrame:
     """Return the rows both methods were run on, with the points of one and of the other.
 

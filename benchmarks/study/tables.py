@@ -126,7 +126,8 @@ def quality(found: pd.DataFrame) -> str:
     """Return what each method achieves beside its time."""
     header = ["", "rows", "failed", "valid found", "points", "valid points", "distance", "changes"]
     header += ["implausibility", "hypervolume of ten", "of all", "median s", "90 % s"]
-    return markdown(header, [_quality_line(m, found) for m in methods_of(found)])
+    equal = results.complete(found)
+    return markdown(header, [_quality_line(m, equal) for m in methods_of(equal)])
 
 
 def _quality_line(method: str, found: pd.DataFrame) -> list[Any]:

@@ -202,3 +202,11 @@ def test_boxes_have_quartiles_and_whiskers_that_leave_outliers_out() -> None:
 
     assert (box["first"], box["middle"], box["third"]) == (2.0, 3.0, 4.0)
     assert (box["low"], box["high"]) == (1.0, 4.0)
+
+
+def test_means_are_over_rows_every_method_was_tried_on() -> None:
+    found = pd.DataFrame(
+        {"dataset": "d", "model": "m", "row": [1, 1, 2], "method": ["moc", "whatif", "moc"]}
+    )
+
+    assert results.complete(found)["row"].tolist() == [1, 1]
