@@ -11,8 +11,8 @@ import pandas as pd
 from benchmarks import published
 from benchmarks.peers.subjects import Floats
 from benchmarks.study import measures, paper, results
+from benchmarks.study.coverage import DIGITS, Coverage, is_covered, places_of_ten
 from benchmarks.study.coverage import PUBLISHED as TABLE_2
-from benchmarks.study.coverage import Coverage, places_of_ten
 from benchmarks.study.coverage import coverage as coverage_of_answers
 from benchmarks.study.models import KINDS
 from benchmarks.study.results import OURS, SETS
@@ -147,6 +147,38 @@ def _quality_line(method: str, found: pd.DataFrame) -> list[Any]:
     ]
 
 
+def nearest(found: pd.DataFrame) -> str:
+    """Return the least distance and fewest changes of our whole sets beside each method's."""
+    header = ["", "rows", "least distance", "ours", "ours nearer", "farther"]
+    header += ["ours fewer changes", "more", "points", "dominated", "ties", "neither"]
+    others = [m for m in methods_of(found) if m not in SETS]
+    return markdown(
+        header, [_nearest_line(m, results.paired(found, m, OURS, "all")) for m in others]
+    )
+
+
+def _nearest_line(method: str, pairs: pd.DataFrame) -> list[Any]:
+    """Return one line of `nearest`, over rows on which both reach the target."""
+    reached = [
+        (others[others[:, 0] <= 0].round(DIGITS), ours[ours[:, 0] <= 0].round(DIGITS))
+        for others, ours in zip(pairs["others"], pairs["ours"], strict=True)
+    ]
+    both = [(others, ours) for others, ours in reached if len(others) and len(ours)]
+    if not both:
+        return [method, 0, *[""] * 10]
+    theirs = np.array([others[:, 1:3].min(axis=0) for others, _ in both])
+    mine = np.array([ours[:, 1:3].min(axis=0) for _, ours in both])
+    less, more = (mine < theirs).sum(axis=0), (mine > theirs).sum(axis=0)
+    covered = sum(int(is_covered(others, ours).sum()) for others, ours in both)
+    ties = sum(
+        int((others[:, None] == ours[None]).all(axis=2).any(axis=1).sum()) for others, ours in both
+    )
+    n = sum(len(others) for others, _ in both)
+    means = [f"{table[:, 0].mean():.4f}" for table in (theirs, mine)]
+    counts = [less[0], more[0], less[1], more[1]]
+    return [method, len(both), *means, *counts, n, covered, ties, n - covered - ties]
+
+
 def failures(found: pd.DataFrame) -> str:
     """Return how often each method failed, and why."""
     bad = found[found["status"] == "failed"]
@@ -155,19 +187,18 @@ def failures(found: pd.DataFrame) -> str:
     return markdown(["method", "cells", "reason"], lines[:20]) if lines else "None."
 
 
-def against_paper_search(found: pd.DataFrame, other: str = "mocmod") -> str:
+def against_paper_search(found: pd.DataFrame, of: str = "volume", other: str = "mocmod") -> str:
     """Return the hypervolume of our default beside that of the paper's search, by model."""
-    lines = [
-        _versus(kind, found[found["model"] == kind], other) for kind in sorted(set(found["model"]))
-    ]
-    total = _versus("all", found, other)
+    kinds = sorted(set(found["model"]))
+    lines = [_versus(kind, found[found["model"] == kind], of, other) for kind in kinds]
+    total = _versus("all", found, of, other)
     header = ["", "rows", "mean ratio", "wins", "losses", "ties", "worst ratio"]
     return markdown(header, [line for line in [*lines, total] if line])
 
 
-def _versus(label: str, found: pd.DataFrame, other: str) -> list[Any]:
+def _versus(label: str, found: pd.DataFrame, of: str, other: str) -> list[Any]:
     """Return one line: ratio of hypervolumes, wins and losses of our default."""
-    table = found.pivot_table(index=results.KEYS, columns="method", values="volume")
+    table = found.pivot_table(index=results.KEYS, columns="method", values=of)
     if not {OURS, other} <= set(table.columns):
         return []
     both = table[[OURS, other]].dropna()

@@ -210,3 +210,24 @@ def test_means_are_over_rows_every_method_was_tried_on() -> None:
     )
 
     assert results.complete(found)["row"].tolist() == [1, 1]
+
+
+def test_the_nearest_are_compared_on_rows_where_both_reach_the_target() -> None:
+    """Row 1: ours is nearer and dominates one of two, the other is a tie. Row 2: theirs misses."""
+    ours = np.array([[0.0, 0.1, 1.0, 0.2], [0.0, 0.3, 2.0, 0.0]])
+    theirs = np.array([[0.0, 0.2, 1.0, 0.2], [0.0, 0.3, 2.0, 0.0]])
+    missed = np.array([[0.1, 0.0, 1.0, 0.0]])
+    found = pd.DataFrame(
+        {
+            "dataset": "d",
+            "model": "m",
+            "row": [1, 1, 2, 2],
+            "method": [results.OURS, "rival"] * 2,
+            "ten": [ours, theirs, ours, missed],
+            "all": [ours, theirs, ours, missed],
+        }
+    )
+
+    line = tables.nearest(found).splitlines()[-1]
+
+    assert line == "| rival | 1 | 0.2000 | 0.1000 | 1 | 0 | 0 | 0 | 2 | 1 | 1 | 0 |"
