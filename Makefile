@@ -6,7 +6,7 @@ TORCH ?= torch==2.13.0+cpu
 
 N ?= 10000
 
-.PHONY: fuzz demo explore figures test test-adapters test-browser test-page lint types bench variants models constrained plausibility interview ablation tuning optimality check clean
+.PHONY: fuzz demo explore figures test test-adapters test-browser test-page lint types bench variants models constrained plausibility interview ablation tuning optimality study study-small check clean
 
 demo: .venv/demo.done  ## explain one applicant of the embedded credit data; in a terminal, then open the explorer
 	$(BIN)/python -m counterpoint.demo --figures credit-figures $$([ -t 0 ] && [ -t 1 ] && echo --serve)
@@ -73,6 +73,11 @@ ablation: .venv/dev.done  ## what each idea of the default search is worth; writ
 TUNING ?= --budget 1000 --races 4 --compare 24
 tuning: .venv/dev.done  ## tune the paper's search by iterated F-racing; writes docs/study/tuning.*
 	$(BIN)/python -m benchmarks.tuning --data $(PAPER)/data $(TUNING)
+study: .venv-bench/done  ## the paper's study with its rivals; hours; resumes; writes docs/study
+	COUNTERPOINT_PAPER=$(PAPER) .venv-bench/bin/python -m benchmarks.study all $(if $(wildcard $(PAPER)/data),--data $(PAPER)/data)
+
+study-small: .venv/dev.done  ## the same with few rows and methods on embedded data, in minutes; writes .study/small
+	$(BIN)/python -m benchmarks.study small
 
 .venv/demo.done: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -110,5 +115,5 @@ node_modules/done: package.json package-lock.json
 	touch $@
 
 clean:
-	rm -rf .venv .venv-adapters .venv-bench node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-adapters .venv-bench .study node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,1 +1,1 @@
-"""The paper's study, run again."""
+"""The paper's study run again: data, models, runs, tables and figures, each from stored results."""

@@ -59,12 +59,14 @@ class Coverage:
 
     @property
     def share(self) -> float:
-        """The covered share."""
-        return self.covered / self.count
+        """The covered share; not a number if nothing is counted."""
+        return self.covered / self.count if self.count else float("nan")
 
     @property
     def is_significant(self) -> bool:
         """Whether the binomial test puts the share above one half: the table's star."""
+        if self.count == 0:
+            return False
         test: Any = binomtest(self.covered, self.count, 0.5, alternative="greater")
         return bool(test.pvalue < LEVEL)
 
@@ -72,6 +74,8 @@ class Coverage:
         return Coverage(self.covered + other.covered, self.count + other.count)
 
     def __str__(self) -> str:
+        if self.count == 0:
+            return ""  # as the table leaves such fields
         return f"{self.share:.2g}{'*' if self.is_significant else ''} ({self.count})"
 
 
@@ -117,24 +121,27 @@ def sample_of(variant: str) -> Answers:
 
 
 def ten_of(objectives: Floats, n: int = 10) -> Floats:
-    """Return the paper's choice of ten (or n) of a set's objectives (k, 4).
+    """Return the paper's choice of ten (or n) of a set's objectives (k, 4); one may repeat."""
+    return np.asarray(objectives[places_of_ten(objectives, n)])
+
+
+def places_of_ten(objectives: Floats, n: int = 10) -> list[int]:
+    """Return where in a set the paper's choice of ten (or n) of its objectives (k, 4) is.
 
     Those that reach the target come first; if they are more, or fewer, the choice is greedy by
-    hypervolume below (0.5, 1, most changes + 1, 1), among them or among all. A vector may repeat.
+    hypervolume below (0.5, 1, most changes + 1, 1), among them or among all. A place may repeat.
     """
     if len(objectives) <= n:
-        return objectives
-    reached = np.flatnonzero(objectives[:, 0] <= 0.0)
-    if len(reached) == n:
-        return objectives[reached]
+        return list(range(len(objectives)))
+    reached = [int(i) for i in np.flatnonzero(objectives[:, 0] <= 0.0)]
     is_plenty = len(reached) > n
-    pool = objectives[reached] if is_plenty else objectives
-    chosen = [] if is_plenty else [int(i) for i in reached]
-    reference = np.array([0.5, 1.0, pool[:, 2].max() + 1.0, 1.0])
+    pool = reached if is_plenty else list(range(len(objectives)))
+    chosen = [] if is_plenty else reached
+    reference = np.array([0.5, 1.0, objectives[pool, 2].max() + 1.0, 1.0])
     while len(chosen) < n:
-        volumes = [hypervolume(pool[[*chosen, i]], reference) for i in range(len(pool))]
-        chosen.append(int(np.argmax(volumes)))
-    return np.asarray(pool[chosen])
+        volumes = [hypervolume(objectives[[*chosen, i]], reference) for i in pool]
+        chosen.append(pool[int(np.argmax(volumes))])
+    return chosen
 
 
 def main() -> None:
