@@ -73,6 +73,7 @@ ablation: .venv/dev.done  ## what each idea of the default search is worth; writ
 TUNING ?= --budget 1000 --races 4 --compare 24
 tuning: .venv/dev.done  ## tune the paper's search by iterated F-racing; writes docs/study/tuning.*
 	$(BIN)/python -m benchmarks.tuning --data $(PAPER)/data $(TUNING)
+
 study: .venv-bench/done  ## the paper's study with its rivals; hours; resumes; writes docs/study
 	COUNTERPOINT_PAPER=$(PAPER) .venv-bench/bin/python -m benchmarks.study all $(if $(wildcard $(PAPER)/data),--data $(PAPER)/data)
 
