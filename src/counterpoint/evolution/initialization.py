@@ -132,6 +132,9 @@ def ice_curves(problem: Problem, most: int | None = None) -> Curves | None:
         is_new &= is_new.sum(axis=1, keepdims=True) <= most
     genomes = np.repeat(anchor[:, None, :], len(feature), axis=1)
     genomes[:, np.arange(len(feature)), feature] = values
+    box = problem.box  # a feature that must change leaves the others less
+    most_changed = box.max_free + box.is_forced.sum(axis=1)
+    is_new &= (genomes != problem.rows[:, None]).sum(axis=2) <= most_changed[:, None]
     if problem.ruling is not None:  # the curves end where the rules do
         is_new &= problem.obeys(genomes)
     if not is_new.any():

@@ -113,6 +113,21 @@ def test_curves_are_not_asked_about_features_that_may_not_change(explainer: cp.E
     assert np.isfinite(spread[[DEBT, OWNS, RATE]]).all()
 
 
+@pytest.mark.parametrize("most", [1, 2])
+def test_curves_count_the_feature_that_must_change(explainer: cp.Explainer, most: int) -> None:
+    problem = problem_of(explainer, ranges={"age": (18, 25)}, max_changed=most)
+
+    curves = ice_curves(problem)
+
+    assert curves is not None
+    n_changed = (curves.genomes != problem.rows[:, None]).sum(axis=2)[curves.is_new]
+    assert n_changed.max() == most
+    found = explainer.explain(
+        ROW, (2.0, 3.0), cp.Search.paper("mocice"), ranges={"age": (18, 25)}, max_changed=most
+    )
+    assert found.changed.sum(axis=1).max() == most
+
+
 def test_places_a_curve_does_not_need_hold_the_row_even_if_a_range_excludes_it(
     explainer: cp.Explainer,
 ) -> None:
