@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from counterpoint.errors import InvalidInput
 from counterpoint.evolution.search import check_whole
 from counterpoint.models.needed import needed
-from counterpoint.result.figures.frames.common import MOST_SHOWN, Frames
+from counterpoint.result.figures.frames.common import MOST_SHOWN, Frames, place_of
 from counterpoint.result.figures.frames.ice import MOST_CURVES, ice_data
 from counterpoint.result.figures.frames.ice import RESOLUTION as CURVE_RESOLUTION
 from counterpoint.result.figures.frames.parallel import MOST_AXES, parallel_data
@@ -199,7 +199,7 @@ class Plots:
             If the result was loaded from a file: it has no model to ask.
         """
         check_looks("ice", width, dark)
-        return _drawing("ice").ice(self.found, _alone(feature), most, resolution, width, dark)
+        return _drawing("ice").ice(self.found, self._alone(feature), most, resolution, width, dark)
 
     def ice_data(
         self,
@@ -209,7 +209,14 @@ class Plots:
         resolution: int = CURVE_RESOLUTION,
     ) -> Frames:
         """Return the frames ``curves`` and ``counterfactuals`` behind `ice`."""
-        return ice_data(self.found, _alone(feature), most, resolution)
+        return ice_data(self.found, self._alone(feature), most, resolution)
+
+    def _alone(self, feature: Hashable | None) -> list[Hashable] | None:
+        """Return one feature as the list of all there are; refuse what is none."""
+        if feature is None:
+            return None
+        place_of(self.found, feature, "plot.ice(feature=...)")
+        return [feature]
 
     def strips(
         self,
@@ -247,11 +254,6 @@ class Plots:
     ) -> Frames:
         """Return the frames ``bars``, ``counterfactuals`` and ``row`` behind `strips`."""
         return strips_data(self.found, features, most, n)
-
-
-def _alone(feature: Hashable | None) -> list[Hashable] | None:
-    """Return one feature as the list of all there are."""
-    return None if feature is None else [feature]
 
 
 def _drawing(module: str) -> Any:

@@ -150,7 +150,7 @@ def test_unknown_features_are_refused_by_name(found: cp.Counterfactuals) -> None
 
     with pytest.raises(UnknownFeatureError, match=re.escape(f"{message} 'amount'?")):
         found.plot.surface("rooms", "amout")
-    with pytest.raises(UnknownFeatureError, match=re.escape("plot.ice(features=...) names 'x'")):
+    with pytest.raises(UnknownFeatureError, match=re.escape("plot.ice(feature=...) names 'x'")):
         found.plot.ice("x")
     with pytest.raises(UnknownFeatureError, match=r"strips.*names 'jib'.*did you mean 'job'"):
         found.plot.strips(["jib"])
