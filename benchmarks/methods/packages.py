@@ -16,6 +16,8 @@ import pandas as pd
 from benchmarks.methods.case import Case, NotApplicable
 from benchmarks.peers.subjects import Floats, Subject
 
+NONE_FOUND = "No counterfactuals found"  # DiCE says so by an error; every other is a fault
+
 
 class AsEstimator:
     """A function's probability of class 1 as an estimator of classes 0 and 1, for packages."""
@@ -44,7 +46,7 @@ class Package:
     setting: str
 
     def explain(self, case: Case) -> pd.DataFrame:
-        """Return what it answers; what it raises is a failure: no rows."""
+        """Return what it answers; what it raises is raised, unless it says that it found none."""
         subject, target = as_subject(case)
         random.seed(case.seed)  # both draw from the global generators
         np.random.seed(case.seed % 2**32)  # noqa: NPY002, TID251
@@ -53,7 +55,9 @@ class Package:
             wire = import_module(f"benchmarks.peers.{self.module}").wire
             try:
                 found = wire(subject, self.setting)(case.row.copy(), target)
-            except Exception as error:  # whatever a package raises is its failure on this row
+            except Exception as error:
+                if NONE_FOUND not in str(error):
+                    raise
                 return case.none(f"{type(error).__name__}: {error}")
         rows: pd.DataFrame = found[list(case.train.columns)].reset_index(drop=True)
         return rows

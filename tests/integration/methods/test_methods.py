@@ -113,11 +113,19 @@ def test_nicex_starts_from_the_neighbour_we_find() -> None:
     assert ((theirs == case.genome) | (theirs == neighbour)).all()
 
 
-def test_an_error_of_a_package_is_a_failure_with_its_text(line: Case) -> None:
-    found = Package("unlucky", "with_counterpoint", "no such search").explain(line)
+def test_an_error_of_a_package_is_raised_and_so_counts_as_its_failure(line: Case) -> None:
+    with pytest.raises(KeyError, match="no such search"):
+        Package("unlucky", "with_counterpoint", "no such search").explain(line)
+
+
+def test_a_package_that_finds_none_has_not_failed(line: Case) -> None:
+    pytest.importorskip("dice_ml")
+    nowhere = Case(Background(Logistic(-1000.0, x=1.0), square()), line.row, UP)
+
+    found = METHODS["dice random"].explain(nowhere)
 
     assert len(found) == 0
-    assert found.attrs["reason"] == "KeyError: 'no such search'"
+    assert "No counterfactuals found" in found.attrs["reason"]
 
 
 def test_a_function_is_an_estimator_to_packages(line: Case) -> None:
