@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
     from counterpoint.result.loading import load
     from counterpoint.result.many import load_many, save_many
+    from counterpoint.scale.frame import explain_frame
     from counterpoint.table.kinds import Categorical, Date, Integer, Ordered, Real
     from counterpoint.table.schema import Schema
 
@@ -59,6 +60,7 @@ _HOMES = {
     "Target": "problem.target",
     "UnknownFeatureError": "errors",
     "WhatIf": "evolution.baselines",
+    "explain_frame": "scale.frame",
     "load": "result.loading",
     "load_many": "result.many",
     "load_model": "models.loading",
@@ -89,6 +91,7 @@ __all__ = [
     "Target",
     "UnknownFeatureError",
     "WhatIf",
+    "explain_frame",
     "load",
     "load_many",
     "load_model",
