@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.frameworks import framework
 
 import counterpoint as cp
 
@@ -24,6 +25,16 @@ def example(mark: str) -> str:
     """Return the one example that has a mark in it."""
     (text,) = [each for each in EXAMPLES if mark in each]
     return str(text)
+
+
+class Share:
+    """A share of the age; it takes no ages below 0."""
+
+    def __call__(self, rows: pd.DataFrame) -> Any:
+        """Score rows."""
+        if (rows["age"] < 0).any():
+            raise ValueError("nobody is that young")
+        return rows["age"] / 100
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +63,7 @@ def assert_same(found: pd.DataFrame, scope: dict[str, Any]) -> None:
 
 
 def test_dask(begun: dict[str, Any]) -> None:
-    pytest.importorskip("dask.dataframe")
+    framework("dask.dataframe")
     scope = dict(begun)
 
     exec(example("dask.dataframe"), scope)  # noqa: S102 - our own text
@@ -61,10 +72,10 @@ def test_dask(begun: dict[str, Any]) -> None:
     assert scope["lazy"].npartitions == 4
 
 
-@pytest.fixture
-def spark() -> Iterator[None]:
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
     """Start a small Spark, and end it."""
-    pytest.importorskip("pyspark")
+    framework("pyspark")
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -74,7 +85,7 @@ def spark() -> Iterator[None]:
         .config("spark.sql.shuffle.partitions", "2")
         .getOrCreate()
     )
-    yield
+    yield session
     session.stop()
 
 
@@ -88,13 +99,46 @@ def test_spark(begun: dict[str, Any]) -> None:
     assert_same(scope["found"], scope)
 
 
+@pytest.mark.filterwarnings("ignore")  # Spark's own
+def test_spark_takes_every_type(spark: Any) -> None:
+    """Days, truth values, whole numbers and texts, all of them missing where nothing is found."""
+    data = pd.DataFrame(
+        {
+            "age": [20, 30, 40, 50],
+            "debt": [9.5, 5.0, 3.0, 1.0],
+            "owns": [True, False, True, False],
+            "since": pd.to_datetime(["2024-01-01", "2024-02-02", "2024-03-03", "1969-04-04"]),
+            "job": ["cook", "nurse", "cook", "nurse"],
+        }
+    )
+    explainer = cp.Explainer(Share(), data)
+    rows = data.assign(loan=["a", "b", "c", "d"], age=[20, 30, 40, -1])
+    order: dict[str, Any] = {"target": (0.5, 1.0), "id": "loan", "keep": 2, "progress": False}
+    search = cp.Search(evaluations=60)
+    carried = spark.sparkContext.broadcast(explainer)
+
+    def explain_frames(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        for frame in frames:
+            yield cp.explain_frame(carried.value, frame, search=search, **order)
+
+    schema = explainer.output_schema("loan", "str")
+    done = spark.createDataFrame(rows).repartition(4).mapInPandas(explain_frames, schema.ddl())
+
+    expected = cp.explain_frame(explainer, rows, search=search, **order)
+    by = ["loan", "counterfactual"]
+    found = done.drop("row").toPandas().sort_values(by).assign(row=expected["row"].to_numpy())
+    found["changed"] = [list(names) for names in found["changed"]]
+    assert schema.table(found[expected.columns]).equals(schema.table(expected))
+    assert expected["status"].iloc[-1] == "failed"
+
+
 @pytest.fixture
 def ray() -> Iterator[None]:
     """Start a small Ray, and end it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        library = pytest.importorskip("ray")
-        pytest.importorskip("ray.data")
+        library = framework("ray")
+        framework("ray.data")
     library.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield
     library.shutdown()
