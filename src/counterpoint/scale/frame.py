@@ -152,14 +152,14 @@ def check_dask(workers: int | None, progress: bool | None) -> None:
 
 def lazily(recipe: Recipe, rows: Any, order: Order, memory: float) -> Any:
     """Return the Dask DataFrame of counterfactuals; its partitions are those of the rows."""
-    import dask
+    from dask.delayed import delayed  # it is there: the rows are Dask's
 
     explainer, meta = recipe.explainer(), rows._meta
     order.check(explainer)
     held = [*columns_of(meta, explainer, order).values()]
     schema = order.schema_of(explainer, "int64" if order.id is None else meta[order.id].dtype)
     # One key of the graph, which all partitions refer to: the model and the data travel once.
-    carried = dask.delayed(recipe, name=f"counterpoint-{recipe.digest}", pure=True, traverse=False)
+    carried = delayed(recipe, name=f"counterpoint-{recipe.digest}", pure=True, traverse=False)
     return rows[held if order.id is None else [order.id, *held]].map_partitions(
         explain_part, carried, order, memory, meta=schema.meta(), clear_divisions=True
     )
