@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Hashable, Iterable, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import pandas as pd
@@ -19,7 +20,7 @@ from counterpoint.scale.recipe import Make, Recipe
 from counterpoint.scale.rows import columns_of, explain_rows
 from counterpoint.table.encoding import Rows, as_frame
 from counterpoint.table.frames import is_frame, is_polars
-from counterpoint.task import Constraint
+from counterpoint.task import Constraint, Demands
 
 
 def explain_frame(
@@ -166,8 +167,11 @@ def lazily(recipe: Recipe, rows: Any, order: Order, memory: float) -> Any:
 
 
 def explain_part(rows: pd.DataFrame, recipe: Recipe, order: Order, memory: float) -> pd.DataFrame:
-    """Return the counterfactuals of one partition, in the thread that was given to it."""
-    return explain_rows(recipe.explainer(), rows, order, memory=memory)
+    """Return the counterfactuals of one partition; threads take turns if the model needs it."""
+    explainer = recipe.explainer()
+    is_shared = explainer._is_shared(Demands.of(explainer.schema, constraints=order.constraints))
+    with nullcontext() if is_shared else recipe.turn:
+        return explain_rows(explainer, rows, order, memory=memory)
 
 
 def as_pandas(rows: Rows, explainer: Explainer, order: Order) -> pd.DataFrame:

@@ -40,6 +40,11 @@ class Recipe:
     make : callable
         Takes no arguments and returns the Explainer.
 
+    Attributes
+    ----------
+    turn : Lock
+        Held by whoever asks an Explainer that bears one thread at a time.
+
     Examples
     --------
     >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
@@ -58,6 +63,7 @@ class Recipe:
         self._explainer: Explainer | None = None
         self._payload: bytes | None = None
         self._lock = threading.RLock()
+        self.turn = threading.Lock()
 
     @classmethod
     def of(cls, source: Explainer | Make | Recipe) -> Recipe:
