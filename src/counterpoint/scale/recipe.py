@@ -10,6 +10,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,7 @@ class Recipe:
                 self._payload = pickled(self._make, what, INSTEAD)
             return self._payload
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """What tells it from other recipes, by content."""
         return hashlib.sha256(self.payload).hexdigest()
