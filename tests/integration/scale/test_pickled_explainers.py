@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import threading
 import warnings
@@ -183,6 +184,15 @@ class Locked:
     def __call__(self, rows: pd.DataFrame) -> Any:
         """Score rows."""
         return score(rows)
+
+
+def test_a_copy_is_no_pickle() -> None:
+    explainer = cp.Explainer(Locked(), PLAIN)
+
+    twin = copy.copy(explainer)
+
+    assert twin is not explainer
+    assert twin.predictor is explainer.predictor
 
 
 def test_a_model_that_cannot_be_pickled_says_what_to_do() -> None:
