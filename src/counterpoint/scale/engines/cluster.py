@@ -10,6 +10,7 @@ import counterpoint
 from counterpoint.errors import InvalidInput
 from counterpoint.lockstep import check_workers
 from counterpoint.models.needed import needed
+from counterpoint.scale.engines.quiet import SILENT
 
 EXTRA = '"counterpoint[dask]"'
 SECONDS_TO_CONNECT = 15
@@ -36,7 +37,7 @@ def local_cluster(workers: int | None) -> Any:
             worker_dashboard_address=None,
             memory_limit=0,
             env=ONE_THREAD,
-            silence_logs=False,  # Quiet does, and restores
+            silence_logs=SILENT,
         )
 
 
