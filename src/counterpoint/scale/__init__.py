@@ -1,1 +1,1 @@
-"""Explaining more rows than one call is good for: batch jobs, and frames of other engines."""
+"""Past one machine: one pure function from rows to counterfactuals, wherever it runs."""
