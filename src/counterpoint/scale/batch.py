@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from counterpoint.errors import InvalidInput
+from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.evolution.baselines import WhatIf
 from counterpoint.evolution.search import Search
 from counterpoint.explainer import Explainer
@@ -201,10 +201,9 @@ class Batch:
         start = time.monotonic()
         explainer = self.recipe.explainer()
         self.order.check(explainer)
-        names = [str(column.name) for column in explainer.schema.columns]
-        own = [] if self.order.id is None else [self.order.id]
-        inputs = Inputs.open(rows, "rows").only([*own, *names], "rows")
-        id_dtype = inputs.read(0, 1)[self.order.id].dtype if own else "int64"
+        inputs = self._opened(rows, [str(column.name) for column in explainer.schema.columns])
+        id = self.order.id
+        id_dtype = "int64" if id is None else inputs.read(0, 1)[id].dtype
         self.schema = self.order.schema_of(explainer, id_dtype)
         described = describe_job(
             self.recipe,
@@ -228,13 +227,27 @@ class Batch:
             folder.close(is_done=is_done)
         return summary
 
+    def _opened(self, rows: Names, features: list[str]) -> Inputs:
+        """Open the files of rows; refuse them if they lack a column that is needed."""
+        inputs = Inputs.open(rows, "rows")
+        known, id = inputs.schema.names, self.order.id
+        first = inputs.files[0].place.name
+        if id is not None and id not in known:
+            hint = did_you_mean(id, known) or f"they are {listed(known)}."
+            raise InvalidInput(f"id {id!r} is not a column of rows {first!r}; {hint}")
+        if lacking := [name for name in features if name not in known]:
+            hint = did_you_mean(lacking[0], [name for name in known if name not in features])
+            raise InvalidInput(
+                f"rows {first!r} lacks the columns {listed(lacking)}; it needs every column of the "
+                "data" + (f": {hint}" if hint else ".")
+            )
+        return inputs.only([*([] if id is None else [id]), *features])
+
     def _work(
         self, folder: Folder, inputs: Inputs, described: dict[str, Any], start: float
     ) -> Summary:
         """Take up what is done in a folder that is ours, do the rest, and sum up."""
-        ledger = Ledger(
-            folder, len(inputs), self.part_rows, self.schema.arrow(), self.order.prefix
-        )
+        ledger = Ledger(folder, len(inputs), self.part_rows, self.schema.arrow(), self.order.prefix)
         self._begin(folder, ledger, described)
         n_before, stop = ledger.tally().rows, self.stop or Stop()
         if n_before < len(inputs) or len(ledger.parts) < ledger.n_parts:
@@ -242,9 +255,7 @@ class Batch:
                 self._run(folder, ledger, inputs, stop)
         is_interrupted = len(ledger.parts) < ledger.n_parts
         if not is_interrupted:
-            folder.write(
-                self.out / NAME, write_manifest({**described, "parts": ledger.written()})
-            )
+            folder.write(self.out / NAME, write_manifest({**described, "parts": ledger.written()}))
         tally, seconds = ledger.tally(), time.monotonic() - start
         folder.log("end", rows_done=tally.rows, seconds=seconds, is_interrupted=is_interrupted)
         return Summary(

@@ -19,7 +19,9 @@ from typing import Any, BinaryIO
 
 from counterpoint.errors import CounterpointError, InvalidInput
 
-OURS = re.compile(r"chunk-\d+-\d+\.arrow|(chunk-\d+-\d+|part-\d+|manifest)\.tmp|journal\.jsonl|lock")
+OURS = re.compile(
+    r"chunk-\d+-\d+\.arrow|(chunk-\d+-\d+|part-\d+|manifest)\.tmp|journal\.jsonl|lock"
+)
 PART = re.compile(r"part-\d+\.parquet")
 BLOCK = 2**20
 

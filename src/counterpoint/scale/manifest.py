@@ -154,9 +154,7 @@ def refuse_another(old: dict[str, Any], new: dict[str, Any], place: Path) -> Non
             )
 
 
-def _refuse_other_rows(
-    old: list[dict[str, Any]], new: list[dict[str, Any]], place: Path
-) -> None:
+def _refuse_other_rows(old: list[dict[str, Any]], new: list[dict[str, Any]], place: Path) -> None:
     """Refuse rows that are not those the job began with; name the first file that differs."""
     go_on = "give another folder for another job, or the files it began with to go on."
     for was, now in zip(old, new, strict=False):

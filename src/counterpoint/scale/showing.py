@@ -43,7 +43,11 @@ class Display:
         from tqdm.auto import tqdm  # only where a bar is shown
 
         return tqdm(
-            desc="explaining", total=self.n_rows, initial=self.n_done, bar_format=LAYOUT, leave=False
+            desc="explaining",
+            total=self.n_rows,
+            initial=self.n_done,
+            bar_format=LAYOUT,
+            leave=False,
         )
 
     def say(self, text: str) -> None:

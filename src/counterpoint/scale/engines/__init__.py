@@ -1,1 +1,1 @@
-"""Who does the work of a job: threads of this process, or processes of Dask."""
+"""What does the work of a job: threads of this process, or a Dask cluster."""

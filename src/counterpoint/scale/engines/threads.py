@@ -8,7 +8,7 @@ import time
 
 import pandas as pd
 
-from counterpoint.errors import CounterpointError, PredictorError
+from counterpoint.errors import CounterpointError, EngineError
 from counterpoint.lockstep import check_workers
 from counterpoint.scale.engine import Chunk, Done, Lost
 from counterpoint.scale.order import Order
@@ -73,7 +73,7 @@ class Threads:
                 event = Done(chunk, payload, time.monotonic() - begun)
             except MemoryError:
                 event = Lost(chunk, "memory ran out")
-            except Exception as error:  # noqa: BLE001 - told to the job, which ends
+            except Exception as error:  # told to the job, which ends
                 event = error
             with self._lock:
                 if self._tickets.get(chunk) != ticket:
@@ -101,7 +101,7 @@ class Threads:
             If nothing can be explained, or too many threads hang.
         """
         if self.n_abandoned > MOST_ABANDONED:
-            raise PredictorError(
+            raise EngineError(
                 f"{self.n_abandoned} threads hang in the model and cannot be ended; use --engine "
                 "dask (engine='dask'), whose processes can be."
             )
@@ -118,7 +118,7 @@ class Threads:
         if isinstance(event, CounterpointError):
             raise event
         if isinstance(event, Exception):
-            raise PredictorError(f"{type(event).__name__}: {event}") from event
+            raise EngineError(f"{type(event).__name__}: {event}") from event
         return event
 
     def running(self) -> dict[Chunk, float]:
