@@ -100,7 +100,7 @@ def explain_files(
         Threads or processes; None takes as many as there are cores.
     row_timeout : float, default=120.0
         Seconds after which a row that has no answer is marked as failed.
-    part_rows : int, default=10_000
+    part_rows : int, default=10000
         Rows of the input whose counterfactuals go into one file.
     progress : bool, optional
         Whether to show a bar; None shows one in a terminal or a notebook, and lines elsewhere.
@@ -131,10 +131,11 @@ def explain_files(
     ... )
     >>> summary.found, summary.already_met, summary.failed
     (15, 25, 0)
-    >>> pd.read_parquet(f"{folder}/out/part-00000.parquet")[["loan", "status", "income"]].head(2)
-       loan status  income
-    0   900  found      25
-    1   901  found      25
+    >>> written = pd.read_parquet(f"{folder}/out/part-00000.parquet")
+    >>> written.loc[written["valid"], ["loan", "status", "changed", "income"]].head(2)
+        loan status   changed  income
+    0    900  found  [income]    25.0
+    10   901  found  [income]    25.0
     """
     order = Order(
         target,
@@ -170,7 +171,7 @@ class Batch:
         The folder.
     new_engine : callable
         Makes the engine, when all else is in order.
-    part_rows : int, default=10_000
+    part_rows : int, default=10000
         Rows in a part.
     row_timeout : float, default=120.0
         Seconds for a row.

@@ -7,7 +7,7 @@ import os
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ def find_files(names: Names, argument: str) -> list[Place]:
         raise InvalidInput(f"{argument} names no file.")
     places = [place for name in several for place in _found(os.fspath(name), argument)]
     places.sort(key=lambda place: place.name)
-    for one, other in zip(places, places[1:], strict=False):
+    for one, other in pairwise(places):
         if one.name == other.name:
             raise InvalidInput(f"{argument} names {one.name!r} twice.")
     for place in places:

@@ -35,7 +35,7 @@ def write_part(file: BinaryIO, tables: Iterable[Any], schema: Any) -> None:
 
 
 def read_payload(payload: bytes, schema: Any) -> Any:
-    """Return the table an engine's answer holds; raise ``pyarrow.ArrowInvalid`` if it is damaged."""
+    """Return the table an engine's answer holds; ``pyarrow.ArrowInvalid`` if it is damaged."""
     pa = needed("pyarrow", "a batch job", '"counterpoint[cli]"')
     table = pa.ipc.open_stream(pa.BufferReader(payload)).read_all()
     return table.replace_schema_metadata(None).cast(schema)

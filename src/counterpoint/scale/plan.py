@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator
+from itertools import pairwise
 
 from counterpoint.scale.engine import Chunk
 
@@ -85,4 +86,4 @@ def split(chunk: Chunk) -> list[Chunk]:
     n = chunk.stop - chunk.start
     pieces = min(PIECES, n)
     ends = [chunk.start + n * i // pieces for i in range(pieces + 1)]
-    return [Chunk(start, stop) for start, stop in zip(ends, ends[1:], strict=False)]
+    return [Chunk(start, stop) for start, stop in pairwise(ends)]

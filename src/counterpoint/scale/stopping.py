@@ -1,4 +1,4 @@
-"""Stopping: Ctrl-C and SIGTERM ask a job to stop in good order; a second Ctrl-C stops it at once."""
+"""Stopping: Ctrl-C and SIGTERM ask a job to stop in good order; a second Ctrl-C does it now."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ def stopped_by_signals(stop: Stop) -> Iterator[None]:
             signal.default_int_handler(number, frame)
         stop.ask()
 
-    ours = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    ours: dict[signal.Signals, Any] = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGTERM: signal.SIG_DFL,
+    }
     if threading.current_thread() is not threading.main_thread():
         ours = {}
     ours = {number: old for number, old in ours.items() if signal.getsignal(number) is old}
