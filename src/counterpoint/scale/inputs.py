@@ -164,8 +164,7 @@ class Inputs:
     def check(self) -> None:
         """Read all files from end to end; refuse damaged ones by name."""
         for file in self.files:
-            file.check()
-            file.close()
+            file.check(self.schema.names)
 
     def read(self, start: int, stop: int) -> pd.DataFrame:
         """Return a stretch of rows; the index is their position among all."""

@@ -95,7 +95,7 @@ class TableFile:
     argument: str
     schema: Any
     starts: list[int]
-    _kept: OrderedDict[int, Any] = field(default_factory=OrderedDict)
+    _kept: OrderedDict[tuple[Any, ...], Any] = field(default_factory=OrderedDict)
     _handle: Any = None
 
     @classmethod
@@ -127,20 +127,21 @@ class TableFile:
                 pieces.append(self._group(i, columns).slice(begin - low, end - begin))
         return pa.concat_tables(pieces)
 
-    def check(self) -> None:
+    def check(self, columns: Sequence[str]) -> None:
         """Read it from end to end, so that damage is known before the work begins."""
         for i in range(len(self.starts) - 1):
-            self._group(i, self.schema.names)
-        self._kept.clear()
+            self._group(i, columns)
+        self.close()
 
     def _group(self, i: int, columns: Sequence[str]) -> Any:
         """Return a row group, or the whole file, from those kept if it is there."""
-        if i not in self._kept:
+        key = (i, *columns)
+        if key not in self._kept:
             with refused_if_damaged(self.place, self.argument):
-                self._kept[i] = self._read_group(i, columns)
+                self._kept[key] = self._read_group(i, columns).select(list(columns))
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
-        return self._kept[i].select(list(columns))
+        return self._kept[key]
 
     def _read_group(self, i: int, columns: Sequence[str]) -> Any:
         """Read a row group, without dictionaries."""
