@@ -289,6 +289,8 @@ class Batch:
         display = Display(len(inputs), ledger.tally().rows, self.progress)
         try:
             folder.log("start", engine=engine.name, rows=len(inputs), rows_done=display.n_done)
+            if display.n_done:
+                display.say(f"going on: {display.n_done:,} of {len(inputs):,} rows were done before")
             if address := getattr(engine, "dashboard", None):
                 display.say(f"Dask's dashboard: {address}")
             job = Job(
@@ -299,6 +301,7 @@ class Batch:
                 lambda chunk, message: self._marked(inputs, chunk, message),
                 display.tell,
                 stop.must_stop,
+                display.say,
             )
             job.run()
         except BaseException as error:

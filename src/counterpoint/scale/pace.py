@@ -8,6 +8,7 @@ FEW = 8  # rows of the first chunks, of which nothing is known
 MOST = 10_000  # rows of any chunk: they are in memory while it is worked on
 GROWTH = 4  # a chunk has at most so many times the rows of the largest that was done
 NEWS = 0.3  # how much a chunk's own pace counts beside that of those before it
+PARTING = 8  # at the end chunks get smaller, so that no worker waits, but not smaller than this
 PATIENCE = 8  # a chunk may take so many times what it should, and a single row's time besides
 
 
@@ -56,8 +57,8 @@ class Pace:
         wanted: float = FEW
         if self.per_row is not None:
             wanted = min(self.seconds / self.per_row, GROWTH * self.largest, MOST)
-        share = -(-n_left // max(1, n_slots))
-        return max(1, min(int(wanted), share))
+        share = max(n_left / max(1, n_slots), wanted / PARTING)
+        return max(1, int(min(wanted, share)))
 
     def limit(self, n_rows: int) -> float:
         """Return how many seconds a chunk may take; a single row has just its own."""
