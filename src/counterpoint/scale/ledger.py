@@ -80,24 +80,33 @@ class Ledger:
 
         Every file is held against its hash. Return the names of those that are damaged or gone.
         """
-        lost = []
+        lost: list[str] = []
         lines = [{"part": k, **part} for k, part in enumerate(parts)] + self._journal_lines()
-        for key, line in {_key_of(line): line for line in lines}.items():
-            entry = Entry(str(line["sha256"]), Tally.read(line["tally"]))
-            part = key if isinstance(key, int) else key.start // self.part_rows
-            place = self.part_place(key) if isinstance(key, int) else self.chunk_place(key)
-            if not isinstance(key, int) and part in self.parts:
-                place.unlink(missing_ok=True)  # the part has its rows
-            elif sha256_of(place) != entry.sha256:
-                lost.append(place.name)
-            elif isinstance(key, int):
+        latest = {_key_of(line): line for line in lines}
+        for part in sorted(key for key in latest if isinstance(key, int)):
+            if entry := self._whole(self.part_place(part), latest[part], lost):
                 self.parts[part] = entry
-            else:
-                self.chunks.setdefault(part, {})[key] = entry
+        end = 0
+        for chunk in sorted(key for key in latest if isinstance(key, Chunk)):
+            part, place = chunk.start // self.part_rows, self.chunk_place(chunk)
+            if part in self.parts or chunk.start < end:  # its rows are there already
+                place.unlink(missing_ok=True)
+            elif entry := self._whole(place, latest[chunk], lost):
+                self.chunks.setdefault(part, {})[chunk] = entry
+                end = chunk.stop
         return lost
 
+    def _whole(self, place: Path, line: dict[str, Any], lost: list[str]) -> Entry | None:
+        """Return the entry of a file that has its hash; note one that has not, and take it away."""
+        if sha256_of(place) == line["sha256"]:
+            return Entry(str(line["sha256"]), Tally.read(line["tally"]))
+        lost.append(place.name)
+        with self.folder.writing():
+            place.unlink(missing_ok=True)
+        return None
+
     def _journal_lines(self) -> list[dict[str, Any]]:
-        """Return the whole lines of the journal, parts first; cut off one that a crash tore."""
+        """Return the whole lines of the journal; cut off one that a crash tore."""
         if not self._journal.exists():
             return []
         content = self._journal.read_bytes()
@@ -113,7 +122,7 @@ class Ledger:
             except (ValueError, KeyError, TypeError, AttributeError):
                 continue  # not what we wrote: its rows are done again
             lines.append(line)
-        return sorted(lines, key=lambda line: "chunk" in line)
+        return lines
 
     def missing(self, part: int) -> list[Chunk]:
         """Return the stretches of rows of a part that are not done.
@@ -175,6 +184,8 @@ class Ledger:
 
         with self.folder.new_file(place) as file:
             write_part(file, tables(), self.schema)
+            start, stop = self.rows_of(part)
+            assert tally.rows == stop - start, "a part has each of its rows once"
         entry = Entry(sha256_of(place) or "", tally)
         self._note({"part": part, "sha256": entry.sha256, "tally": tally.written()})
         self.parts[part] = entry
