@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from tests.cases import Logistic, square
 
 import counterpoint as cp
 from counterpoint.scale.batch import Batch, engine_named
@@ -18,7 +19,6 @@ from counterpoint.scale.pace import Pace
 from counterpoint.scale.recipe import Recipe
 from counterpoint.scale.stopping import Stop
 from counterpoint.scale.summary import Summary
-from tests.cases import Logistic, square
 
 N_ROWS, PART_ROWS = 40, 16
 SEARCH = cp.Search(evaluations=60, population=12)

@@ -15,9 +15,6 @@ from typing import Any
 
 import pandas as pd
 import pytest
-
-import counterpoint as cp
-from counterpoint.scale.folder import CannotWrite, Folder
 from tests.batches import (
     N_ROWS,
     POISON,
@@ -33,6 +30,9 @@ from tests.batches import (
     write_rows,
 )
 from tests.cases import square
+
+import counterpoint as cp
+from counterpoint.scale.folder import CannotWrite, Folder
 
 BAD = (3, 18, 19)  # rows with the poison
 
@@ -175,10 +175,8 @@ def test_too_many_hanging_threads_end_the_job(
     release = threading.Event()
     monkeypatch.setattr("counterpoint.scale.engines.threads.MOST_ABANDONED", 1)
     try:
-        with pytest.raises(cp.CounterpointError, match="2 threads hang in the model .* --engine"):
-            run_batch(
-                poisoned(tmp_path), tmp_path / "out", whom=hanging(release), row_timeout=0.5
-            )
+        with pytest.raises(cp.CounterpointError, match=r"2 threads hang in the model .* --engine"):
+            run_batch(poisoned(tmp_path), tmp_path / "out", whom=hanging(release), row_timeout=0.5)
     finally:
         release.set()
 

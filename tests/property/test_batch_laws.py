@@ -6,17 +6,19 @@ import os
 import tempfile
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from counterpoint.scale.engine import Chunk
-from counterpoint.scale.plan import Plan, split
 from tests.batches import N_ROWS, StopAfter, contents, lines_of, rows_of_square, run_batch
 from tests.batches import write_rows as write
+
+from counterpoint.scale.engine import Chunk
+from counterpoint.scale.pace import FEW, GROWTH, MOST, Pace
+from counterpoint.scale.plan import Plan, split
 
 Harm = Callable[[Path], None]
 
@@ -91,7 +93,7 @@ def clean() -> dict[str, bytes]:
         return contents(Path(folder) / "out")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(runs=st.lists(RUNS, max_size=4))
 def test_an_ended_and_harmed_job_ends_with_the_same_bytes(runs: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -139,7 +141,7 @@ def test_pieces_are_a_chunk_again(start: int, n: int) -> None:
 def test_just_the_rows_to_blame_are_given_up(bad: set[int], gaps: list[int], size: int) -> None:
     """A worker that dies of some rows leads to these rows and no others, with each done once."""
     ends = [sum(gaps[:i]) for i in range(len(gaps) + 1)]
-    stretches = [Chunk(start, stop) for start, stop in zip(ends, ends[1:], strict=False)]
+    stretches = [Chunk(start, stop) for start, stop in pairwise(ends)]
     plan = Plan(iter(stretches), ends[-1])
     done: list[int] = []
     given_up: list[int] = []
@@ -156,8 +158,6 @@ def test_just_the_rows_to_blame_are_given_up(bad: set[int], gaps: list[int], siz
 
 @given(seconds=st.lists(st.floats(0.001, 50.0), max_size=20), n_left=st.integers(1, 10**6))
 def test_chunks_grow_no_faster_than_what_is_known(seconds: list[float], n_left: int) -> None:
-    from counterpoint.scale.pace import FEW, GROWTH, MOST, Pace
-
     pace = Pace()
     for each in seconds:
         n_rows = pace.size(n_left, 4)

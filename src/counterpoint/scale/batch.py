@@ -15,6 +15,7 @@ from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.evolution.baselines import WhatIf
 from counterpoint.evolution.search import Search
 from counterpoint.explainer import Explainer
+from counterpoint.lockstep import check_workers
 from counterpoint.models.needed import needed
 from counterpoint.scale.engine import Chunk, Engine
 from counterpoint.scale.engines.threads import Threads
@@ -290,7 +291,9 @@ class Batch:
         try:
             folder.log("start", engine=engine.name, rows=len(inputs), rows_done=display.n_done)
             if display.n_done:
-                display.say(f"going on: {display.n_done:,} of {len(inputs):,} rows were done before")
+                display.say(
+                    f"going on: {display.n_done:,} of {len(inputs):,} rows were done before"
+                )
             if address := getattr(engine, "dashboard", None):
                 display.say(f"Dask's dashboard: {address}")
             job = Job(
@@ -318,6 +321,7 @@ class Batch:
 
 def engine_named(name: str, scheduler: str | None, workers: int | None) -> NewEngine:
     """Return what makes the engine of a name."""
+    check_workers(workers, is_shared=True)
     if name == "threads":
         if scheduler is not None:
             raise InvalidInput(
