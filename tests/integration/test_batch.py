@@ -138,7 +138,7 @@ def test_a_model_that_raises_fails_its_rows_only(tmp_path: Path) -> None:
 
     lines = lines_of(tmp_path / "out").drop_duplicates("row").set_index("row")
     assert set(lines.index[lines["status"] == "failed"]) == set(BAD)
-    assert lines.loc[3, "message"].endswith("the model does not like this")
+    assert str(lines.loc[3, "message"]).endswith("the model does not like this")
     assert set(lines["loan"]) == set(rows_of_square()["loan"])
     assert summary.exit_status == 3
     assert summary.messages[0][1] == len(BAD)

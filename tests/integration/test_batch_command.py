@@ -164,6 +164,7 @@ def test_rows_that_fail_are_status_three(run: Any, folder: Path, tmp_path: Path)
         ("--scheduler tcp://x:1", "scheduler 'tcp://x:1' is the address of a Dask cluster; say"),
         ("--fix incomee", "names 'incomee', which is not a column of the data; did you mean"),
         ("--prefix loan --id income", "income"),
+        ("--out s3://bank/out", "out must be a folder of this machine, or one mounted here, got"),
         ("--out few.csv", "out 'few.csv' is a file; give the name of a folder."),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import tempfile
 from collections.abc import Callable
@@ -13,12 +14,26 @@ from typing import Any
 import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.batches import N_ROWS, StopAfter, contents, lines_of, rows_of_square, run_batch
+from tests.batches import (
+    N_ROWS,
+    PART_ROWS,
+    SEARCH,
+    StopAfter,
+    contents,
+    explainer,
+    lines_of,
+    rows_of_square,
+    run_batch,
+)
 from tests.batches import write_rows as write
 
-from counterpoint.scale.engine import Chunk
+from counterpoint.scale.batch import Batch
+from counterpoint.scale.engine import Chunk, Done, Lost
+from counterpoint.scale.order import Order
 from counterpoint.scale.pace import FEW, GROWTH, MOST, Pace
 from counterpoint.scale.plan import Plan, split
+from counterpoint.scale.recipe import Recipe
+from counterpoint.scale.working import work
 
 Harm = Callable[[Path], None]
 
@@ -165,6 +180,103 @@ def test_chunks_grow_no_faster_than_what_is_known(seconds: list[float], n_left: 
         pace.hear(n_rows, each)
         assert pace.limit(n_rows) >= pace.row_timeout
         assert pace.limit(1) == pace.row_timeout
+
+
+class Treacherous:
+    """An engine that explains at once, and then loses, damages or repeats what it has."""
+
+    name = "treacherous"
+
+    def __init__(self, recipe: Recipe, order: Order, deeds: list[str], poison: set[int]) -> None:
+        self.recipe, self.order, self.deeds, self.poison = recipe, order, deeds, poison
+        self.events: list[Done | Lost] = []
+        self.late: set[Chunk] = set()
+
+    def slots(self) -> int:
+        """Return another number each time: workers come and go."""
+        return 1 + len(self.deeds) % 3
+
+    def submit(self, chunk: Chunk, rows: pd.DataFrame) -> None:
+        """Explain rows, or do something else."""
+        deed = self.deeds.pop() if self.deeds else "done"
+        done = Done(chunk, work(self.recipe, self.order, rows), 0.01)
+        if self.poison.intersection(range(*chunk)):
+            self.events.append(Lost(chunk, "it killed its worker"))
+        elif deed == "lose":
+            self.events.append(Lost(chunk, "its worker was shut down"))
+        elif deed == "damage":
+            self.events.append(Done(chunk, done.payload[:-30], 0.01))
+        elif deed == "hang":
+            self.late.add(chunk)
+        else:
+            self.events.extend([done] * (2 if deed == "repeat" else 1))
+
+    def wait(self, seconds: float) -> list[Done | Lost]:
+        """Return what has happened, the latest first."""
+        assert seconds > 0
+        events, self.events = self.events[::-1], []
+        return events
+
+    def running(self) -> dict[Chunk, float]:
+        """Return what never ends."""
+        return dict.fromkeys(self.late, 1e9)
+
+    def give_up(self, chunk: Chunk) -> None:
+        """Forget it."""
+        self.late.remove(chunk)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+DEEDS = st.sampled_from(["done", "lose", "damage", "repeat", "hang"])
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    deeds=st.lists(DEEDS, max_size=12),
+    poison=st.sets(st.integers(0, N_ROWS - 1), max_size=2),
+    chunk=st.sampled_from([3, 11]),
+)
+def test_whatever_an_engine_does_each_row_comes_out_once(
+    deeds: list[str], poison: set[int], chunk: int
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        rows, out = write(Path(folder)), Path(folder) / "out"
+        batch = Batch(
+            Recipe.of(explainer()),
+            Order((0.5, 1.0), SEARCH, id="loan"),
+            out,
+            lambda recipe, order: Treacherous(recipe, order, deeds, poison),
+            PART_ROWS,
+            progress=False,
+            pace=Pace(rows=chunk),
+        )
+
+        batch.run(rows)
+
+        lines, expected = lines_of(out), clean_lines()
+        failed = set(lines.loc[lines["status"] == "failed", "row"])
+        assert poison <= failed
+        assert failed == poison or deeds_left_a_row_twice(lines)
+        pd.testing.assert_frame_equal(
+            lines[~lines["row"].isin(failed)].reset_index(drop=True),
+            expected[~expected["row"].isin(failed)].reset_index(drop=True),
+        )
+        assert lines["row"].drop_duplicates().tolist() == list(range(N_ROWS))
+
+
+def deeds_left_a_row_twice(lines: pd.DataFrame) -> bool:
+    """Whether rows failed for the two reasons there are, and no other."""
+    told = set(lines.loc[lines["status"] == "failed", "message"])
+    return told <= {"its worker died while it was explained", "no answer within 120 s"}
+
+
+@lru_cache(maxsize=1)
+def clean_lines() -> pd.DataFrame:
+    """Return the lines of a job to which nothing happens."""
+    parts = (io.BytesIO(content) for name, content in sorted(clean().items()) if "part" in name)
+    return pd.concat(map(pd.read_parquet, parts), ignore_index=True)
 
 
 def test_the_output_has_the_types_the_schema_says() -> None:

@@ -152,6 +152,11 @@ def explain_files(
         prefix,
     )
     new_engine = engine_named(engine, scheduler, workers)
+    if "://" in os.fspath(out):
+        raise InvalidInput(
+            f"out must be a folder of this machine, or one mounted here, got {os.fspath(out)!r}; "
+            "copy the files afterwards."
+        )
     batch = Batch(
         Recipe.of(explainer), order, Path(out), new_engine, part_rows, row_timeout, progress
     )
