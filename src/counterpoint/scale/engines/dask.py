@@ -26,6 +26,7 @@ import pandas as pd
 import counterpoint
 from counterpoint.errors import EngineError, InvalidInput
 from counterpoint.models.needed import needed
+from counterpoint.models.pickling import pickled
 from counterpoint.scale.engine import Chunk, Done, Lost
 from counterpoint.scale.engines.bench import Bench, Outcome, explain_at_bench
 from counterpoint.scale.engines.cluster import EXTRA, client_of, local_cluster
@@ -113,7 +114,7 @@ class DaskEngine:
     def _open(self, recipe: Recipe, order: Order) -> None:
         """Listen, equip the workers and count them."""
         client = self._client
-        packed = needed("cloudpickle", "engine='dask'", EXTRA).dumps((recipe, order))
+        packed = pickled((recipe, order), "what the job asks for", "use functions of modules")
         bench = Bench(self._name, packed, counterpoint.__version__)
         client.subscribe_topic(self._name, self._hear_began)
         client.subscribe_topic("all", self._hear_all)
