@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
     from counterpoint.result.loading import load
     from counterpoint.result.many import load_many, save_many
+    from counterpoint.scale.batch import explain_files
+    from counterpoint.scale.summary import Summary
     from counterpoint.table.kinds import Categorical, Date, Integer, Ordered, Real
     from counterpoint.table.schema import Schema
 
@@ -58,9 +60,11 @@ _HOMES = {
     "RemoteModel": "models.adapters.remote",
     "Schema": "table.schema",
     "Search": "evolution.search",
+    "Summary": "scale.summary",
     "Target": "problem.target",
     "UnknownFeatureError": "errors",
     "WhatIf": "evolution.baselines",
+    "explain_files": "scale.batch",
     "load": "result.loading",
     "load_many": "result.many",
     "load_model": "models.loading",
@@ -89,9 +93,11 @@ __all__ = [
     "RemoteModel",
     "Schema",
     "Search",
+    "Summary",
     "Target",
     "UnknownFeatureError",
     "WhatIf",
+    "explain_files",
     "load",
     "load_many",
     "load_model",

@@ -12,7 +12,7 @@ import pandas as pd
 
 
 class Chunk(NamedTuple):
-    """Rows of the input, by their position in the whole of it: from ``start`` until before ``stop``."""
+    """Rows of the input, by position in the whole of it: from ``start`` until before ``stop``."""
 
     start: int
     stop: int
@@ -51,16 +51,19 @@ class Engine(Protocol):
     name: str
 
     def slots(self) -> int:
-        """Return how many chunks are worth having in flight: the workers there are, and a few queued."""
+        """Return how many chunks are worth having in flight: the workers, and a few queued."""
 
     def submit(self, chunk: Chunk, rows: pd.DataFrame) -> None:
         """Have a chunk worked on; the index of its rows is their position in the whole input."""
 
     def wait(self, seconds: float) -> list[Done | Lost]:
-        """Return what has happened: as soon as something has, at the latest after ``seconds``."""
+        """Return what has happened: as soon as something has, at the latest after ``seconds``.
+
+        A ``CounterpointError`` says that nothing can be done at all, and ends the job.
+        """
 
     def running(self) -> dict[Chunk, float]:
-        """Return the chunks that are worked on at the moment and for how many seconds they have been."""
+        """Return the chunks that are worked on now, and for how many seconds they have been."""
 
     def give_up(self, chunk: Chunk) -> None:
         """Stop a chunk that takes too long, by force if need be. It is not reported any more."""
