@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import signal
 import threading
 import time
 from dataclasses import dataclass
@@ -71,14 +72,22 @@ class Bench(WorkerPlugin):  # type: ignore[misc, unused-ignore]  # Dask may be a
         The recipe and the order, pickled: a worker that cannot unpack them can still say so.
     version : str
         Of counterpoint, where the job runs.
+    is_local : bool
+        Whether the worker was started by the job and ends with it. Ctrl-C, and whoever ends a
+        service, tell all processes of a group at once: it is the job that heeds them, and its
+        workers would else die of the signal with a chunk that is not to blame.
     """
 
     name: str
     packed: bytes
     version: str
+    is_local: bool
 
     def setup(self, worker: Any) -> None:
         """Be attached to a worker."""
+        if self.is_local and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
         self._worker, self._turn = worker, threading.Lock()
         self._unpacked: tuple[Recipe, Order] | None = None
 

@@ -115,7 +115,8 @@ class DaskEngine:
         """Listen, equip the workers and count them."""
         client = self._client
         packed = pickled((recipe, order), "what the job asks for", "use functions of modules")
-        bench = Bench(self._name, packed, counterpoint.__version__)
+        is_local = self._cluster is not None
+        bench = Bench(self._name, packed, counterpoint.__version__, is_local)
         client.subscribe_topic(self._name, self._hear_began)
         client.subscribe_topic("all", self._hear_all)
         client.register_plugin(bench, name=self._name)
