@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from types import FrameType
 
 import pytest
+from tests.scale.world import ORDER, Factory, applicants
 
 from counterpoint.scale.recipe import Recipe
 from counterpoint.scale.working import work
-from tests.scale.world import ORDER, Factory, applicants
 
 LIMIT = 300  # seconds: a test takes a tenth of it on a quiet machine
 

@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import counterpoint
 import pandas as pd
+from tests.scale import world
 
+import counterpoint
 from counterpoint.scale.batch import Batch
 from counterpoint.scale.engine import Engine
 from counterpoint.scale.engines.threads import Threads
 from counterpoint.scale.order import Order
 from counterpoint.scale.pace import Pace
 from counterpoint.scale.recipe import Recipe
-from tests.scale import world
 
 ROOT = Path(__file__).parents[2]
 PART_ROWS = 16
@@ -103,10 +103,7 @@ class Job:
 
     def written(self) -> pd.DataFrame:
         """Return all lines of the output."""
-        return pd.concat(
-            [pd.read_parquet(part) for part in sorted(self.out.glob("part-*.parquet"))],
-            ignore_index=True,
-        )
+        return pd.concat(map(pd.read_parquet, parts(self.out)), ignore_index=True)
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
@@ -125,13 +122,22 @@ def killed(process: subprocess.Popen[str]) -> None:
     process.communicate()
 
 
-def parts_of(folder: Path) -> dict[str, bytes]:
+def parts(folder: Path) -> list[Path]:
+    """Return the files of the output."""
+    return sorted(folder.glob("part-*.parquet"))
+
+
+def bytes_of_parts(folder: Path) -> dict[str, bytes]:
     """Return the bytes of each part."""
-    return {part.name: part.read_bytes() for part in sorted(folder.glob("part-*.parquet"))}
+    return {part.name: part.read_bytes() for part in parts(folder)}
 
 
 def explained(
-    rows: Path, out: Path, engine: Any = None, *, chunk: int | None = None, order: Order | None = None
+    rows: Path,
+    out: Path,
+    engine: Any = None,
+    *,
+    chunk: int | None = None,
 ) -> dict[str, bytes]:
     """Explain the rows of files in this process; return the bytes of each part."""
 
@@ -140,7 +146,7 @@ def explained(
         return made
 
     recipe = Recipe.of(world.Factory(out.parent))
-    batch = Batch(recipe, order or world.ORDER, out, new_engine, PART_ROWS, progress=False)
+    batch = Batch(recipe, world.ORDER, out, new_engine, PART_ROWS, progress=False)
     batch.pace = Pace(rows=chunk)
     batch.run(rows)
-    return parts_of(out)
+    return bytes_of_parts(out)

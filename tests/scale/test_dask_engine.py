@@ -14,19 +14,18 @@ from typing import Any
 
 import pandas as pd
 import pytest
-
-from counterpoint.errors import EngineError, InvalidInput
-from counterpoint.scale.engine import Chunk, Done, Lost
-from counterpoint.scale.recipe import Recipe
-from counterpoint.scale.working import work
 from tests.scale import world
 from tests.scale.world import HANGS, KILLS, LEAVES, ORDER, PATIENCE, WAITS, applicants
 
-pytest.importorskip("distributed", reason="the Dask engine needs counterpoint[dask]")
-
+from counterpoint.errors import EngineError, InvalidInput
+from counterpoint.scale.engine import Chunk, Done, Lost
 from counterpoint.scale.engines import cluster as cluster_module
 from counterpoint.scale.engines import dask as engine_module
 from counterpoint.scale.engines.dask import DaskEngine
+from counterpoint.scale.recipe import Recipe
+from counterpoint.scale.working import work
+
+pytest.importorskip("distributed", reason="the Dask engine needs counterpoint[dask]")
 
 
 @contextmanager

@@ -12,10 +12,12 @@ even a chunk that kills its process at once is known to have been begun.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import pickle
 import signal
 import threading
 import time
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -24,6 +26,7 @@ import counterpoint
 if TYPE_CHECKING:
     import pandas as pd
 
+    from counterpoint.explainer import Explainer
     from counterpoint.scale.order import Order
     from counterpoint.scale.recipe import Recipe
 
@@ -33,6 +36,7 @@ except ImportError:  # the extra is not installed: the module can be read, and n
     WorkerPlugin = object
 
 SECONDS_TO_BE_HEARD = 60.0
+N_TO_WARM_UP, EVALUATIONS_TO_WARM_UP = 8, 60
 
 Stage = Literal["builds", "works"]
 
@@ -112,7 +116,7 @@ class Bench(WorkerPlugin):  # type: ignore[misc, unused-ignore]  # Dask may be a
                 "install the same version on all workers"
             )
         recipe, order = pickle.loads(self.packed)  # noqa: S301 - Dask's own way, from our client
-        recipe.explainer()
+        warm_up(recipe.explainer(), order)
         self._unpacked = recipe, order
         return recipe, order
 
@@ -125,6 +129,17 @@ class Bench(WorkerPlugin):  # type: ignore[misc, unused-ignore]  # Dask may be a
             waiting.result(SECONDS_TO_BE_HEARD)
         except (OSError, TimeoutError, RuntimeError) as error:
             raise Unheard(f"the scheduler did not answer ({error})") from error
+
+
+def warm_up(explainer: Explainer, order: Order) -> None:
+    """Have kernels loaded, or compiled, before any clock runs; what comes of it does not matter."""
+    from counterpoint.evolution.search import Search
+
+    with contextlib.suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rows = explainer.encoding.decode(explainer.observed.genomes[:N_TO_WARM_UP])
+        search = Search(evaluations=EVALUATIONS_TO_WARM_UP)
+        explainer.explain_many(rows, order.target, search, workers=1, progress=False)
 
 
 class Unheard(Exception):  # noqa: N818 - reads as what it is
