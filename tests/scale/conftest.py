@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 import signal
 from collections.abc import Iterator
 from types import FrameType
@@ -11,6 +13,9 @@ from tests.scale.world import ORDER, Factory, applicants
 
 from counterpoint.scale.recipe import Recipe
 from counterpoint.scale.working import work
+
+if os.environ.get("COUNTERPOINT_DASK") == "required":
+    importlib.import_module("distributed")  # the gate fails where these tests would be skipped
 
 LIMIT = 300  # seconds: a test takes a tenth of it on a quiet machine
 

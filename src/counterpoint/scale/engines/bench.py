@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import counterpoint
+from counterpoint.models.needed import needed
+from counterpoint.scale.engines.cluster import EXTRA
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,10 +32,12 @@ if TYPE_CHECKING:
     from counterpoint.scale.order import Order
     from counterpoint.scale.recipe import Recipe
 
-try:
-    from distributed import WorkerPlugin
-except ImportError:  # the extra is not installed: the module can be read, and no engine be made
-    WorkerPlugin = object
+    WorkerPlugin = object  # so that types do not depend on what is installed
+else:
+    try:
+        from distributed import WorkerPlugin
+    except ImportError:  # the module can be read without the extra; no engine can be made
+        WorkerPlugin = object
 
 SECONDS_TO_BE_HEARD = 60.0
 N_TO_WARM_UP, EVALUATIONS_TO_WARM_UP = 8, 60
@@ -65,7 +69,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass
-class Bench(WorkerPlugin):  # type: ignore[misc, unused-ignore]  # Dask may be absent
+class Bench(WorkerPlugin):
     """Explains chunks in a worker process.
 
     Parameters
@@ -162,7 +166,6 @@ def explained(recipe: Recipe, order: Order, rows: pd.DataFrame) -> Outcome:
 
 def explain_at_bench(name: str, key: str, rows: pd.DataFrame) -> Outcome:
     """Explain a chunk at the bench of the worker this runs on; Dask calls it."""
-    from distributed import get_worker
-
-    outcome: Outcome = get_worker().plugins[name].explain(key, rows)
+    worker = needed("distributed", "engine='dask'", EXTRA).get_worker()
+    outcome: Outcome = worker.plugins[name].explain(key, rows)
     return outcome

@@ -102,7 +102,9 @@ class DaskEngine:
         self._workers: dict[str, int] = {}
         self._has_built, self._n_died_building = False, 0
         self._n_sent, self._seen_workers = 0, time.monotonic()
-        self._quiet, self._cluster, self._client = Quiet(), None, None
+        self._quiet = Quiet()
+        self._cluster: Any = None
+        self._client: Any = None
         try:
             self._cluster = local_cluster(workers) if scheduler is None else None
             self._client = client_of(scheduler or self._cluster)
