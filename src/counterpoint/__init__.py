@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from counterpoint.result.loading import load
     from counterpoint.result.many import load_many, save_many
     from counterpoint.scale.batch import explain_files
+    from counterpoint.scale.frame import explain_frame
     from counterpoint.scale.summary import Summary
     from counterpoint.table.kinds import Categorical, Date, Integer, Ordered, Real
     from counterpoint.table.schema import Schema
@@ -65,6 +66,7 @@ _HOMES = {
     "UnknownFeatureError": "errors",
     "WhatIf": "evolution.baselines",
     "explain_files": "scale.batch",
+    "explain_frame": "scale.frame",
     "load": "result.loading",
     "load_many": "result.many",
     "load_model": "models.loading",
@@ -98,6 +100,7 @@ __all__ = [
     "UnknownFeatureError",
     "WhatIf",
     "explain_files",
+    "explain_frame",
     "load",
     "load_many",
     "load_model",

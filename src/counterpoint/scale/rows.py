@@ -116,20 +116,32 @@ def failed_rows(schema: OutputSchema, rows: pd.DataFrame, message: str) -> pd.Da
 
 
 def features_of(rows: pd.DataFrame, explainer: Explainer, order: Order) -> pd.DataFrame:
-    """Return the columns of the data in rows; a column is also known by its name as text."""
+    """Return the columns of the data in rows, by the names they have in the data."""
+    held = columns_of(rows, explainer, order)
+    features = rows[[*held.values()]]
+    features.columns = pd.Index([*held])
+    return features
+
+
+def columns_of(rows: pd.DataFrame, explainer: Explainer, order: Order) -> dict[Hashable, Hashable]:
+    """Return what rows call each column of the data: its name, or that as text, as files have it.
+
+    Raises
+    ------
+    InvalidInput
+        If a column is not there, or that of the ids.
+    """
     check_frame(rows, order)
     by_text = {str(name): name for name in rows.columns}
     names = [column.name for column in explainer.schema.columns]
-    held = [name if name in rows.columns else by_text.get(str(name)) for name in names]
-    if lacking := [name for name, own in zip(names, held, strict=True) if own is None]:
-        hint = did_you_mean(lacking[0], [name for name in rows.columns if name not in names])
+    held = {name: name if name in rows.columns else by_text.get(str(name)) for name in names}
+    if lacking := [name for name, own in held.items() if own is None]:
+        hint = did_you_mean(lacking[0], [name for name in rows.columns if name not in held])
         raise InvalidInput(
             f"rows lack the columns {listed(lacking)}; they need every column of the data"
             + (f": {hint}" if hint else ".")
         )
-    features = rows[held]
-    features.columns = pd.Index(names)
-    return features
+    return held
 
 
 def check_frame(rows: Any, order: Order) -> None:

@@ -12,26 +12,35 @@ even a chunk that kills its process at once is known to have been begun.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import pickle
+import signal
 import threading
 import time
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import counterpoint
+from counterpoint.models.needed import needed
+from counterpoint.scale.engines.cluster import EXTRA
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from counterpoint.explainer import Explainer
     from counterpoint.scale.order import Order
     from counterpoint.scale.recipe import Recipe
 
-try:
-    from distributed import WorkerPlugin
-except ImportError:  # the extra is not installed: the module can be read, and no engine be made
-    WorkerPlugin = object
+    WorkerPlugin = object  # so that types do not depend on what is installed
+else:
+    try:
+        from distributed import WorkerPlugin
+    except ImportError:  # the module can be read without the extra; no engine can be made
+        WorkerPlugin = object
 
 SECONDS_TO_BE_HEARD = 60.0
+N_TO_WARM_UP, EVALUATIONS_TO_WARM_UP = 8, 60
 
 Stage = Literal["builds", "works"]
 
@@ -60,7 +69,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass
-class Bench(WorkerPlugin):  # type: ignore[misc, unused-ignore]  # Dask may be absent
+class Bench(WorkerPlugin):
     """Explains chunks in a worker process.
 
     Parameters
@@ -71,14 +80,22 @@ class Bench(WorkerPlugin):  # type: ignore[misc, unused-ignore]  # Dask may be a
         The recipe and the order, pickled: a worker that cannot unpack them can still say so.
     version : str
         Of counterpoint, where the job runs.
+    is_local : bool
+        Whether the worker was started by the job and ends with it. Ctrl-C, and whoever ends a
+        service, tell all processes of a group at once: it is the job that heeds them, and its
+        workers would else die of the signal with a chunk that is not to blame.
     """
 
     name: str
     packed: bytes
     version: str
+    is_local: bool
 
     def setup(self, worker: Any) -> None:
         """Be attached to a worker."""
+        if self.is_local and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
         self._worker, self._turn = worker, threading.Lock()
         self._unpacked: tuple[Recipe, Order] | None = None
 
@@ -103,7 +120,7 @@ class Bench(WorkerPlugin):  # type: ignore[misc, unused-ignore]  # Dask may be a
                 "install the same version on all workers"
             )
         recipe, order = pickle.loads(self.packed)  # noqa: S301 - Dask's own way, from our client
-        recipe.explainer()
+        warm_up(recipe.explainer(), order)
         self._unpacked = recipe, order
         return recipe, order
 
@@ -116,6 +133,17 @@ class Bench(WorkerPlugin):  # type: ignore[misc, unused-ignore]  # Dask may be a
             waiting.result(SECONDS_TO_BE_HEARD)
         except (OSError, TimeoutError, RuntimeError) as error:
             raise Unheard(f"the scheduler did not answer ({error})") from error
+
+
+def warm_up(explainer: Explainer, order: Order) -> None:
+    """Have kernels loaded, or compiled, before any clock runs; what comes of it does not matter."""
+    from counterpoint.evolution.search import Search
+
+    with contextlib.suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rows = explainer.encoding.decode(explainer.observed.genomes[:N_TO_WARM_UP])
+        search = Search(evaluations=EVALUATIONS_TO_WARM_UP)
+        explainer.explain_many(rows, order.target, search, workers=1, progress=False)
 
 
 class Unheard(Exception):  # noqa: N818 - reads as what it is
@@ -138,7 +166,6 @@ def explained(recipe: Recipe, order: Order, rows: pd.DataFrame) -> Outcome:
 
 def explain_at_bench(name: str, key: str, rows: pd.DataFrame) -> Outcome:
     """Explain a chunk at the bench of the worker this runs on; Dask calls it."""
-    from distributed import get_worker
-
-    outcome: Outcome = get_worker().plugins[name].explain(key, rows)
+    worker = needed("distributed", "engine='dask'", EXTRA).get_worker()
+    outcome: Outcome = worker.plugins[name].explain(key, rows)
     return outcome

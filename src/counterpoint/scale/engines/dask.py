@@ -26,6 +26,7 @@ import pandas as pd
 import counterpoint
 from counterpoint.errors import EngineError, InvalidInput
 from counterpoint.models.needed import needed
+from counterpoint.models.pickling import pickled
 from counterpoint.scale.engine import Chunk, Done, Lost
 from counterpoint.scale.engines.bench import Bench, Outcome, explain_at_bench
 from counterpoint.scale.engines.cluster import EXTRA, client_of, local_cluster
@@ -101,7 +102,9 @@ class DaskEngine:
         self._workers: dict[str, int] = {}
         self._has_built, self._n_died_building = False, 0
         self._n_sent, self._seen_workers = 0, time.monotonic()
-        self._quiet, self._cluster, self._client = Quiet(), None, None
+        self._quiet = Quiet()
+        self._cluster: Any = None
+        self._client: Any = None
         try:
             self._cluster = local_cluster(workers) if scheduler is None else None
             self._client = client_of(scheduler or self._cluster)
@@ -113,8 +116,9 @@ class DaskEngine:
     def _open(self, recipe: Recipe, order: Order) -> None:
         """Listen, equip the workers and count them."""
         client = self._client
-        packed = needed("cloudpickle", "engine='dask'", EXTRA).dumps((recipe, order))
-        bench = Bench(self._name, packed, counterpoint.__version__)
+        packed = pickled((recipe, order), "what the job asks for", "use functions of modules")
+        is_local = self._cluster is not None
+        bench = Bench(self._name, packed, counterpoint.__version__, is_local)
         client.subscribe_topic(self._name, self._hear_began)
         client.subscribe_topic("all", self._hear_all)
         client.register_plugin(bench, name=self._name)
