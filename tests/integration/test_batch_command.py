@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import skops.io
 from sklearn.linear_model import LogisticRegression
 from tests.batches import contents, lines_of
 
+import counterpoint as cp
 from counterpoint.cli.main import main
 
 N_ROWS = 300
@@ -199,6 +201,28 @@ def test_the_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     for option in ("--engine", "--scheduler", "--row-timeout", "--part-rows", "--keep", "--prefix"):
         assert option in shown
     assert "--seconds" not in shown
+
+
+def test_the_example_of_the_page(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "scale.md").read_text()
+    (example,) = re.findall(
+        r"```python\n(.*?)```", page.partition("## Other engines")[0], flags=re.DOTALL
+    )
+    data = pd.read_csv(folder / "d.csv").drop(columns="risk")
+    explainer = cp.Explainer(cp.load_model(folder / "m.skops"), data)
+    (tmp_path / "declined").mkdir()
+    data.head(4).assign(loan=range(4)).to_parquet(tmp_path / "declined" / "q1.parquet")
+    monkeypatch.chdir(tmp_path)
+
+    exec(example, {"cp": cp, "explainer": explainer})  # noqa: S102 - our own page
+
+    assert capsys.readouterr().out.startswith("4 rows explained in ")
+    assert set(lines_of(tmp_path / "explained")["loan"]) == set(range(4))
 
 
 def started(folder: Path, command: str) -> subprocess.Popen[str]:
