@@ -317,6 +317,21 @@ def test_a_damaged_file_is_refused_before_anything_is_written(
     assert not (tmp_path / "out").exists()
 
 
+def test_rows_in_a_store_give_the_same_parts(
+    rows: Path, tmp_path: Path, clean: dict[str, bytes]
+) -> None:
+    system = pytest.importorskip("fsspec").filesystem("memory")
+    for file in rows.iterdir():
+        system.pipe(f"/declined/{file.name}", file.read_bytes())
+
+    run_batch("memory://declined/*.parquet", tmp_path / "out", stop=StopAfter(2))
+    run_batch("memory://declined", tmp_path / "out")
+
+    system.store.clear()
+    parts = {name for name in clean if name != "manifest.json"}
+    assert all(contents(tmp_path / "out")[name] == clean[name] for name in parts)
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """Mount a disk that is soon full."""
