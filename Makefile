@@ -6,7 +6,7 @@ TORCH ?= torch==2.13.0+cpu
 
 N ?= 10000
 
-.PHONY: fuzz demo explore figures test test-adapters test-browser test-page test-scale lint types bench variants models constrained plausibility interview ablation tuning optimality study study-small check clean
+.PHONY: fuzz demo explore figures test test-adapters test-browser test-page test-scale lint types bench variants models constrained plausibility interview ablation tuning optimality study study-small check clean test-engines
 
 demo: .venv/demo.done  ## explain one applicant of the embedded credit data; in a terminal, then open the explorer
 	$(BIN)/python -m counterpoint.demo --figures credit-figures $$([ -t 0 ] && [ -t 1 ] && echo --serve)
@@ -33,6 +33,9 @@ test-adapters: .venv-adapters/done  ## models of all frameworks, none of them sk
 
 test-scale: .venv/scale.done  ## batch jobs on a real Dask cluster, with faults injected, none of it skipped
 	COUNTERPOINT_DASK=required $(BIN)/python -m pytest -q tests/scale
+
+test-engines: .venv-engines/done  ## the recipes for Dask, Spark (needs Java) and Ray, none of them skipped
+	COUNTERPOINT_FRAMEWORKS=all .venv-engines/bin/python -m pytest -q tests/integration/scale/test_engines_page.py
 
 fuzz: .venv/dev.done  ## ten thousand random tables, models, targets and rules; N=500 for fewer
 	COUNTERPOINT_FUZZ=$(N) $(BIN)/python -m pytest -q tests/fuzz
@@ -114,6 +117,11 @@ node_modules/done: package.json package-lock.json
 	.venv-adapters/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev,adapters-test]"
 	touch $@
 
+.venv-engines/done: pyproject.toml
+	$(PYTHON) -m venv .venv-engines
+	.venv-engines/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev,engines-test]"
+	touch $@
+
 # The peers need packages nobody else does. NICEx declares versions it does not need.
 .venv-bench/done: pyproject.toml benchmarks/requirements-peers.txt
 	$(PYTHON) -m venv .venv-bench
@@ -123,5 +131,5 @@ node_modules/done: package.json package-lock.json
 	touch $@
 
 clean:
-	rm -rf .venv .venv-adapters .venv-bench .study node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-adapters .venv-bench .venv-engines .study node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
