@@ -123,6 +123,7 @@ class DaskEngine:
         client.subscribe_topic("all", self._hear_all)
         client.register_plugin(bench, name=self._name)
         self._heed(Counted(client.nthreads()))
+        self._n_wanted = len(self._workers)
         self._counting = self._in_loop(self._count())
 
     @property
@@ -212,7 +213,10 @@ class DaskEngine:
         while True:
             await asyncio.sleep(SECONDS_BETWEEN_COUNTS)
             with contextlib.suppress(OSError):
-                self._inbox.put(Counted(await self._client.scheduler.ncores()))
+                workers = await self._client.scheduler.ncores()
+                self._inbox.put(Counted(workers))
+                if self._cluster is not None and len(workers) < self._n_wanted:
+                    self._cluster.scale(self._n_wanted)  # where a nanny is lost with its worker
 
     def _in_loop(self, coroutine: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(coroutine, self._client.loop.asyncio_loop)
