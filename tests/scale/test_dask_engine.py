@@ -90,7 +90,7 @@ def test_results_are_the_bytes_of_work_and_the_recipe_is_unpacked_and_built_once
 def test_a_row_that_kills_every_worker_it_meets_is_lost_each_time_and_its_neighbours_never(
     tmp_path: Path,
 ) -> None:
-    rows = applicants(8, r0=KILLS)
+    rows = applicants(4, r0=KILLS)
     with engine_of(world.Factory(tmp_path)) as engine:
         for _ in range(4):  # one more than Dask allows by itself
             submit_all(engine, rows, 1)
@@ -114,7 +114,7 @@ def test_waiting_for_a_turn_is_not_running(tmp_path: Path) -> None:
     rows = applicants(4, r0=WAITS, r1=WAITS, r2=WAITS, r3=WAITS)
     with engine_of(world.Factory(tmp_path), 1) as engine:
         submit_all(engine, rows, 1)
-        world.wait_until(lambda: engine.wait(0.05) or engine.running(), "one is running")
+        world.wait_until(engine.running, "one is running")
 
         assert len(engine.running()) == 1
 
@@ -139,8 +139,8 @@ def test_a_chunk_given_up_is_not_reported_and_its_worker_is_replaced(
 
         assert set(reports_of(engine, 7)) == {Chunk(i, i + 1) for i in range(1, 8)}
         assert engine.wait(0.1) == []
-        world.wait_until(lambda: engine.wait(0.1) or not alive(process), "its process is gone")
-        world.wait_until(lambda: engine.wait(0.1) or engine.slots() == 4, "there is another")
+        world.wait_until(lambda: not alive(process), "its process is gone")
+        world.wait_until(lambda: engine.slots() == 4, "there is another")
 
 
 def alive(process: int) -> bool:
@@ -242,7 +242,7 @@ def test_workers_come_and_go_and_nobody_is_blamed(tmp_path: Path) -> None:
         (leaver,) = engine._client.nthreads()
 
         cluster.scale(2)
-        world.wait_until(lambda: engine.wait(0.0) or engine.slots() == 4, "one has come")
+        world.wait_until(lambda: engine.slots() == 4, "one has come")
         retired = engine._client.retire_workers([leaver], close_workers=True)
         world.open_gate(tmp_path)
 
@@ -251,13 +251,15 @@ def test_workers_come_and_go_and_nobody_is_blamed(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_is_lost_with_its_nanny_is_replaced(tmp_path: Path) -> None:
+    dask = pytest.importorskip("dask")
     with engine_of(world.Factory(tmp_path)) as engine:
         nanny = engine._cluster.workers[0]
 
-        engine._client.sync(nanny.close)
+        with dask.config.set({"distributed.deploy.lost-worker-timeout": "1s"}):
+            engine._client.sync(nanny.close)
 
-        world.wait_until(lambda: engine.wait(0.1) or engine.slots() == 2, "it is gone")
-        world.wait_until(lambda: engine.wait(0.1) or engine.slots() == 4, "there is another")
+        world.wait_until(lambda: engine.slots() == 2, "it is gone")
+        world.wait_until(lambda: engine.slots() == 4, "there is another")
 
 
 def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
