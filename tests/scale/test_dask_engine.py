@@ -251,12 +251,11 @@ def test_workers_come_and_go_and_nobody_is_blamed(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_is_lost_with_its_nanny_is_replaced(tmp_path: Path) -> None:
-    dask = pytest.importorskip("dask")
-    with engine_of(world.Factory(tmp_path)) as engine:
+    soon = pytest.importorskip("dask.config").set({"distributed.deploy.lost-worker-timeout": "1s"})
+    with soon, engine_of(world.Factory(tmp_path)) as engine:
         nanny = engine._cluster.workers[0]
 
-        with dask.config.set({"distributed.deploy.lost-worker-timeout": "1s"}):
-            engine._client.sync(nanny.close)
+        engine._client.sync(nanny.close)
 
         world.wait_until(lambda: engine.slots() == 2, "it is gone")
         world.wait_until(lambda: engine.slots() == 4, "there is another")
