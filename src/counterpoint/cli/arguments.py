@@ -199,7 +199,6 @@ def add_folder(parser: argparse.ArgumentParser) -> None:
     output = parser.add_argument_group("the output")
     output.add_argument(
         "--out",
-        type=Path,
         required=True,
         metavar="FOLDER",
         help="the folder to write to; a job that was begun there goes on",

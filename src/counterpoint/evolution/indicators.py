@@ -27,9 +27,14 @@ def hypervolume(objectives: Floats, reference: Floats) -> float:
     inside = objectives[(objectives < reference).all(axis=1)]
     if len(inside) == 0:
         return 0.0
-    if len(inside) > FEW and len(reference) > MOST_EXACT:
+    if not is_exact(len(inside), len(reference)):
         return _approximate(inside, reference)
     return float(moocore.hypervolume(inside, ref=reference))
+
+
+def is_exact(n: int, m: int) -> bool:
+    """Whether the volume of n points in m objectives is measured, not approximated."""
+    return n <= FEW or m <= MOST_EXACT
 
 
 def _approximate(inside: Floats, reference: Floats) -> float:

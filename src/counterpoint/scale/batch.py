@@ -15,6 +15,7 @@ from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.evolution.baselines import WhatIf
 from counterpoint.evolution.search import Search
 from counterpoint.explainer import Explainer
+from counterpoint.lockstep import check_workers
 from counterpoint.models.needed import needed
 from counterpoint.scale.engine import Chunk, Engine
 from counterpoint.scale.engines.threads import Threads
@@ -151,6 +152,11 @@ def explain_files(
         prefix,
     )
     new_engine = engine_named(engine, scheduler, workers)
+    if "://" in os.fspath(out):
+        raise InvalidInput(
+            f"out must be a folder of this machine, or one mounted here, got {os.fspath(out)!r}; "
+            "copy the files afterwards."
+        )
     batch = Batch(
         Recipe.of(explainer), order, Path(out), new_engine, part_rows, row_timeout, progress
     )
@@ -289,6 +295,10 @@ class Batch:
         display = Display(len(inputs), ledger.tally().rows, self.progress)
         try:
             folder.log("start", engine=engine.name, rows=len(inputs), rows_done=display.n_done)
+            if display.n_done:
+                display.say(
+                    f"going on: {display.n_done:,} of {len(inputs):,} rows were done before"
+                )
             if address := getattr(engine, "dashboard", None):
                 display.say(f"Dask's dashboard: {address}")
             job = Job(
@@ -299,6 +309,7 @@ class Batch:
                 lambda chunk, message: self._marked(inputs, chunk, message),
                 display.tell,
                 stop.must_stop,
+                display.say,
             )
             job.run()
         except BaseException as error:
@@ -315,6 +326,7 @@ class Batch:
 
 def engine_named(name: str, scheduler: str | None, workers: int | None) -> NewEngine:
     """Return what makes the engine of a name."""
+    check_workers(workers, is_shared=True)
     if name == "threads":
         if scheduler is not None:
             raise InvalidInput(

@@ -57,6 +57,8 @@ class Job:
         Hears what was done.
     must_stop : callable
         Says whether somebody wants it to stop.
+    say : callable
+        Says something to people.
     """
 
     inputs: Inputs
@@ -66,6 +68,7 @@ class Job:
     mark: Mark
     tell: Tell
     must_stop: Callable[[], bool]
+    say: Callable[[str], None]
     in_flight: set[Chunk] = field(default_factory=set)
 
     def run(self) -> None:
@@ -158,6 +161,7 @@ class Job:
 
     def _end(self) -> None:
         """Let the chunks that are worked on be finished, for a while."""
+        self.say("stopping when the rows begun are done, in some seconds; Ctrl-C stops it now")
         begun, until = set(self.engine.running()), time.monotonic() + ENDING
         while begun & self.in_flight and time.monotonic() < until:
             self._hear(0.1)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 from counterpoint.scale.engine import Chunk
 from counterpoint.scale.folder import Folder, sha256_of
 from counterpoint.scale.parts import read_payload, write_part
-from counterpoint.scale.tally import Tally
+from counterpoint.scale.tally import TOLD, Tally
 
 
 @dataclass(frozen=True)
@@ -80,24 +79,33 @@ class Ledger:
 
         Every file is held against its hash. Return the names of those that are damaged or gone.
         """
-        lost = []
+        lost: list[str] = []
         lines = [{"part": k, **part} for k, part in enumerate(parts)] + self._journal_lines()
-        for key, line in {_key_of(line): line for line in lines}.items():
-            entry = Entry(str(line["sha256"]), Tally.read(line["tally"]))
-            part = key if isinstance(key, int) else key.start // self.part_rows
-            place = self.part_place(key) if isinstance(key, int) else self.chunk_place(key)
-            if not isinstance(key, int) and part in self.parts:
-                place.unlink(missing_ok=True)  # the part has its rows
-            elif sha256_of(place) != entry.sha256:
-                lost.append(place.name)
-            elif isinstance(key, int):
+        latest = {_key_of(line): line for line in lines}
+        for part in sorted(key for key in latest if isinstance(key, int)):
+            if entry := self._whole(self.part_place(part), latest[part], lost):
                 self.parts[part] = entry
-            else:
-                self.chunks.setdefault(part, {})[key] = entry
+        end = 0
+        for chunk in sorted(key for key in latest if isinstance(key, Chunk)):
+            part, place = chunk.start // self.part_rows, self.chunk_place(chunk)
+            if part in self.parts or chunk.start < end:  # its rows are there already
+                place.unlink(missing_ok=True)
+            elif entry := self._whole(place, latest[chunk], lost):
+                self.chunks.setdefault(part, {})[chunk] = entry
+                end = chunk.stop
         return lost
 
+    def _whole(self, place: Path, line: dict[str, Any], lost: list[str]) -> Entry | None:
+        """Return the entry of a file that has its hash; note one that has not, and take it away."""
+        if sha256_of(place) == line["sha256"]:
+            return Entry(str(line["sha256"]), Tally.read(line["tally"]))
+        lost.append(place.name)
+        with self.folder.writing():
+            place.unlink(missing_ok=True)
+        return None
+
     def _journal_lines(self) -> list[dict[str, Any]]:
-        """Return the whole lines of the journal, parts first; cut off one that a crash tore."""
+        """Return the whole lines of the journal; cut off one that a crash tore."""
         if not self._journal.exists():
             return []
         content = self._journal.read_bytes()
@@ -113,7 +121,7 @@ class Ledger:
             except (ValueError, KeyError, TypeError, AttributeError):
                 continue  # not what we wrote: its rows are done again
             lines.append(line)
-        return sorted(lines, key=lambda line: "chunk" in line)
+        return lines
 
     def missing(self, part: int) -> list[Chunk]:
         """Return the stretches of rows of a part that are not done.
@@ -164,19 +172,16 @@ class Ledger:
         Damaged
             If a chunk is not what it was; it is forgotten, so that `missing` has its rows again.
         """
-        tally, place = Tally(), self.part_place(part)
-
-        def tables() -> Iterator[Any]:
-            nonlocal tally
-            for chunk in sorted(self.chunks[part]):
-                table = self._take(part, chunk)
-                tally = tally + Tally.of(table, self.prefix)
-                yield table
-
+        place, chunks = self.part_place(part), self.chunks[part]
+        tally = sum((entry.tally for entry in chunks.values()), Tally())
+        start, stop = self.rows_of(part)
+        assert tally.rows == stop - start, "a part has each of its rows once"
+        tables = (self._take(part, chunk) for chunk in sorted(chunks))
         with self.folder.new_file(place) as file:
-            write_part(file, tables(), self.schema)
-        entry = Entry(sha256_of(place) or "", tally)
-        self._note({"part": part, "sha256": entry.sha256, "tally": tally.written()})
+            write_part(file, tables, self.schema)
+        told = tally.written(TOLD)  # a job may have millions of rows that all fail differently
+        entry = Entry(sha256_of(place) or "", Tally.read(told))
+        self._note({"part": part, "sha256": entry.sha256, "tally": told})
         self.parts[part] = entry
         for chunk in self.chunks.pop(part):
             self.chunk_place(chunk).unlink(missing_ok=True)
@@ -203,7 +208,7 @@ class Ledger:
             {
                 "name": self.part_place(part).name,
                 "sha256": entry.sha256,
-                "tally": entry.tally.written(),
+                "tally": entry.tally.written(TOLD),
             }
             for part, entry in sorted(self.parts.items())
         ]

@@ -67,6 +67,7 @@ def _describe_explainer(recipe: Recipe) -> dict[str, Any]:
         "classes": as_json(explainer.classes),
         "minimised": str(observed.aims),
         "weights": observed.shares.tolist(),
+        "is_accelerated": explainer.predictor.is_accelerated,
         "may_miss": observed.space.may_miss.tolist(),
     }
 

@@ -8,6 +8,9 @@ FEW = 8  # rows of the first chunks, of which nothing is known
 MOST = 10_000  # rows of any chunk: they are in memory while it is worked on
 GROWTH = 4  # a chunk has at most so many times the rows of the largest that was done
 NEWS = 0.3  # how much a chunk's own pace counts beside that of those before it
+SLOTS = 40  # as many chunks in flight let each take a second longer: all pass through one process
+LONGEST = 60.0  # seconds
+PARTING = 8  # at the end chunks get smaller, so that no worker waits, but not smaller than this
 PATIENCE = 8  # a chunk may take so many times what it should, and a single row's time besides
 
 
@@ -19,7 +22,7 @@ class Pace:
     ----------
     seconds : float, default=5.0
         How long a chunk should take: long against the cost of sending it, short enough that
-        little is lost with one.
+        little is lost with one. With hundreds of workers it is longer, up to a minute.
     row_timeout : float, default=120.0
         How long one row may take.
     rows : int, optional
@@ -55,9 +58,10 @@ class Pace:
             return self.rows
         wanted: float = FEW
         if self.per_row is not None:
-            wanted = min(self.seconds / self.per_row, GROWTH * self.largest, MOST)
-        share = -(-n_left // max(1, n_slots))
-        return max(1, min(int(wanted), share))
+            seconds = min(max(self.seconds, n_slots / SLOTS), LONGEST)
+            wanted = min(seconds / self.per_row, GROWTH * self.largest, MOST)
+        share = max(n_left / max(1, n_slots), wanted / PARTING)
+        return max(1, int(min(wanted, share)))
 
     def limit(self, n_rows: int) -> float:
         """Return how many seconds a chunk may take; a single row has just its own."""

@@ -223,7 +223,7 @@ def assemble(
     is_there = np.repeat(counts > 0, np.maximum(counts, 1))
     columns: dict[Hashable, Any] = {}
     if schema.id is not None:
-        columns[schema.id] = rows[schema.id].array.take(lines)
+        columns[schema.id] = rows[schema.id].iloc[lines].reset_index(drop=True)  # keeps its dtype
     own = own_columns(schema, rows, answers, lines, is_there)
     columns |= dict(zip(schema.own, own, strict=True))
     with_some = [answer.genomes for answer in answers if len(answer.changed)]

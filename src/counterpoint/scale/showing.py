@@ -8,7 +8,7 @@ from typing import Any
 
 from counterpoint.progress import is_watched
 
-LAYOUT = "{desc} {percentage:3.0f}% |{bar}| {postfix} [{elapsed}<{remaining}]"
+LAYOUT = "explaining {percentage:3.0f}% |{bar}| {desc} [{elapsed}<{remaining}]"
 EVERY = 30.0  # seconds between two lines where there is no terminal
 
 
@@ -36,14 +36,13 @@ class Display:
         self._has_lines = shown is None and not is_watched()
         if shown or (shown is None and is_watched()):
             self._bar = self._new_bar()
-            self._refresh()
 
     def _new_bar(self) -> Any:
         """Return a bar over all rows that knows what was done before."""
         from tqdm.auto import tqdm  # only where a bar is shown
 
         return tqdm(
-            desc="explaining",
+            desc=self._words(),
             total=self.n_rows,
             initial=self.n_done,
             bar_format=LAYOUT,
@@ -62,16 +61,11 @@ class Display:
         self.n_done += n_rows
         self.n_failed += n_failed
         if self._bar is not None:
+            self._bar.set_description_str(self._words(), refresh=False)
             self._bar.update(n_rows)
-            self._refresh()
         elif self._has_lines and time.monotonic() - self._last >= self._every:
             self._last = time.monotonic()
             self.say(f"{self._words()}{self._left()}")
-
-    def _refresh(self) -> None:
-        """Draw the bar with its words."""
-        if self._bar is not None:
-            self._bar.set_postfix_str(self._words(), refresh=True)
 
     def _rate(self) -> float:
         """Return rows per second of this run."""

@@ -103,12 +103,12 @@ class TableFile:
         """Open a file; read its schema and how many rows it has."""
         with refused_if_damaged(place, argument):
             if place.ending == ".parquet":
-                with _parquet(place) as handle:  # ten thousand files are not kept open
-                    sizes = (
-                        handle.metadata.row_group(i).num_rows for i in range(handle.num_row_groups)
-                    )
-                    starts = list(accumulate(sizes, initial=0))
-                    return cls(place, argument, _plain(handle.schema_arrow), starts)
+                handle = _parquet(place)
+                groups = [handle.metadata.row_group(i) for i in range(handle.num_row_groups)]
+                starts = list(accumulate((group.num_rows for group in groups), initial=0))
+                schema = _plain(handle.schema_arrow)
+                handle.close(force=True)  # ten thousand files are not kept open
+                return cls(place, argument, schema, starts)
             table = _read_whole(place)
         return cls(place, argument, table.schema, [0, table.num_rows])
 
@@ -155,7 +155,7 @@ class TableFile:
         """Let go of the file and of what was kept of it."""
         self._kept.clear()
         if self._handle is not None:
-            self._handle.close()
+            self._handle.close(force=True)
             self._handle = None
 
 

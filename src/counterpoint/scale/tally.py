@@ -6,7 +6,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-TOLD = 10  # different messages that are kept of a file; there may be one for every row
+from counterpoint.models.needed import needed
+
+TOLD = 10  # different messages that are kept of a part; there may be one for every row
+COUNTED = ["counterfactual", "status", "message", "evaluations"]
 
 
 @dataclass
@@ -43,18 +46,16 @@ class Tally:
     @classmethod
     def of(cls, table: Any, prefix: str) -> Tally:
         """Count a table that `explain_rows` made."""
-        frame = table.select(
-            [prefix + name for name in ("counterfactual", "status", "message", "evaluations")]
-        ).to_pandas()
-        frame.columns = ["counterfactual", "status", "message", "evaluations"]
-        first = frame[frame["counterfactual"] <= 1]  # one line of each row
-        failed = first.loc[first["status"] == "failed", "message"]
+        compute = needed("pyarrow.compute", "a batch job", '"counterpoint[cli]"')
+        own = table.select([f"{prefix}{name}" for name in COUNTED]).rename_columns(COUNTED)
+        first = own.filter(compute.less_equal(own["counterfactual"], 1))  # one line of each row
+        failed = first.filter(compute.equal(first["status"], "failed"))
         return cls(
-            rows=len(first),
-            lines=len(frame),
-            evaluations=int(first["evaluations"].sum()),
-            statuses=Counter(first["status"].tolist()),
-            messages=Counter(failed.tolist()),
+            rows=first.num_rows,
+            lines=own.num_rows,
+            evaluations=compute.sum(first["evaluations"]).as_py() or 0,
+            statuses=Counter(first["status"].to_pylist()),
+            messages=Counter(failed["message"].to_pylist()),
         )
 
     def __add__(self, other: Tally) -> Tally:
@@ -71,18 +72,18 @@ class Tally:
         """Rows that could not be explained."""
         return self.statuses["failed"]
 
-    def frequent(self, n: int) -> list[tuple[str, int]]:
+    def frequent(self, n: int | None) -> list[tuple[str, int]]:
         """Return the most frequent messages, ties in the order of the alphabet."""
         return sorted(self.messages.items(), key=lambda item: (-item[1], item[0]))[:n]
 
-    def written(self) -> dict[str, Any]:
-        """Return it as JSON holds it, the same for the same rows."""
+    def written(self, n_messages: int | None = None) -> dict[str, Any]:
+        """Return it as JSON holds it, the same for the same rows; all messages, or the first."""
         return {
             "rows": self.rows,
             "lines": self.lines,
             "evaluations": self.evaluations,
             "statuses": dict(sorted(self.statuses.items())),
-            "messages": dict(self.frequent(TOLD)),
+            "messages": dict(self.frequent(n_messages)),
         }
 
     @classmethod

@@ -6,7 +6,8 @@ import numpy as np
 
 from counterpoint.arrays import Floats, Ints
 from counterpoint.errors import InvalidInput
-from counterpoint.evolution.indicators import hypervolume
+from counterpoint.evolution.indicators import hypervolume, is_exact
+from counterpoint.result.choosing.room import Room
 
 SLACK = 1e-9  # what rounding may take from or add to a volume
 
@@ -40,9 +41,43 @@ def greatest_contribution(objectives: Floats, n: int, worst: Floats | None = Non
     reference = np.array([0.5, ends[0], objectives[pool, 2].max() + 1.0, *ends[1:]])
     gains = np.full(len(objectives), np.inf)  # at most so much does each add
     gains[chosen] = -np.inf
+    room = _room(objectives, pool, chosen, reference)
     while len(chosen) < n:
-        chosen.append(_next(objectives, chosen, pool, gains, reference))
+        if room.is_open and is_exact(n, len(reference)):
+            best = _next_in(room, objectives, chosen, pool, gains, reference)
+        else:
+            best = _next(objectives, chosen, pool, gains, reference)
+        gains[best] = -np.inf
+        chosen.append(best)
+        room.close(objectives[best])
     return np.array(chosen, dtype=np.int64)
+
+
+def _room(objectives: Floats, pool: Ints, chosen: list[int], reference: Floats) -> Room:
+    """Return the space up to the reference that those chosen beforehand leave."""
+    room = Room(np.minimum(objectives[pool].min(axis=0), reference - 1.0), reference)
+    for i in chosen:
+        room.close(objectives[i])
+    return room
+
+
+def _next_in(
+    room: Room,
+    objectives: Floats,
+    chosen: list[int],
+    pool: Ints,
+    gains: Floats,
+    reference: Floats,
+) -> int:
+    """Return what `_next` does, but measure hypervolumes only where several are about the best."""
+    free = pool[gains[pool] > -np.inf]
+    order = free[np.argsort(-gains[free], kind="stable")]
+    total = room.volume + room.best_gain(objectives, gains, order, SLACK)
+    near = np.sort(free[room.volume + gains[free] >= total - SLACK * abs(total)])
+    if len(near) == 1:
+        return int(near[0])
+    totals = [hypervolume(objectives[[*chosen, i]], reference) for i in near.tolist()]
+    return int(near[np.argmax(totals)])  # the first of several
 
 
 def _next(
@@ -62,7 +97,6 @@ def _next(
         gains[i] = total - volume
         if total > most or (total == most and i < best):
             best, most = i, total
-    gains[best] = -np.inf
     return best
 
 
