@@ -18,6 +18,7 @@ import signal
 import threading
 import time
 import warnings
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -113,6 +114,7 @@ class Bench(WorkerPlugin):
 
     def _unpack(self, key: str) -> tuple[Recipe, Order]:
         """Build the explainer of this process, once."""
+        self._await_nanny()
         self._tell(key, "builds")
         if counterpoint.__version__ != self.version:
             raise RuntimeError(
@@ -127,12 +129,24 @@ class Bench(WorkerPlugin):
     def _tell(self, key: str, stage: Stage) -> None:
         """Return once the scheduler knows what begins here."""
         told = {"key": key, "worker": self._worker.address, "stage": stage}
-        call = self._worker.scheduler.log_event(topic=self.name, msg=told)
+        self._ask(self._worker.scheduler.log_event(topic=self.name, msg=told), "the scheduler")
+
+    def _await_nanny(self) -> None:
+        """Return once the nanny knows that this process is up.
+
+        The scheduler knows earlier. A chunk that ended the process in between would end the nanny,
+        too, which takes it for a worker that cannot be started, and does not start another.
+        """
+        if nanny := getattr(self._worker, "nanny", None):
+            self._ask(self._worker.rpc(nanny).instantiate(), "its nanny")
+
+    def _ask(self, call: Coroutine[Any, Any, Any], whom: str) -> None:
+        """Return once a call of Dask's is answered."""
         try:
             waiting = asyncio.run_coroutine_threadsafe(call, self._worker.loop.asyncio_loop)
             waiting.result(SECONDS_TO_BE_HEARD)
         except (OSError, TimeoutError, RuntimeError) as error:
-            raise Unheard(f"the scheduler did not answer ({error})") from error
+            raise Unheard(f"{whom} did not answer ({error})") from error
 
 
 def warm_up(explainer: Explainer, order: Order) -> None:

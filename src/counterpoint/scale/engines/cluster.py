@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import platform
+import signal
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +17,7 @@ from counterpoint.scale.engines.quiet import SILENT
 
 EXTRA = '"counterpoint[dask]"'
 SECONDS_TO_CONNECT = 15
+SECONDS_TO_REPLACE = 120.0  # a worker that does not answer
 ONE_THREAD = {
     f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMBA", "NUMEXPR")
 }
@@ -61,6 +65,27 @@ def client_of(scheduler: Any) -> Any:
         client.close()
         raise
     return client
+
+
+def replace_worker(client: Any, cluster: Any, worker: str) -> bool:
+    """End a worker's process by force, that its nanny starts another; False if it has no nanny.
+
+    Of our own cluster it is killed at once. Elsewhere its nanny is asked, which first gives it four
+    seconds to leave; without a nanny it is dropped from the cluster.
+    """
+    for nanny in getattr(cluster, "workers", {}).values():
+        if nanny.worker_address == worker and nanny.pid is not None:
+            os.kill(nanny.pid, signal.SIGKILL)
+            return True
+    try:
+        client.restart_workers([worker], timeout=SECONDS_TO_REPLACE, raise_for_error=False)
+    except ValueError:  # it has no nanny
+        with contextlib.suppress(Exception):
+            client.retire_workers([worker], close_workers=True)
+        return False
+    except Exception:  # noqa: S110 - it is gone already, or all of them are: others see to that
+        pass
+    return True
 
 
 def check_versions(scheduler: str, workers: Mapping[str, Any]) -> None:

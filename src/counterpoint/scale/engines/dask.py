@@ -29,7 +29,7 @@ from counterpoint.models.needed import needed
 from counterpoint.models.pickling import pickled
 from counterpoint.scale.engine import Chunk, Done, Lost
 from counterpoint.scale.engines.bench import Bench, Outcome, explain_at_bench
-from counterpoint.scale.engines.cluster import EXTRA, client_of, local_cluster
+from counterpoint.scale.engines.cluster import EXTRA, client_of, local_cluster, replace_worker
 from counterpoint.scale.engines.messages import (
     Attempt,
     Began,
@@ -47,7 +47,6 @@ QUEUED = 2  # chunks per worker worth having in flight: one at work and one to g
 SECONDS_BETWEEN_COUNTS = 2.0  # of the workers
 SECONDS_WITHOUT_WORKERS = 300.0
 SECONDS_TO_BUILD = 900.0  # an explainer
-SECONDS_TO_REPLACE = 120.0  # a worker that does not answer
 SECONDS_TO_CLOSE = 20.0
 MOST_BUILDS_THAT_DIE = 3
 MOST_UNBEGUN = 100  # times a chunk is sent again because it was never begun
@@ -123,6 +122,7 @@ class DaskEngine:
         client.subscribe_topic("all", self._hear_all)
         client.register_plugin(bench, name=self._name)
         self._heed(Counted(client.nthreads()))
+        self._n_wanted = len(self._workers)
         self._counting = self._in_loop(self._count())
 
     @property
@@ -212,7 +212,10 @@ class DaskEngine:
         while True:
             await asyncio.sleep(SECONDS_BETWEEN_COUNTS)
             with contextlib.suppress(OSError):
-                self._inbox.put(Counted(await self._client.scheduler.ncores()))
+                workers = await self._client.scheduler.ncores()
+                self._inbox.put(Counted(workers))
+                if self._cluster is not None and len(workers) < self._n_wanted:
+                    self._cluster.scale(self._n_wanted)  # where a nanny is lost with its worker
 
     def _in_loop(self, coroutine: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(coroutine, self._client.loop.asyncio_loop)
@@ -364,11 +367,7 @@ class DaskEngine:
 
     def _replace(self, worker: str) -> None:
         """End a worker's process by force, and have its nanny start another."""
-        try:
-            self._client.restart_workers(
-                [worker], timeout=SECONDS_TO_REPLACE, raise_for_error=False
-            )
-        except ValueError:  # it has no nanny
+        if not replace_worker(self._client, self._cluster, worker):
             self._inbox.put(
                 Note(
                     "a worker did not end a row in time and has no nanny that could replace it; "
@@ -376,10 +375,6 @@ class DaskEngine:
                     "choice."
                 )
             )
-            with contextlib.suppress(Exception):
-                self._client.retire_workers([worker], close_workers=True)
-        except Exception:  # noqa: S110 - it is gone already, or all of them are: others see to that
-            pass
 
     def _say_threads(self) -> None:
         if any(n > 1 for n in self._workers.values()):
