@@ -6,7 +6,7 @@ TORCH ?= torch==2.13.0+cpu
 
 N ?= 10000
 
-.PHONY: fuzz demo explore figures test test-adapters test-browser test-engines test-page lint types bench variants models constrained plausibility interview ablation tuning optimality study study-small check clean
+.PHONY: fuzz demo explore figures test test-adapters test-browser test-page test-scale lint types bench variants models constrained plausibility interview ablation tuning optimality study study-small check clean test-engines
 
 demo: .venv/demo.done  ## explain one applicant of the embedded credit data; in a terminal, then open the explorer
 	$(BIN)/python -m counterpoint.demo --figures credit-figures $$([ -t 0 ] && [ -t 1 ] && echo --serve)
@@ -18,7 +18,7 @@ figures: .venv/dev.done  ## write the figures of the credit example to docs/figu
 	$(BIN)/python -m counterpoint.demo --figures docs/figures
 
 test: .venv/dev.done  ## run the tests and the examples in the docstrings
-	$(BIN)/python -m pytest -n 2 --dist loadfile -q --ignore tests/browser
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q --ignore tests/browser --ignore tests/scale
 
 test-page: node_modules/done  ## lint the report's modules and test them with node
 	npm run --silent lint
@@ -30,6 +30,9 @@ test-browser: .venv/browser.done node_modules/done  ## the report as a person us
 test-adapters: .venv-adapters/done  ## models of all frameworks, none of them skipped
 	COUNTERPOINT_FRAMEWORKS=all .venv-adapters/bin/python -m pytest -q \
 		tests/integration/test_adapters.py tests/unit/models/test_loading.py tests/integration/test_readme.py
+
+test-scale: .venv/scale.done  ## batch jobs on a real Dask cluster, with faults injected, none of it skipped
+	COUNTERPOINT_DASK=required $(BIN)/python -m pytest -q tests/scale
 
 test-engines: .venv-engines/done  ## the recipes for Dask, Spark (needs Java) and Ray, none of them skipped
 	COUNTERPOINT_FRAMEWORKS=all .venv-engines/bin/python -m pytest -q tests/integration/scale/test_engines_page.py
@@ -97,6 +100,10 @@ study-small: .venv/dev.done  ## the same with few rows and methods on embedded d
 .venv/browser.done: .venv/dev.done
 	command -v chromium || command -v chromium-browser || { apt-get update -qq && apt-get install -y -qq chromium; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[browser-test]"
+	touch $@
+
+.venv/scale.done: .venv/dev.done
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dask]"
 	touch $@
 
 node_modules/done: package.json package-lock.json

@@ -122,6 +122,11 @@ class Recipe:
             return self._explainer
 
     @property
+    def source(self) -> Make:
+        """What makes the Explainer: `Files`, `Given`, or the caller's function."""
+        return self._make
+
+    @property
     def payload(self) -> bytes:
         """What travels: how to make the Explainer, pickled once."""
         with self._lock:

@@ -1,0 +1,130 @@
+"""Small batch jobs: a model that answers at once, files of rows, and what a folder ends with."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from tests.cases import Logistic, square
+
+import counterpoint as cp
+from counterpoint.scale.batch import Batch, engine_named
+from counterpoint.scale.order import Order
+from counterpoint.scale.pace import Pace
+from counterpoint.scale.recipe import Recipe
+from counterpoint.scale.stopping import Stop
+from counterpoint.scale.summary import Summary
+
+N_ROWS, PART_ROWS = 40, 16
+SEARCH = cp.Search(evaluations=60, population=12)
+POISON = 7.0  # a value of x that no other row's candidates have
+
+
+class Poisonous(Logistic):
+    """Answers as its like, but does something else when it is asked about the poison."""
+
+    def __init__(self, harm: Callable[[], None]) -> None:
+        super().__init__(-0.9, x=1.0, y=1.0)
+        self.harm = harm
+
+    def __call__(self, rows: pd.DataFrame) -> Any:
+        """Return a probability per row, if it comes to that."""
+        if (rows["x"] == POISON).any():
+            self.harm()
+        return super().__call__(rows)
+
+
+class StopAfter(Stop):
+    """Asks a job to stop when it has looked some times."""
+
+    def __init__(self, n_looks: int) -> None:
+        super().__init__()
+        self.n_looks = n_looks
+
+    def must_stop(self) -> bool:
+        """Whether that is now."""
+        self.n_looks -= 1
+        return self.is_asked or self.n_looks < 0
+
+
+@lru_cache(maxsize=1)
+def explainer() -> cp.Explainer:
+    """Return an explainer of the unit square, whose model says yes above the diagonal."""
+    return cp.Explainer(Logistic(-0.9, x=1.0, y=1.0), square())
+
+
+def hanging(release: threading.Event) -> cp.Explainer:
+    """Return the same with a model that hangs on the poison until it is released."""
+
+    def hang() -> None:
+        release.wait(300.0)
+
+    return cp.Explainer(Poisonous(hang), square())
+
+
+def raising() -> cp.Explainer:
+    """Return the same with a model that fails on the poison."""
+
+    def fail() -> None:
+        raise ValueError("the model does not like this")
+
+    return cp.Explainer(Poisonous(fail), square())
+
+
+def rows_of_square(n: int = N_ROWS) -> pd.DataFrame:
+    """Return rows with an id, most of them below the diagonal."""
+    rng = np.random.default_rng(5)  # noqa: TID251 - made-up data, not a search
+    values = rng.uniform(0.0, 0.6, (n, 2)).round(2)
+    return pd.DataFrame(values, columns=["x", "y"]).assign(loan=[f"L{i:04d}" for i in range(n)])
+
+
+def write_rows(folder: Path, rows: pd.DataFrame | None = None) -> Path:
+    """Write rows as two files of several row groups; return their folder."""
+    place = folder / "in"
+    place.mkdir(exist_ok=True)
+    table = rows_of_square() if rows is None else rows
+    table.iloc[:23].to_parquet(place / "a.parquet", row_group_size=9)
+    table.iloc[23:].to_parquet(place / "b.parquet", row_group_size=9)
+    return place
+
+
+def run_batch(rows: Any, out: Path, **changes: Any) -> Summary:
+    """Run a small job, with some settings changed."""
+    settings: dict[str, Any] = {
+        "whom": explainer(),
+        "order": {},
+        "workers": 1,
+        "chunk": 7,
+        "part_rows": PART_ROWS,
+        "row_timeout": 120.0,
+        "stop": None,
+    } | changes
+    order = Order(**({"target": (0.5, 1.0), "search": SEARCH, "id": "loan"} | settings["order"]))
+    batch = Batch(
+        Recipe.of(settings["whom"]),
+        order,
+        out,
+        engine_named("threads", None, settings["workers"]),
+        settings["part_rows"],
+        settings["row_timeout"],
+        progress=False,
+        pace=Pace(rows=settings["chunk"]),
+        stop=settings["stop"],
+    )
+    return batch.run(rows)
+
+
+def contents(out: Path) -> dict[str, bytes]:
+    """Return what a job ends with: the bytes of all files but the log."""
+    files = (path for path in out.rglob("*") if path.is_file() and path.name != "log.jsonl")
+    return {str(path.relative_to(out)): path.read_bytes() for path in files}
+
+
+def lines_of(out: Path) -> pd.DataFrame:
+    """Return all parts as one table."""
+    return pd.concat(map(pd.read_parquet, sorted(out.glob("part-*.parquet"))), ignore_index=True)

@@ -1,0 +1,181 @@
+"""What is done, on the disk: parts of fixed bytes, a journal, a lock, and a log."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from counterpoint.errors import InvalidInput
+from counterpoint.scale.engine import Chunk
+from counterpoint.scale.folder import CannotWrite, Folder
+from counterpoint.scale.ledger import Damaged, Ledger
+from counterpoint.scale.parts import GROUP, write_part
+from counterpoint.scale.tally import Tally
+
+SCHEMA = pa.schema(
+    {
+        "row": pa.int64(),
+        "counterfactual": pa.int64(),
+        "status": pa.string(),
+        "message": pa.string(),
+        "evaluations": pa.int64(),
+    }
+)
+
+
+def answer(start: int, stop: int, lines: int = 2) -> bytes:
+    """Return what an engine answers for rows, with some lines for each."""
+    rows = [row for row in range(start, stop) for _ in range(lines)]
+    n = len(rows)
+    table = pa.table(
+        [rows, [1 + i % lines for i in range(n)], ["found"] * n, [""] * n, [10] * n], schema=SCHEMA
+    )
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, SCHEMA) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    """Return an empty ledger of 10 rows in parts of 6."""
+    return Ledger(Folder(tmp_path), 10, 6, SCHEMA, "")
+
+
+def keep(ledger: Ledger, start: int, stop: int) -> None:
+    """Keep the answer for some rows."""
+    payload = answer(start, stop)
+    tally = ledger.check(Chunk(start, stop), payload)
+    assert tally is not None
+    ledger.keep(Chunk(start, stop), payload, tally)
+
+
+def reopened(ledger: Ledger) -> Ledger:
+    """Return a ledger that a new process has of the same folder."""
+    ledger.folder.close()
+    again = Ledger(Folder(ledger.folder.place), 10, 6, SCHEMA, "")
+    again.lost = again.recall([])  # type: ignore[attr-defined]
+    return again
+
+
+def test_what_is_missing(ledger: Ledger) -> None:
+    keep(ledger, 2, 4)
+
+    assert ledger.missing(0) == [Chunk(0, 2), Chunk(4, 6)]
+    assert ledger.missing(1) == [Chunk(6, 10)]
+    assert ledger.tally().rows == 2
+
+
+def test_a_finished_part_has_its_chunks_rows_and_they_are_gone(ledger: Ledger) -> None:
+    keep(ledger, 3, 6)
+    keep(ledger, 0, 3)
+
+    ledger.finish(0)
+
+    assert ledger.missing(0) == []
+    assert not list(ledger.folder.work.glob("chunk-*"))
+    assert ledger.tally() == Tally(6, 12, 60, Counter(found=6))
+    assert reopened(ledger).missing(0) == []
+
+
+def test_a_chunk_that_covers_rows_already_there_is_not_taken_up_twice(ledger: Ledger) -> None:
+    keep(ledger, 0, 4)
+    keep(ledger, 2, 6)
+
+    again = reopened(ledger)
+
+    assert again.missing(0) == [Chunk(4, 6)]
+    assert not again.chunk_place(Chunk(2, 6)).exists()
+
+
+def test_a_chunk_that_is_damaged_while_the_job_runs_is_missing_again(ledger: Ledger) -> None:
+    keep(ledger, 0, 3)
+    keep(ledger, 3, 6)
+    ledger.chunk_place(Chunk(3, 6)).write_bytes(b"damaged")
+
+    with pytest.raises(Damaged, match=r"chunk-3-6.arrow"):
+        ledger.finish(0)
+
+    assert ledger.missing(0) == [Chunk(3, 6)]
+    assert not ledger.part_place(0).exists()
+
+
+@pytest.mark.parametrize(
+    "payload", [b"", b"nonsense", answer(0, 3)[:-40], answer(0, 2), answer(1, 4), answer(0, 4)]
+)
+def test_answers_that_are_not_about_just_these_rows(ledger: Ledger, payload: bytes) -> None:
+    assert ledger.check(Chunk(0, 3), payload) is None
+
+
+def test_a_torn_line_is_cut_off(ledger: Ledger) -> None:
+    keep(ledger, 0, 3)
+    journal = ledger.folder.work / "journal.jsonl"
+    whole = journal.read_bytes()
+    journal.write_bytes(whole + whole[:-1])  # as whole as a line without its end can be
+
+    again = reopened(ledger)
+
+    assert journal.read_bytes() == whole
+    assert again.missing(0) == [Chunk(3, 6)]
+
+
+def test_lines_cut_anyhow_give_the_same_file() -> None:
+    table = pa.ipc.open_stream(answer(0, GROUP)).read_all()
+    files = []
+    for size in (GROUP, 1000, 2 * GROUP):
+        files.append(io.BytesIO())
+        pieces = (table.slice(i, size) for i in range(0, table.num_rows, size))
+        write_part(files[-1], pieces, SCHEMA)
+
+    assert files[0].getvalue() == files[1].getvalue() == files[2].getvalue()
+
+
+def test_a_second_job_is_refused_until_the_first_ends(tmp_path: Path) -> None:
+    first = Folder(tmp_path)
+
+    with pytest.raises(InvalidInput, match="another job is at work in out"):
+        Folder(tmp_path)
+
+    first.close(is_done=True)
+    assert not first.work.exists()
+    Folder(tmp_path).close()
+
+
+def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.write(tmp_path / "a.json", b"old")
+
+    def half() -> None:
+        with folder.new_file(tmp_path / "a.json") as file:
+            file.write(b"new, but only ha")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        half()
+
+    assert (tmp_path / "a.json").read_bytes() == b"old"
+    assert not list(folder.work.glob("*.tmp"))
+
+
+def test_where_nothing_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(CannotWrite, match=r"cannot write to out '.*': Not a directory"):
+        Folder(tmp_path / "file" / "out")
+
+
+def test_the_log_bears_a_torn_line(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.log("start", rows=3)
+    with open(tmp_path / "log.jsonl", "ab") as file:
+        file.write(b'{"torn')
+
+    folder.log("end")
+
+    lines = (tmp_path / "log.jsonl").read_text().splitlines()
+    assert [json.loads(line)["event"] for line in (lines[0], lines[2])] == ["start", "end"]
