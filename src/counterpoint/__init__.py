@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         AcceleratorWarning,
         CounterpointError,
         DataWarning,
+        EngineError,
         InvalidInput,
         MissingDependency,
         PredictorError,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
     from counterpoint.result.loading import load
     from counterpoint.result.many import load_many, save_many
+    from counterpoint.scale.batch import explain_files
+    from counterpoint.scale.summary import Summary
     from counterpoint.table.kinds import Categorical, Date, Integer, Ordered, Real
     from counterpoint.table.schema import Schema
 
@@ -44,6 +47,7 @@ _HOMES = {
     "DataWarning": "errors",
     "Date": "table.kinds",
     "Distance": "problem.custom",
+    "EngineError": "errors",
     "Explainer": "explainer",
     "ForestPlausibility": "problem.plausibility",
     "Integer": "table.kinds",
@@ -56,9 +60,11 @@ _HOMES = {
     "RemoteModel": "models.adapters.remote",
     "Schema": "table.schema",
     "Search": "evolution.search",
+    "Summary": "scale.summary",
     "Target": "problem.target",
     "UnknownFeatureError": "errors",
     "WhatIf": "evolution.baselines",
+    "explain_files": "scale.batch",
     "load": "result.loading",
     "load_many": "result.many",
     "load_model": "models.loading",
@@ -74,6 +80,7 @@ __all__ = [
     "DataWarning",
     "Date",
     "Distance",
+    "EngineError",
     "Explainer",
     "ForestPlausibility",
     "Integer",
@@ -86,9 +93,11 @@ __all__ = [
     "RemoteModel",
     "Schema",
     "Search",
+    "Summary",
     "Target",
     "UnknownFeatureError",
     "WhatIf",
+    "explain_files",
     "load",
     "load_many",
     "load_model",

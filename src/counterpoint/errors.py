@@ -4,6 +4,7 @@
     ├── InvalidInput (ValueError)        an argument cannot mean anything
     ├── UnknownFeatureError (KeyError)   a feature was named that the table does not have
     ├── PredictorError (RuntimeError)    the caller's model failed or answered nonsense
+    ├── EngineError (RuntimeError)       what shares out the rows of a job failed
     └── MissingDependency (ImportError)  an extra is asked for that is not installed
 
 `AcceleratorWarning` says that an accelerator was asked for and the model itself is used instead,
@@ -21,6 +22,7 @@ __all__ = [
     "AcceleratorWarning",
     "CounterpointError",
     "DataWarning",
+    "EngineError",
     "InvalidInput",
     "MissingDependency",
     "PredictorError",
@@ -50,6 +52,10 @@ class DataWarning(UserWarning):
 
 class PredictorError(CounterpointError, RuntimeError):
     """The caller's model raised, or returned something that is not a score per row."""
+
+
+class EngineError(CounterpointError, RuntimeError):
+    """What shares out the rows of a job cannot work on; what is done is kept."""
 
 
 class UnknownFeatureError(CounterpointError, KeyError):

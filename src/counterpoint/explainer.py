@@ -26,13 +26,15 @@ from counterpoint.lockstep import (
     search_groups,
     tell_interrupted,
 )
+from counterpoint.parts import Given, Known
 from counterpoint.problem.accelerator import accelerated
-from counterpoint.problem.aims import Plausibility, check_aims
+from counterpoint.problem.aims import Plausibility, check_aims, check_objectives
 from counterpoint.problem.custom import Distance, Objective
 from counterpoint.problem.predictor import Predictor
 from counterpoint.problem.problem import Observed
 from counterpoint.progress import Progress
 from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.result.output import OutputSchema
 from counterpoint.streams import check_seed
 from counterpoint.table.encoding import Encoding, Rows, as_frame
 from counterpoint.table.frames import read_data
@@ -138,22 +140,81 @@ class Explainer:
     ) -> None:
         frame, form = read_data(data)
         inferred = Schema.infer(frame, precision, features=features, groups=groups)
-        self.schema = remarked(inferred, units, protected)
-        self.encoding = Encoding(self.schema, form)
-        genomes = self.encoding.encode(frame, "data")
+        schema = remarked(inferred, units, protected)
+        known = Known(
+            schema,
+            form,
+            genomes=Encoding(schema, form).encode(frame, "data"),
+            may_miss=check_allowed(allow_missing, schema),
+            shares=check_weights(k, weights, len(frame)),
+        )
+        given = Given(model, check_objectives(objectives), distance, plausibility, classes)
+        self._build(known, given, accelerate)
+
+    def _build(self, known: Known, given: Given, accelerate: Literal["onnx"] | None) -> None:
+        """Fit what is needed, from what is known of the data and what the caller gave."""
+        self._given = given
+        self.schema, genomes = known.schema, known.genomes
+        self.encoding = Encoding(self.schema, known.form)
         genomes.setflags(write=False)
-        may_miss = check_allowed(allow_missing, self.schema)
-        space = describe_space(self.schema, genomes, may_miss)
-        shares = check_weights(k, weights, len(frame))
-        aims = check_aims(objectives, distance, plausibility, self.encoding, genomes, space)
-        predictor = Predictor(model, self.encoding, genomes, classes)
+        space = describe_space(self.schema, genomes, known.may_miss)
+        aims = check_aims(
+            given.objectives, given.distance, given.plausibility, self.encoding, genomes, space
+        )
+        predictor = Predictor(given.model, self.encoding, genomes, given.classes)
         self.predictor = accelerated(predictor, accelerate)
-        self.observed = Observed(genomes, self.predictor.observed_outputs, space, shares, aims)
+        outputs = self.predictor.observed_outputs
+        self.observed = Observed(genomes, outputs, space, known.shares, aims)
+
+    def __getstate__(self) -> tuple[Known, bytes, Literal["onnx"] | None]:
+        """Return what it is built of; a pickle holds the data, the model and the settings."""
+        known = Known(
+            self.schema,
+            self.encoding.form,
+            self.observed.genomes,
+            self.observed.space.may_miss,
+            self.observed.shares,
+        )
+        # An accelerator that was not believed is not asked again, nor warned of.
+        accelerate: Literal["onnx"] | None = "onnx" if self.predictor.is_accelerated else None
+        return known, self._given.packed(), accelerate
+
+    def __setstate__(self, state: tuple[Known, bytes, Literal["onnx"] | None]) -> None:
+        """Build it again, with the same results bit for bit; nothing is warned of twice."""
+        known, packed, accelerate = state
+        self._build(known, Given.unpacked(packed), accelerate)
 
     @property
     def classes(self) -> tuple[Any, ...] | None:
         """The model's class labels, or None if it has a single output."""
         return self.predictor.classes
+
+    def output_schema(
+        self, id: str | None = None, id_dtype: Any = "int64", prefix: str = ""
+    ) -> OutputSchema:
+        """Return the columns of the long table that `explain_frame` makes, known beforehand.
+
+        Parameters
+        ----------
+        id : str, optional
+            The column of the rows that is handed through.
+        id_dtype : dtype, default="int64"
+            Its dtype.
+        prefix : str, default=""
+            What is put before the names of the result's own columns.
+
+        Returns
+        -------
+        OutputSchema
+            `meta()` is an empty pandas frame, `arrow()` a schema of Arrow, `ddl()` one of Spark.
+
+        Raises
+        ------
+        InvalidInput
+            If two columns would have the same name.
+        """
+        objectives = self.observed.aims.names
+        return OutputSchema(self.schema.columns, objectives, id, id_dtype, prefix)
 
     def explain(
         self,

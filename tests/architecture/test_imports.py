@@ -22,9 +22,10 @@ LAYERS = [
     {"problem"},
     {"evolution"},
     {"result"},
-    {"progress", "group", "lockstep", "task"},
+    {"progress", "group", "lockstep", "parts", "task"},
     {"explainer"},
     {"__init__", "datasets"},
+    {"scale"},
     {"demo", "cli", "explorer"},
     {"__main__"},
 ]

@@ -1,1 +1,1 @@
-"""The command line: ``counterpoint explain``, ``schema`` and ``show``."""
+"""The command line: ``counterpoint explain``, ``batch``, ``serve``, ``schema`` and ``show``."""

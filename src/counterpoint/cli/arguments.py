@@ -25,6 +25,34 @@ Explain rows of a table to the users of a model.
       --target good:0.7..1 --classes bad,good --out found.parquet
 """
 
+BATCH = """\
+Explain all rows of many files into a folder of Parquet files.
+
+  counterpoint batch --model m.skops --data train.parquet --rows declined/*.parquet \\
+      --id loan --target good --out explained/
+  counterpoint batch --model m.skops --data train.parquet --rows s3://bank/declined/*.parquet \\
+      --id loan --target good --out explained/ --engine dask --scheduler tcp://10.0.0.5:8786
+  counterpoint batch --model m.onnx --data d.csv --classes bad,good --rows new.csv \\
+      --target good:0.7..1 --fix sex --rule "age increases" --keep 3 --out explained/
+
+Whatever ends it -- Ctrl-C, a crash, a full disk, the power -- the same command goes on where it
+ended, and the files are the same, byte for byte, as if nothing had happened. So they are for any
+engine and any number of workers. A row that fails becomes a line that says why, and ends nothing.
+
+The output has a line for each counterfactual: the id, the number of the row, status, message,
+validity, prediction, objectives, which features change, and all features. A row without
+counterfactuals has one line, too.
+"""
+
+BATCH_END = """\
+exit status:
+  0  every row has a counterfactual, or reaches the target already
+  1  some rows have none: best effort
+  2  an argument, a file or the disk cannot be used; once that is mended, the same command goes on
+  3  some rows failed: their lines say why
+  130  interrupted; the same command goes on
+"""
+
 SERVE = """\
 Open the explorer: pick a row, edit it, see the prediction, set target and rules, and search.
 
@@ -64,6 +92,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     add_explain(commands)
+    add_batch(commands)
     add_serve(commands)
     schema = commands.add_parser("schema", help="show what the columns of a table are taken for")
     add_table(schema)
@@ -108,6 +137,94 @@ def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     add_output(explain).add_argument(
         "--out", type=Path, metavar="FILE", help="save to a .json file, or .parquet for many rows"
     )
+
+
+def add_batch(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command that explains all rows of many files."""
+    batch = commands.add_parser(
+        "batch",
+        help="explain all rows of many files, to be resumed where it ended",
+        description=BATCH,
+        epilog=TARGETS.partition("exit status:")[0] + BATCH_END,
+        formatter_class=Plain,
+    )
+    add_model(batch)
+    add_table(batch, several=True)
+    asked = batch.add_argument_group("what is asked")
+    asked.add_argument(
+        "--rows",
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="the rows to explain: files (.parquet, .csv, .feather), folders, patterns in quotes, "
+        "or URLs such as s3://bank/declined/*.parquet; columns that are no features are not read",
+    )
+    asked.add_argument("--target", required=True, help="the wanted outcome, see below")
+    asked.add_argument(
+        "--id", metavar="COLUMN", help="a column of the rows that is handed through to the output"
+    )
+    asked.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same result")
+    add_limits(batch)
+    add_search(batch, seconds=False)
+    add_engine(batch)
+    add_folder(batch)
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """Add who does the work of a batch job."""
+    engine = parser.add_argument_group("who does the work")
+    engine.add_argument(
+        "--engine",
+        choices=["threads", "dask"],
+        default="threads",
+        help="threads of this process, or the processes of a Dask cluster",
+    )
+    engine.add_argument(
+        "--scheduler", metavar="ADDRESS", help="the cluster's; without it one is started here"
+    )
+    engine.add_argument(
+        "--workers", type=int, metavar="N", help="threads or processes; all cores by default"
+    )
+    engine.add_argument(
+        "--row-timeout",
+        type=float,
+        default=120.0,
+        metavar="S",
+        help="seconds after which a row that has no answer has failed, 120 by default",
+    )
+
+
+def add_folder(parser: argparse.ArgumentParser) -> None:
+    """Add where a batch job writes to, and what."""
+    output = parser.add_argument_group("the output")
+    output.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="FOLDER",
+        help="the folder to write to; a job that was begun there goes on",
+    )
+    output.add_argument(
+        "--keep",
+        type=int,
+        default=10,
+        metavar="N",
+        help="the most counterfactuals of a row that are written, 10 by default",
+    )
+    output.add_argument(
+        "--part-rows",
+        type=int,
+        default=10_000,
+        metavar="N",
+        help="rows whose counterfactuals go into one file, 10,000 by default",
+    )
+    output.add_argument(
+        "--prefix",
+        default="",
+        metavar="TEXT",
+        help="put before our own columns, if a feature has the name of one",
+    )
+    output.add_argument("--json", action="store_true", help="print the summary as JSON")
 
 
 def add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -161,16 +278,16 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_table(parser: argparse.ArgumentParser) -> None:
-    """Add where the observed rows are."""
+def add_table(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """Add where the observed rows are: in one file, or in several."""
     table = parser.add_argument_group("the data")
-    table.add_argument(
-        "--data",
-        type=Path,
-        required=True,
-        metavar="FILE",
-        help="the observed rows: .csv, .parquet or .feather",
-    )
+    about = "the observed rows: .csv, .parquet or .feather"
+    if several:
+        table.add_argument(
+            "--data", nargs="+", required=True, metavar="FILE", help=f"{about}; as --rows"
+        )
+    else:
+        table.add_argument("--data", type=Path, required=True, metavar="FILE", help=about)
     table.add_argument(
         "--drop",
         action="append",
@@ -209,11 +326,12 @@ def add_limits(parser: argparse.ArgumentParser, *, costs: bool = True) -> None:
     )
 
 
-def add_search(parser: argparse.ArgumentParser) -> None:
-    """Add budget and method."""
+def add_search(parser: argparse.ArgumentParser, *, seconds: bool = True) -> None:
+    """Add budget and method; what ends by the clock differs from run to run."""
     search = parser.add_argument_group("the search")
     search.add_argument("--evaluations", type=int, metavar="N", help="rows the model may be asked")
-    search.add_argument("--seconds", type=float, metavar="S", help="time for each group of rows")
+    if seconds:
+        search.add_argument("--seconds", type=float, metavar="S", help="time for a group of rows")
     search.add_argument(
         "--method",
         default="default",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from counterpoint.cli.arguments import build_parser
 from counterpoint.errors import CounterpointError, InvalidInput, PredictorError
@@ -24,8 +25,15 @@ FOUND, NOTHING, WRONG, MODEL_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit status."""
-    options = build_parser().parse_args(arguments)
-    commands = {"explain": explain, "schema": schema, "serve": serve, "show": show}
+    options, others = build_parser().parse_args(arguments), set(threading.enumerate())
+    status = run(options)
+    started = (thread.name for thread in threading.enumerate() if thread not in others)
+    return leave(status) if "counterpoint-batch" in started else status
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run a command; return its exit status."""
+    commands = {"batch": batch, "explain": explain, "schema": schema, "serve": serve, "show": show}
     warnings.showwarning = tell_warning
     try:
         status = commands[options.command](options)
@@ -40,8 +48,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, MemoryError) as error:
         return fail(error, WRONG)
     except KeyboardInterrupt:
+        if options.command == "batch":
+            return fail("interrupted: what is done is kept; the same command goes on.", INTERRUPTED)
         return fail("interrupted before anything was found.", INTERRUPTED)
     return status
+
+
+def leave(status: int) -> NoReturn:
+    """End the process though threads hang in a model.
+
+    The interpreter cannot end them, and code of other languages they are in may not bear that it
+    goes away.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def fail(error: object, status: int) -> int:
@@ -80,6 +101,13 @@ def explain(options: argparse.Namespace) -> int:
     else:
         showing.show_results(results, options.show)
     return status_of(results, len(rows))
+
+
+def batch(options: argparse.Namespace) -> int:
+    """Explain all rows of many files into a folder."""
+    from counterpoint.cli.batch import explain_all
+
+    return explain_all(options)
 
 
 def explainer_of(options: argparse.Namespace) -> tuple[Explainer, pd.DataFrame]:
@@ -142,14 +170,14 @@ def search_of(options: argparse.Namespace) -> Any:
     budget: dict[str, Any] = {
         name: value
         for name in ("evaluations", "seconds")
-        if (value := getattr(options, name)) is not None
+        if (value := getattr(options, name, None)) is not None
     }
     if options.method == "what-if":
         if budget:
             raise InvalidInput(
                 f"--method what-if asks no model, so --{min(budget)} has no meaning."
             )
-        return WhatIf(n=max(1, options.show))
+        return WhatIf(n=max(1, options.keep if options.command == "batch" else options.show))
     if options.method == "default":
         return Search(**budget)
     if "evaluations" in budget:

@@ -53,7 +53,7 @@ def accelerated(predictor: Predictor, accelerate: str | None) -> Predictor:
     warnings.warn(
         f"accelerate='onnx' is not used for {name}: {why}; the model itself is used.",
         AcceleratorWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
     return predictor
 

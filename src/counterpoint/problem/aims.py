@@ -161,7 +161,7 @@ def check_aims(
     space: Space,
 ) -> Aims:
     """Return the caller's aims, each tried on a few observed rows; a plausibility is fitted."""
-    own = _check_objectives(objectives)
+    own = check_objectives(objectives)
     has_missing, observed = bool((observed == MISSING).any()), whole_rows(observed)
     if distance is not None and not isinstance(distance, Distance):
         raise InvalidInput(
@@ -192,7 +192,7 @@ def check_aims(
     return aims
 
 
-def _check_objectives(objectives: object) -> tuple[Objective, ...]:
+def check_objectives(objectives: object) -> tuple[Objective, ...]:
     """Return the caller's objectives as a tuple."""
     example = "for example objectives=[Objective('cost', function)]."
     if isinstance(objectives, Objective) or not isinstance(objectives, Iterable):

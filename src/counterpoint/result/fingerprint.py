@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Protocol
 
 import numpy as np
 
 from counterpoint.arrays import Floats
-from counterpoint.problem.problem import Problem
+from counterpoint.problem.predictor import Predictor
+from counterpoint.problem.problem import Observed
 from counterpoint.result.document import encode_text, write_feature, write_label
 from counterpoint.result.formbook import write_form
 
 DIGITS = 6  # of a score: enough to tell models apart, few enough to forgive another machine
+
+
+class Known(Protocol):
+    """What has data and a model: a problem, or an explainer."""
+
+    @property
+    def observed(self) -> Observed:
+        """The observed rows."""
+
+    @property
+    def predictor(self) -> Predictor:
+        """The model."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +49,7 @@ class Fingerprints:
     model: str
 
 
-def take_fingerprints(problem: Problem) -> Fingerprints:
+def take_fingerprints(problem: Known) -> Fingerprints:
     """Return the fingerprints of a problem's data and model, computed once per explainer."""
     kept = problem.observed.__dict__  # where its cached properties live, shared by all results
     if "fingerprints" not in kept:
@@ -44,7 +58,7 @@ def take_fingerprints(problem: Problem) -> Fingerprints:
     return found
 
 
-def _of_data(problem: Problem) -> str:
+def _of_data(problem: Known) -> str:
     """Return the fingerprint of the observed rows."""
     features = problem.predictor.encoding.schema.features
     text = encode_text([write_feature(feature) for feature in features])
@@ -55,7 +69,7 @@ def _of_data(problem: Problem) -> str:
     return _digest(text, problem.observed.genomes)
 
 
-def _of_model(problem: Problem) -> str:
+def _of_model(problem: Known) -> str:
     """Return the fingerprint of the model: who answers, and what it says of the observed rows."""
     predictor = problem.predictor.own
     kind = type(predictor.model)

@@ -1,0 +1,1 @@
+"""Past one machine: one pure function from rows to counterfactuals, wherever it runs."""

@@ -1,0 +1,144 @@
+"""The worker's side of the Dask engine: a bench at which chunks are explained, one at a time.
+
+A bench is a plugin of Dask's workers: the scheduler hands it once to every worker process there is
+and to each that comes later, so that the model and the data travel once per process and a chunk
+carries nothing but its rows. What it needs is unpacked when the first chunk arrives.
+
+Nothing is raised to Dask, which would log the rows of the chunk: what went wrong is told in the
+outcome. Before the work begins the scheduler has confirmed that it knows, by an answered call: so
+even a chunk that kills its process at once is known to have been begun.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import counterpoint
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from counterpoint.scale.order import Order
+    from counterpoint.scale.recipe import Recipe
+
+try:
+    from distributed import WorkerPlugin
+except ImportError:  # the extra is not installed: the module can be read, and no engine be made
+    WorkerPlugin = object
+
+SECONDS_TO_BE_HEARD = 60.0
+
+Stage = Literal["builds", "works"]
+
+
+class Outcome(NamedTuple):
+    """What became of a chunk at a worker.
+
+    Attributes
+    ----------
+    word : {"done", "fell", "unheard", "broken"}
+        It has a result; the work ended without one, for want of memory or by leaving the process;
+        the scheduler did not hear that it would begin, so it was not begun; or no chunk could be
+        explained here.
+    payload : bytes
+        The result.
+    text : str
+        What went wrong.
+    seconds : float
+        How long it was worked on.
+    """
+
+    word: Literal["done", "fell", "unheard", "broken"]
+    payload: bytes = b""
+    text: str = ""
+    seconds: float = 0.0
+
+
+@dataclass
+class Bench(WorkerPlugin):  # type: ignore[misc, unused-ignore]  # Dask may be absent
+    """Explains chunks in a worker process.
+
+    Parameters
+    ----------
+    name : str
+        Of the plugin, and the topic under which it tells the client what it does.
+    packed : bytes
+        The recipe and the order, pickled: a worker that cannot unpack them can still say so.
+    version : str
+        Of counterpoint, where the job runs.
+    """
+
+    name: str
+    packed: bytes
+    version: str
+
+    def setup(self, worker: Any) -> None:
+        """Be attached to a worker."""
+        self._worker, self._turn = worker, threading.Lock()
+        self._unpacked: tuple[Recipe, Order] | None = None
+
+    def explain(self, key: str, rows: pd.DataFrame) -> Outcome:
+        """Explain a chunk as soon as no other is: who kills the process is then beyond doubt."""
+        with self._turn:
+            try:
+                recipe, order = self._unpacked or self._unpack(key)
+                self._tell(key, "works")
+            except Unheard as error:
+                return Outcome("unheard", text=str(error))
+            except BaseException as error:  # of any kind: it is told, and stops the job
+                return Outcome("broken", text=f"{type(error).__name__}: {error}")
+            return explained(recipe, order, rows)
+
+    def _unpack(self, key: str) -> tuple[Recipe, Order]:
+        """Build the explainer of this process, once."""
+        self._tell(key, "builds")
+        if counterpoint.__version__ != self.version:
+            raise RuntimeError(
+                f"it has counterpoint {counterpoint.__version__} and the job {self.version}; "
+                "install the same version on all workers"
+            )
+        recipe, order = pickle.loads(self.packed)  # noqa: S301 - Dask's own way, from our client
+        recipe.explainer()
+        self._unpacked = recipe, order
+        return recipe, order
+
+    def _tell(self, key: str, stage: Stage) -> None:
+        """Return once the scheduler knows what begins here."""
+        told = {"key": key, "worker": self._worker.address, "stage": stage}
+        call = self._worker.scheduler.log_event(topic=self.name, msg=told)
+        try:
+            waiting = asyncio.run_coroutine_threadsafe(call, self._worker.loop.asyncio_loop)
+            waiting.result(SECONDS_TO_BE_HEARD)
+        except (OSError, TimeoutError, RuntimeError) as error:
+            raise Unheard(f"the scheduler did not answer ({error})") from error
+
+
+class Unheard(Exception):  # noqa: N818 - reads as what it is
+    """The scheduler could not be told that a chunk begins."""
+
+
+def explained(recipe: Recipe, order: Order, rows: pd.DataFrame) -> Outcome:
+    """Explain the rows of a chunk, and take the time."""
+    from counterpoint.scale.working import work
+
+    begun = time.perf_counter()
+    try:
+        payload = work(recipe, order, rows)
+    except (MemoryError, SystemExit, KeyboardInterrupt) as error:
+        return Outcome("fell", text=f"its work ended with {type(error).__name__}")
+    except Exception as error:  # rows that fail do not raise: this is about all of them
+        return Outcome("broken", text=f"{type(error).__name__}: {error}")
+    return Outcome("done", payload, seconds=time.perf_counter() - begun)
+
+
+def explain_at_bench(name: str, key: str, rows: pd.DataFrame) -> Outcome:
+    """Explain a chunk at the bench of the worker this runs on; Dask calls it."""
+    from distributed import get_worker
+
+    outcome: Outcome = get_worker().plugins[name].explain(key, rows)
+    return outcome

@@ -1,0 +1,222 @@
+"""Recipe: how a process gets its Explainer, once: of files, by a factory, or a given one."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+import tempfile
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from counterpoint.errors import InvalidInput
+from counterpoint.explainer import Explainer
+from counterpoint.models.loading import load_model
+from counterpoint.models.needed import needed
+from counterpoint.models.pickling import pickled
+
+MOST_KEPT = 4  # recipes a process remembers: a worker may serve several jobs
+READERS = {".csv": "read_csv", ".parquet": "read_parquet", ".feather": "read_feather"}
+
+INSTEAD = "define it in a module that the workers can import"
+
+Make = Callable[[], Explainer]
+
+
+class Recipe:
+    """How a process gets its Explainer: built when first asked for, once per process.
+
+    It can be pickled; unpickled in a process that has it already it is the same object, with the
+    same Explainer.
+
+    Parameters
+    ----------
+    make : callable
+        Takes no arguments and returns the Explainer.
+
+    Examples
+    --------
+    >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
+    >>> recipe = Recipe(lambda: Explainer(lambda rows: rows["age"] / 100, data))
+    >>> recipe.explainer() is recipe.explainer()
+    True
+    """
+
+    def __init__(self, make: Make) -> None:
+        if not callable(make):
+            raise InvalidInput(
+                "an Explainer is needed, or a function without arguments that makes one, got "
+                f"{type(make).__name__}."
+            )
+        self._make = make
+        self._explainer: Explainer | None = None
+        self._payload: bytes | None = None
+        self._lock = threading.RLock()
+
+    @classmethod
+    def of(cls, source: Explainer | Make | Recipe) -> Recipe:
+        """Return the recipe of an Explainer, of a factory, or the recipe itself."""
+        if isinstance(source, Recipe):
+            return source
+        return cls(Given(source) if isinstance(source, Explainer) else source)
+
+    @classmethod
+    def of_files(
+        cls,
+        model: str | Path,
+        data: str | Path,
+        *,
+        drop: tuple[str, ...] = (),
+        classes: tuple[Any, ...] | None = None,
+        allow_pickle: bool = False,
+        trusted: tuple[str, ...] = (),
+    ) -> Recipe:
+        """Return the recipe that loads a model and data from the contents of two files.
+
+        The contents travel, so no worker needs the files; see `load_model` for the others.
+        """
+        model, data = Path(model), Path(data)
+        if data.suffix.lower() not in READERS:
+            raise InvalidInput(f"data must end in .csv, .parquet or .feather, got {str(data)!r}.")
+        for name, file in (("model", model), ("data", data)):
+            if not file.is_file():
+                raise InvalidInput(f"{name} {str(file)!r} is not a file.")
+        return cls(
+            Files(
+                model.name,
+                model.read_bytes(),
+                data.name,
+                data.read_bytes(),
+                tuple(drop),
+                None if classes is None else tuple(classes),
+                allow_pickle,
+                tuple(trusted),
+            )
+        )
+
+    def explainer(self) -> Explainer:
+        """Return the Explainer, built if this process has not yet."""
+        if isinstance(self._make, Given):
+            return self._make.explainer
+        with self._lock:
+            if self._explainer is None:
+                made = self._make()
+                if not isinstance(made, Explainer):
+                    raise InvalidInput(
+                        f"the factory must return an Explainer, got {type(made).__name__}."
+                    )
+                self._explainer = made
+            return self._explainer
+
+    @property
+    def source(self) -> Make:
+        """What makes the Explainer: `Files`, `Given`, or the caller's function."""
+        return self._make
+
+    @property
+    def payload(self) -> bytes:
+        """What travels: how to make the Explainer, pickled once."""
+        with self._lock:
+            if self._payload is None:
+                what = "the Explainer" if isinstance(self._make, Given) else "the factory"
+                self._payload = pickled(self._make, what, INSTEAD)
+            return self._payload
+
+    @property
+    def digest(self) -> str:
+        """What tells it from other recipes, by content."""
+        return hashlib.sha256(self.payload).hexdigest()
+
+    def __dask_tokenize__(self) -> str:
+        return self.digest
+
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        return unpacked, (self.payload,)
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Returns an Explainer that is there."""
+
+    explainer: Explainer
+
+    def __call__(self) -> Explainer:
+        """Return it."""
+        return self.explainer
+
+
+@dataclass(frozen=True)
+class Files:
+    """Makes an Explainer of the contents of a model's file and a table's."""
+
+    model_name: str
+    model: bytes
+    data_name: str
+    data: bytes
+    drop: tuple[str, ...] = ()
+    classes: tuple[Any, ...] | None = None
+    allow_pickle: bool = False
+    trusted: tuple[str, ...] = ()
+
+    def __call__(self) -> Explainer:
+        """Load both and build."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / self.model_name
+            file.write_bytes(self.model)
+            model = load_model(file, allow_pickle=self.allow_pickle, trusted=self.trusted)
+        table = self.table()
+        data = table.drop(columns=[name for name in self.drop if name in table.columns])
+        return Explainer(model, data, classes=self.classes)
+
+    def table(self) -> pd.DataFrame:
+        """Return the table of the data."""
+        ending = Path(self.data_name).suffix.lower()
+        if ending != ".csv":
+            needed("pyarrow", f"a {ending} file", '"counterpoint[parquet]"')
+        try:
+            table: pd.DataFrame = getattr(pd, READERS[ending])(io.BytesIO(self.data))
+        except MemoryError:
+            raise
+        except Exception as error:  # of a damaged file, of whatever kind
+            told = str(error).strip().partition("\n")[0]
+            raise InvalidInput(
+                f"data {self.data_name!r} cannot be read as {ending[1:]} "
+                f"({type(error).__name__}: {told})."
+            ) from error
+        return table
+
+
+_known: OrderedDict[str, Recipe] = OrderedDict()  # of this process, the latest used last
+_known_lock = threading.Lock()
+
+
+def unpacked(payload: bytes) -> Recipe:
+    """Return the recipe of a payload: the one this process has, if it has it."""
+    digest = hashlib.sha256(payload).hexdigest()
+    with _known_lock:
+        if digest not in _known:
+            recipe = Recipe(Pickled(payload))
+            recipe._payload = payload
+            _known[digest] = recipe
+        _known.move_to_end(digest)
+        while len(_known) > MOST_KEPT:
+            _known.popitem(last=False)
+        return _known[digest]
+
+
+@dataclass(frozen=True)
+class Pickled:
+    """Makes an Explainer as a pickled maker does; unpickled only when it is asked."""
+
+    payload: bytes
+
+    def __call__(self) -> Explainer:
+        """Unpickle and build."""
+        make: Make = pickle.loads(self.payload)  # noqa: S301 - of our own job
+        return make()
