@@ -290,7 +290,9 @@ class Batch:
         try:
             folder.log("start", engine=engine.name, rows=len(inputs), rows_done=display.n_done)
             if display.n_done:
-                display.say(f"going on: {display.n_done:,} of {len(inputs):,} rows were done before")
+                display.say(
+                    f"going on: {display.n_done:,} of {len(inputs):,} rows were done before"
+                )
             if address := getattr(engine, "dashboard", None):
                 display.say(f"Dask's dashboard: {address}")
             job = Job(
