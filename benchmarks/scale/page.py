@@ -47,8 +47,8 @@ def page_of(runs: Sequence[Run]) -> str:
             f"evaluations, one core) and chunks of {CHUNK_SECONDS:g} s. *driver* is the share of "
             "the time in which the one process that hands out chunks and writes what comes back "
             f"is busy; {PRICE:g} per hour of a core is an assumption. Of jobs of more than "
-            f"{MOST_CHUNKS:,} chunks a share is simulated and taken as often as it fits, since such "
-            "a schedule is steady.",
+            f"{MOST_CHUNKS:,} chunks a share is simulated and taken as often as it fits, since "
+            "such a schedule is steady.",
             extrapolated(usual, CHUNK_SECONDS),
             f"With chunks of {LONG_CHUNKS:g} s:",
             extrapolated(usual, LONG_CHUNKS, [BILLION]),
