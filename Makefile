@@ -53,6 +53,9 @@ bench: .venv-bench/done  ## speed as ratios to the model's own and to the peers'
 	COUNTERPOINT_PAPER=$(PAPER) .venv-bench/bin/python -m benchmarks.speed --peers
 	.venv-bench/bin/python -m benchmarks.growth
 
+bench-scale: .venv/scale.done  ## batch jobs on one and two workers, and what follows for more; writes docs/scale
+	$(BIN)/python -m benchmarks.scale --again
+
 variants: .venv/dev.done  ## the paper's five variants against its published runs
 	$(BIN)/python -m benchmarks.variants --paper $(PAPER)
 
