@@ -6,7 +6,7 @@ TORCH ?= torch==2.13.0+cpu
 
 N ?= 10000
 
-.PHONY: fuzz demo explore figures test test-adapters test-browser test-page test-scale lint types bench variants models constrained plausibility interview ablation tuning optimality study study-small check clean test-engines
+.PHONY: bench-scale fuzz demo explore figures test test-adapters test-browser test-page test-scale lint types bench variants models constrained plausibility interview ablation tuning optimality study study-small check clean test-engines
 
 demo: .venv/demo.done  ## explain one applicant of the embedded credit data; in a terminal, then open the explorer
 	$(BIN)/python -m counterpoint.demo --figures credit-figures $$([ -t 0 ] && [ -t 1 ] && echo --serve)
@@ -31,7 +31,7 @@ test-adapters: .venv-adapters/done  ## models of all frameworks, none of them sk
 	COUNTERPOINT_FRAMEWORKS=all .venv-adapters/bin/python -m pytest -q \
 		tests/integration/test_adapters.py tests/unit/models/test_loading.py tests/integration/test_readme.py
 
-test-scale: .venv/scale.done  ## batch jobs on a real Dask cluster, with faults injected, none of it skipped
+test-scale: .venv/dev.done  ## batch jobs on a real Dask cluster, with faults injected, none of it skipped
 	COUNTERPOINT_DASK=required $(BIN)/python -m pytest -q tests/scale
 
 test-engines: .venv-engines/done  ## the recipes for Dask, Spark (needs Java) and Ray, none of them skipped
@@ -53,7 +53,7 @@ bench: .venv-bench/done  ## speed as ratios to the model's own and to the peers'
 	COUNTERPOINT_PAPER=$(PAPER) .venv-bench/bin/python -m benchmarks.speed --peers
 	.venv-bench/bin/python -m benchmarks.growth
 
-bench-scale: .venv/scale.done  ## batch jobs on one and two workers, and what follows for more; writes docs/scale
+bench-scale: .venv/dev.done  ## batch jobs on one and two workers, and what follows for more; writes docs/scale
 	$(BIN)/python -m benchmarks.scale --again
 
 variants: .venv/dev.done  ## the paper's five variants against its published runs
@@ -103,10 +103,6 @@ study-small: .venv/dev.done  ## the same with few rows and methods on embedded d
 .venv/browser.done: .venv/dev.done
 	command -v chromium || command -v chromium-browser || { apt-get update -qq && apt-get install -y -qq chromium; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[browser-test]"
-	touch $@
-
-.venv/scale.done: .venv/dev.done
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dask]"
 	touch $@
 
 node_modules/done: package.json package-lock.json
