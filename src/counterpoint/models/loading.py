@@ -22,6 +22,7 @@ TRUSTED = frozenset(
         "sklearn.calibration._CalibratedClassifier",
         "sklearn.calibration._SigmoidCalibration",
         "sklearn.compose._column_transformer._RemainderColsList",
+        "sklearn.compose._column_transformer.make_column_selector",
         "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
         "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
@@ -117,7 +118,7 @@ def load_skops(file: Path, trusted: Iterable[str]) -> Any:
     if strange:
         raise InvalidInput(
             f"{str(file)!r} uses the types {listed(strange)}, which are not known to be harmless; "
-            f"if you trust them, pass trusted={strange!r}."
+            f"if you trust them, pass trusted={strange!r} (--trust once for each)."
         )
     try:
         return skops.load(file, trusted=sorted(used))

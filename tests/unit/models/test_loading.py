@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from tests.frameworks import framework
 
 import counterpoint as cp
@@ -99,6 +101,12 @@ def test_a_damaged_file_is_told(tmp_path: Path, ending: str) -> None:
         RandomForestClassifier(3, random_state=0),
         HistGradientBoostingClassifier(max_iter=3),
         CalibratedClassifierCV(LogisticRegression()),
+        make_pipeline(
+            make_column_transformer(
+                (StandardScaler(), make_column_selector(dtype_include="number"))
+            ),
+            LogisticRegression(),
+        ),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -135,7 +143,7 @@ def test_a_skops_file_of_strange_types_is_refused_by_their_names(
     strange = [name for name in skops.get_untrusted_types(file=file) if name not in TRUSTED]
     message = (
         r"uses the types '.*', which are not known to be harmless; if you trust them, pass "
-        r"trusted=\['"
+        r"trusted=\['.*'\] \(--trust once for each\)"
     )
 
     with pytest.raises(cp.InvalidInput, match=message) as caught:
