@@ -106,10 +106,13 @@ def test_the_client_is_killed_and_its_workers_go_with_it(job: Job, quiet: dict[s
     check(job, quiet)
 
 
-def test_ctrl_c_ends_a_run_in_good_order(job: Job, quiet: dict[str, bytes]) -> None:
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM])
+def test_all_processes_are_asked_to_end_and_no_row_is_blamed(
+    job: Job, quiet: dict[str, bytes], asked: signal.Signals
+) -> None:
     run = job.start(*DASK)
     waiting_process(job)
-    os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to all of its processes
+    os.killpg(run.pid, asked)  # as a terminal does on Ctrl-C, and whoever ends a service
     open_gate(job.folder)
 
     status, said = ended(run)
