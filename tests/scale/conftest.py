@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from types import FrameType
 
 import pytest
+from tests.scale.jobs import end_all
 from tests.scale.world import ORDER, Factory, applicants
 
 from counterpoint.scale.recipe import Recipe
@@ -27,9 +28,12 @@ def no_test_takes_for_ever() -> Iterator[None]:
 
     before = signal.signal(signal.SIGALRM, too_long)
     signal.alarm(LIMIT)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+        end_all()
 
 
 @pytest.fixture(autouse=True, scope="session")
