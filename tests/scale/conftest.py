@@ -40,3 +40,10 @@ def no_test_takes_for_ever() -> Iterator[None]:
 def kernels_are_compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Compile before any clock runs: workers find the kernels on the disk."""
     work(Recipe.of(Factory(tmp_path_factory.mktemp("warm"))), ORDER, applicants(2))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def ctrl_c_reaches_what_is_started() -> None:
+    """Undo what a shell does to jobs in the background: they, and all they start, ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
