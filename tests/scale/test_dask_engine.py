@@ -257,7 +257,7 @@ def cluster_of(workers: int, threads: int = 1) -> Iterator[Any]:
         n_workers=workers,
         threads_per_worker=threads,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         silence_logs=50,
     ) as cluster:
         yield cluster

@@ -292,7 +292,11 @@ def test_a_row_that_kills_its_process_is_marked_and_no_other(tmp_path: Path) -> 
 @contextmanager
 def cluster(*workers: list[str]) -> Iterator[tuple[str, list[subprocess.Popen[str]]]]:
     """Start a scheduler and workers as an operator does; yield its address and all processes."""
-    processes = [dask("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")]
+    processes = [
+        dask(
+            "scheduler", "--host", "127.0.0.1", "--port", "0", "--dashboard-address", "127.0.0.1:0"
+        )
+    ]
     try:
         address = told_address(processes[0])
         processes += [worker_of(address, *options) for options in workers]
