@@ -32,7 +32,7 @@ test-adapters: .venv-adapters/done  ## models of all frameworks, none of them sk
 		tests/integration/test_adapters.py tests/unit/models/test_loading.py tests/integration/test_readme.py
 
 test-scale: .venv/scale.done  ## batch jobs on a real Dask cluster, with faults injected, none of it skipped
-	COUNTERPOINT_DASK=required $(BIN)/python -m pytest -q tests/scale
+	COUNTERPOINT_DASK=required $(BIN)/python -m pytest -n 2 --dist loadfile -q tests/scale
 
 fuzz: .venv/dev.done  ## ten thousand random tables, models, targets and rules; N=500 for fewer
 	COUNTERPOINT_FUZZ=$(N) $(BIN)/python -m pytest -q tests/fuzz
