@@ -6,7 +6,7 @@ TORCH ?= torch==2.13.0+cpu
 
 N ?= 10000
 
-.PHONY: fuzz demo explore figures test test-adapters test-browser test-page test-scale lint types bench variants models constrained plausibility interview ablation tuning optimality study study-small check clean
+.PHONY: bench-scale fuzz demo explore figures test test-adapters test-browser test-page test-scale lint types bench variants models constrained plausibility interview ablation tuning optimality study study-small check clean test-engines
 
 demo: .venv/demo.done  ## explain one applicant of the embedded credit data; in a terminal, then open the explorer
 	$(BIN)/python -m counterpoint.demo --figures credit-figures $$([ -t 0 ] && [ -t 1 ] && echo --serve)
@@ -31,8 +31,11 @@ test-adapters: .venv-adapters/done  ## models of all frameworks, none of them sk
 	COUNTERPOINT_FRAMEWORKS=all .venv-adapters/bin/python -m pytest -q \
 		tests/integration/test_adapters.py tests/unit/models/test_loading.py tests/integration/test_readme.py
 
-test-scale: .venv/scale.done  ## batch jobs on a real Dask cluster, with faults injected, none of it skipped
+test-scale: .venv/dev.done  ## batch jobs on a real Dask cluster, with faults injected, none of it skipped
 	COUNTERPOINT_DASK=required $(BIN)/python -m pytest -n 2 --dist loadfile -q tests/scale
+
+test-engines: .venv-engines/done  ## the recipes for Dask, Spark (needs Java) and Ray, none of them skipped
+	COUNTERPOINT_FRAMEWORKS=all .venv-engines/bin/python -m pytest -q tests/integration/scale/test_engines_page.py
 
 fuzz: .venv/dev.done  ## ten thousand random tables, models, targets and rules; N=500 for fewer
 	COUNTERPOINT_FUZZ=$(N) $(BIN)/python -m pytest -q tests/fuzz
@@ -49,6 +52,9 @@ check: lint types test
 bench: .venv-bench/done  ## speed as ratios to the model's own and to the peers'; writes docs/performance
 	COUNTERPOINT_PAPER=$(PAPER) .venv-bench/bin/python -m benchmarks.speed --peers
 	.venv-bench/bin/python -m benchmarks.growth
+
+bench-scale: .venv/dev.done  ## batch jobs on one and two workers, and what follows for more; writes docs/scale
+	$(BIN)/python -m benchmarks.scale --again
 
 variants: .venv/dev.done  ## the paper's five variants against its published runs
 	$(BIN)/python -m benchmarks.variants --paper $(PAPER)
@@ -99,10 +105,6 @@ study-small: .venv/dev.done  ## the same with few rows and methods on embedded d
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[browser-test]"
 	touch $@
 
-.venv/scale.done: .venv/dev.done
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dask]"
-	touch $@
-
 node_modules/done: package.json package-lock.json
 	npm ci --silent --no-audit --no-fund
 	touch $@
@@ -114,6 +116,11 @@ node_modules/done: package.json package-lock.json
 	.venv-adapters/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev,adapters-test]"
 	touch $@
 
+.venv-engines/done: pyproject.toml
+	$(PYTHON) -m venv .venv-engines
+	.venv-engines/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev,engines-test]"
+	touch $@
+
 # The peers need packages nobody else does. NICEx declares versions it does not need.
 .venv-bench/done: pyproject.toml benchmarks/requirements-peers.txt
 	$(PYTHON) -m venv .venv-bench
@@ -123,5 +130,5 @@ node_modules/done: package.json package-lock.json
 	touch $@
 
 clean:
-	rm -rf .venv .venv-adapters .venv-bench .study node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-adapters .venv-bench .venv-engines .study node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -31,7 +31,8 @@ from benchmarks.racing.record import Experiment, Record, asking
 from benchmarks.racing.space import Choice, Configuration, Real, Space, Whole
 from benchmarks.racing.tune import Iteration, Tuned, tune
 from benchmarks.searched_models import FOLDS, KINDS, TRIES, model_of
-from benchmarks.tuning_page import Compared, Page, page_of
+from benchmarks.tuning_page import BASE, Compared, Page, page_of
+from counterpoint.evolution.search import Variant
 
 # The paper's appendix, by the names of our settings.
 SPACE: Space = {
@@ -47,7 +48,23 @@ SPACE: Space = {
 }
 PAPER: Configuration = {name: getattr(cp.Search.paper("mocmod"), name) for name in SPACE}
 DEFAULT: Configuration = {"method": "explore"}
-PLAIN: Configuration = {name: getattr(cp.Search.paper("moc"), name) for name in SPACE}
+AUTHORS_STEP = "deviation_times_range"
+
+
+def variant(name: Variant, **others: str) -> Configuration:
+    """Return the settings of one of the paper's variants, all with its probabilities."""
+    return others | {setting: getattr(cp.Search.paper(name), setting) for setting in SPACE}
+
+
+# The paper's configuration with one or both of its ideas taken back; then with Gaussian steps as
+# long as the authors' code makes them.
+VARIANTS: dict[str, Configuration] = {
+    "random start": variant("moccond"),
+    "Gaussian": variant("mocice"),
+    "random start, Gaussian": variant("moc"),
+    "Gaussian, the authors' step": variant("mocice", step=AUTHORS_STEP),
+    "random start, Gaussian, the authors' step": variant("moc", step=AUTHORS_STEP),
+}
 N_ROWS = 10  # explained rows per dataset
 COMPARED_SEED = 2  # of the comparison's runs; another than the races'
 
@@ -216,7 +233,7 @@ def main() -> None:
     )
     found = run(cost, tuning, chosen.out / "tuning.jsonl", chosen.workers, chosen.races)
     named = {f"racing {i + 1}": values for i, values in enumerate(found.elites[:3])}
-    named |= {"the paper's": PAPER, "the paper's, plain": PLAIN, "our default": DEFAULT}
+    named |= {BASE: PAPER, **VARIANTS, "our default": DEFAULT}
     n_fresh = max(1, min(chosen.compare, len(cost) - len(found.costs)))
     file = chosen.out / "tuning-compared.jsonl"
     compared = compare(named, cost, n_fresh, chosen.seed, file, chosen.workers)

@@ -184,10 +184,10 @@ def _disagreement(page: Page) -> str:
     if not other:
         return ""
     return (
-        f" **The paper's races chose {' and '.join(other)}; these did not.** Why was not examined. "
-        "What differs, besides models and budget: the questions of ICE curves count as evaluations "
-        "here, and Gaussian steps have a feature's standard deviation, which the authors' code "
-        "multiplies by its range."
+        f" **The paper's races chose {' and '.join(other)}; these did not.** What differs, besides "
+        "models and budget: the questions of ICE curves count as evaluations here, and Gaussian "
+        "steps have a feature's standard deviation, which the authors' code multiplies by its "
+        "range. The comparison below has the paper's configuration with each taken back."
     )
 
 
@@ -206,9 +206,10 @@ def _how_compared(page: Page) -> str:
     return (
         f"On {n} instances {fresh}, one run each with another seed: mean rank (1 is best), "
         "area below the hypervolume as a share of the paper's configuration's (mean and standard "
-        "error), and on how many instances it was larger or smaller than there. *The paper's, "
-        "plain* has the paper's probabilities with a random start and Gaussian mutation. The "
-        "p-values are not corrected for their number."
+        "error), and on how many instances it was larger or smaller than there. *Random start* and "
+        "*Gaussian* are the paper's configuration without ICE curves and without conditional "
+        "mutation; *the authors' step* is a standard deviation times the range. The p-values are "
+        "not corrected for their number."
     )
 
 

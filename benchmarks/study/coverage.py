@@ -10,8 +10,8 @@ one-sided binomial test at 5% puts above one half.
 
 The published answers of DiCE and Recourse are at hand, so all counts of the table follow from
 them. MOC's are at hand as a sample of up to eight per row, not as the ten that answered in the
-paper: by them the covered share can only be estimated, which this command does. By the ten that
-`ten_of` chooses of any set, it is the paper's measure.
+paper: by them the covered share can only be estimated, which this command does. Where all are at
+hand, or by the ten that `ten_of` chooses of any set, it is the paper's measure.
 """
 
 from __future__ import annotations
@@ -79,9 +79,14 @@ class Coverage:
         return f"{self.share:.2g}{'*' if self.is_significant else ''} ({self.count})"
 
 
-def is_covered(points: Floats, by: Floats) -> Bools:
-    """Return which points (n, m) are dominated by one of others (k, m), shape (n,)."""
-    points, by = points.round(DIGITS)[:, None], by.round(DIGITS)[None]
+def is_covered(points: Floats, by: Floats, digits: int | None = DIGITS) -> Bools:
+    """Return which points (n, m) are dominated by one of others (k, m), shape (n,).
+
+    Objectives that agree to so many digits are equal; None compares bit by bit.
+    """
+    if digits is not None:
+        points, by = points.round(digits), by.round(digits)
+    points, by = points[:, None], by[None]
     dominates = np.logical_and((by <= points).all(axis=2), (by < points).any(axis=2))
     return np.asarray(np.any(dominates, axis=1))
 
@@ -95,8 +100,14 @@ def counted(answers: pd.DataFrame, features: list[str]) -> Floats:
     return np.asarray(kept[kept[:, 0] == 0.0])
 
 
-def coverage(runs: list[published.Run], method: str, answers: Answers) -> Coverage:
-    """Return how much of a published method's answers others cover, over all models and rows."""
+def coverage(
+    runs: list[published.Run], method: str, answers: Answers, digits: int | None = None
+) -> Coverage:
+    """Return how much of a published method's answers others cover, over all models and rows.
+
+    The authors compared bit by bit, so that of points that are equal but for rounding one covers
+    the other; on tic-tac-toe three of DiCE's twenty are covered so. `digits` calls them equal.
+    """
     total = Coverage()
     for run in runs:
         stored = run.stored("peers")
@@ -105,17 +116,17 @@ def coverage(runs: list[published.Run], method: str, answers: Answers) -> Covera
             ours = ours[ours[:, 0] == 0.0]
             if len(ours):
                 points = counted(theirs, list(run.train.columns))
-                total += Coverage(int(is_covered(points, ours).sum()), len(points))
+                total += Coverage(int(is_covered(points, ours, digits).sum()), len(points))
     return total
 
 
 def sample_of(variant: str) -> Answers:
-    """Return the published sample of a variant's counterfactuals as answers."""
+    """Return the published counterfactuals of a variant as answers: the paper's ten, if more."""
 
     def answers(run: published.Run, number: int) -> Floats:
         stored = run.stored("candidates")
         chosen = stored[(stored["method"] == variant) & (stored["x_interest_row"] == number)]
-        return chosen[OBJECTIVES].to_numpy(dtype=np.float64)
+        return ten_of(chosen[OBJECTIVES].to_numpy(dtype=np.float64))
 
     return answers
 

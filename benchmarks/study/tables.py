@@ -103,7 +103,7 @@ def _coverage_of(
         return np.asarray(of.loc[place, "ten"]) if place in of.index else np.empty((0, 4))
 
     runs = [published.load(f"{dataset}/{kind}") for kind in kinds]
-    return coverage_of_answers(runs, method, answers)
+    return coverage_of_answers(runs, method, answers, digits=DIGITS)
 
 
 def dominance(found: pd.DataFrame) -> str:

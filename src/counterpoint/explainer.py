@@ -166,6 +166,12 @@ class Explainer:
         outputs = self.predictor.observed_outputs
         self.observed = Observed(genomes, outputs, space, known.shares, aims)
 
+    def __copy__(self) -> Explainer:
+        """Return one that shares all it is made of: a copy stays here, and builds nothing."""
+        twin = object.__new__(type(self))
+        twin.__dict__ |= self.__dict__
+        return twin
+
     def __getstate__(self) -> tuple[Known, bytes, Literal["onnx"] | None]:
         """Return what it is built of; a pickle holds the data, the model and the settings."""
         known = Known(

@@ -29,7 +29,7 @@ def runs_of(dataset: str) -> list[published.Run]:
 def test_counts_and_stars_are_the_published_ones(dataset: str, method: str) -> None:
     """The share itself needs the ten of mocmod, of which the files have a sample of eight.
 
-    The sample covers no more than the ten did on any of these datasets, and as much on two.
+    The sample covers no more than the ten did on any of these datasets, and as much on three.
     """
     share, count, has_star = PUBLISHED[dataset][method]
 
@@ -38,8 +38,17 @@ def test_counts_and_stars_are_the_published_ones(dataset: str, method: str) -> N
     assert found.count == count
     assert found.is_significant == has_star
     assert share - 0.2 < found.share <= share + 0.005
-    if (dataset, method) in {("boston", "dice"), ("kc2", "dice")}:
+    if (dataset, method) in {("boston", "dice"), ("kc2", "dice"), ("tic-tac-toe", "dice")}:
         assert found.share == share
+
+
+def test_three_of_the_published_covered_ones_are_ties_but_for_rounding() -> None:
+    runs = runs_of("tic-tac-toe")
+
+    exact = coverage(runs, "dice", sample_of("mocmod"))
+    rounded = coverage(runs, "dice", sample_of("mocmod"), digits=10)
+
+    assert (exact.covered, rounded.covered, exact.count) == (20, 17, 20)
 
 
 def test_a_sample_of_every_variant_covers_at_least_what_one_does() -> None:

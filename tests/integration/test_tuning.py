@@ -17,7 +17,7 @@ from benchmarks.racing.budget import Tuning, least_budget
 from benchmarks.racing.race import Rules
 from benchmarks.racing.space import Choice, Configuration, check_configuration
 from benchmarks.racing.tune import Iteration, Tuned
-from benchmarks.tuning import PAPER, PLAIN, SPACE, Instances, integral, search_of
+from benchmarks.tuning import PAPER, SPACE, VARIANTS, Instances, integral, search_of
 from benchmarks.tuning_page import Compared, Page, comparison, page_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,7 +77,13 @@ def test_the_area_is_that_of_trapezoids_and_levels_off(
 
 def test_the_space_is_the_papers_and_holds_its_result() -> None:
     check_configuration(SPACE, PAPER)
-    check_configuration(SPACE, PLAIN)
+    for name, values in VARIANTS.items():
+        own = {setting: value for setting, value in values.items() if setting != "step"}
+        check_configuration(SPACE, own)
+        search = search_of(values, 200)
+        assert search.mutation == ("gaussian" if "Gaussian" in name else "conditional")
+        assert search.initialization == ("random" if "random" in name else "ice")
+        assert (search.step != "deviation") == ("authors" in name)
 
     assert least_budget(len(SPACE), Rules(first_test=15)) <= 3000
     assert len(SPACE) == 9

@@ -57,7 +57,7 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
     return pd.DataFrame({"x": [0, 3, 6, 9, 12, 15, 18, 20], **{n: COLUMNS[n] for n in names}})
 
 
-def with_ids(rows: pd.DataFrame, dtype: str) -> pd.DataFrame:
+def with_ids(rows: pd.DataFrame, dtype: Any) -> pd.DataFrame:
     """Return rows with a column of ids of some dtype."""
     numbers = np.arange(len(rows))
     cells = [f"n{i}" for i in numbers] if dtype in ("object", "string", "category") else numbers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Hashable, Iterable, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import pandas as pd
@@ -19,7 +20,7 @@ from counterpoint.scale.recipe import Make, Recipe
 from counterpoint.scale.rows import columns_of, explain_rows
 from counterpoint.table.encoding import Rows, as_frame
 from counterpoint.table.frames import is_frame, is_polars
-from counterpoint.task import Constraint
+from counterpoint.task import Constraint, Demands
 
 
 def explain_frame(
@@ -152,22 +153,25 @@ def check_dask(workers: int | None, progress: bool | None) -> None:
 
 def lazily(recipe: Recipe, rows: Any, order: Order, memory: float) -> Any:
     """Return the Dask DataFrame of counterfactuals; its partitions are those of the rows."""
-    import dask
+    from dask.delayed import delayed  # it is there: the rows are Dask's
 
     explainer, meta = recipe.explainer(), rows._meta
     order.check(explainer)
     held = [*columns_of(meta, explainer, order).values()]
     schema = order.schema_of(explainer, "int64" if order.id is None else meta[order.id].dtype)
     # One key of the graph, which all partitions refer to: the model and the data travel once.
-    carried = dask.delayed(recipe, name=f"counterpoint-{recipe.digest}", pure=True, traverse=False)
+    carried = delayed(recipe, name=f"counterpoint-{recipe.digest}", pure=True, traverse=False)
     return rows[held if order.id is None else [order.id, *held]].map_partitions(
         explain_part, carried, order, memory, meta=schema.meta(), clear_divisions=True
     )
 
 
 def explain_part(rows: pd.DataFrame, recipe: Recipe, order: Order, memory: float) -> pd.DataFrame:
-    """Return the counterfactuals of one partition, in the thread that was given to it."""
-    return explain_rows(recipe.explainer(), rows, order, memory=memory)
+    """Return the counterfactuals of one partition; threads take turns if the model needs it."""
+    explainer = recipe.explainer()
+    is_shared = explainer._is_shared(Demands.of(explainer.schema, constraints=order.constraints))
+    with nullcontext() if is_shared else recipe.turn:
+        return explain_rows(explainer, rows, order, memory=memory)
 
 
 def as_pandas(rows: Rows, explainer: Explainer, order: Order) -> pd.DataFrame:

@@ -114,6 +114,7 @@ class Job:
             return
         self.pace.hear(n_rows, done.seconds)
         self.ledger.keep(done.chunk, done.payload, tally)
+        self.ledger.folder.log("done", rows=list(done.chunk), seconds=round(done.seconds, 4))
         self.tell(n_rows, tally.failed)
         self._finish(done.chunk.start // self.ledger.part_rows)
 

@@ -10,6 +10,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,11 @@ class Recipe:
     make : callable
         Takes no arguments and returns the Explainer.
 
+    Attributes
+    ----------
+    turn : Lock
+        Held by whoever asks an Explainer that bears one thread at a time.
+
     Examples
     --------
     >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
@@ -58,6 +64,7 @@ class Recipe:
         self._explainer: Explainer | None = None
         self._payload: bytes | None = None
         self._lock = threading.RLock()
+        self.turn = threading.Lock()
 
     @classmethod
     def of(cls, source: Explainer | Make | Recipe) -> Recipe:
@@ -128,7 +135,7 @@ class Recipe:
                 self._payload = pickled(self._make, what, INSTEAD)
             return self._payload
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """What tells it from other recipes, by content."""
         return hashlib.sha256(self.payload).hexdigest()

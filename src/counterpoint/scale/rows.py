@@ -173,9 +173,9 @@ class Settings:
             for found in self.results(rows):
                 yield Answer.of(found, self.order.keep)
                 n_done += 1
-        except (MemoryError, MissingDependency):
-            raise
         except Exception as error:  # of the model, a rule or a value: it belongs to some row
+            if (cause := cause_in_machine(error)) is not None:
+                raise cause from None
             if len(rows) - n_done == 1 and n_done == 0:
                 yield Answer(FAILED, failure_text(error))
                 return
@@ -209,6 +209,14 @@ class Settings:
             n_done += 1
         if n_done < len(rows):
             raise KeyboardInterrupt
+
+
+def cause_in_machine(error: BaseException) -> BaseException | None:
+    """Return the part of an error that is of the machine and no row's: memory, missing packages."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, MemoryError | MissingDependency):
+        cause = cause.__cause__
+    return cause
 
 
 def assemble(

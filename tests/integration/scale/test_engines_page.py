@@ -57,7 +57,7 @@ def assert_same(found: pd.DataFrame, scope: dict[str, Any]) -> None:
     schema = scope["explainer"].output_schema("loan", "int64")
     expected = scope["expected"].sort_values(by)
     same = found.sort_values(by).drop(columns="row")
-    same = same.assign(changed=[list(names) for names in same["changed"]])
+    same["changed"] = [list(names) for names in same["changed"]]
     ours = schema.table(same.assign(row=expected["row"].to_numpy())[expected.columns])
     assert ours.equals(schema.table(expected))
 

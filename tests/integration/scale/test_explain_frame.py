@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import time
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,24 @@ def test_a_dask_frame_gives_a_lazy_one_of_the_same_lines() -> None:
     assert lazy.dtypes.map(repr).tolist() == done.dtypes.map(repr).tolist()
     done["loan"] = done["loan"].astype(ROWS["loan"].dtype)  # Dask has its own texts
     pd.testing.assert_frame_equal(done.reset_index(drop=True), expected())
+
+
+def test_a_plain_function_is_asked_by_one_thread_at_a_time() -> None:
+    inside: list[int] = []
+    most: list[int] = []
+
+    def counted(rows: pd.DataFrame) -> Any:
+        inside.append(1)
+        time.sleep(0.0005)
+        most.append(len(inside))
+        inside.pop()
+        return score(rows)
+
+    lazy = cp.explain_frame(lambda: cp.Explainer(counted, DATA), lazy_rows(), TARGET, FEW)
+
+    lazy.compute(scheduler="threads", num_workers=3)
+
+    assert max(most) == 1
 
 
 def test_what_is_wrong_is_told_before_anything_is_computed() -> None:

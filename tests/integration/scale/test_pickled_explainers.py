@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import threading
 import warnings
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
+from tests.frameworks import framework
 
 import counterpoint as cp
 from counterpoint.scale.order import Order
+from counterpoint.scale.recipe import Recipe
 from counterpoint.scale.rows import explain_rows
 
 N = 40
@@ -100,6 +104,7 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], object]] = {
     "distance": (score, PLAIN, {"distance": cp.Distance("hours", hours)}, (0.9, 1.5)),
     "forest": (score, PLAIN, {"plausibility": cp.ForestPlausibility(trees=5)}, (0.9, 1.5)),
     "classifier": (*labelled(), {}, "good"),
+    "accelerated": (*labelled(), {"accelerate": "onnx"}, "good"),
 }
 
 
@@ -140,6 +145,36 @@ def test_it_is_built_of_the_data_as_they_were() -> None:
     np.testing.assert_array_equal(again.observed.genomes, explainer.observed.genomes)
 
 
+def test_an_accelerator_that_was_not_believed_is_not_asked_again() -> None:
+    with pytest.warns(cp.AcceleratorWarning) as warned:
+        explainer = cp.Explainer(score, PLAIN, accelerate="onnx")
+
+    pickle.loads(pickle.dumps(explainer))  # noqa: S301 - warnings are errors here
+
+    assert warned[0].filename == __file__
+
+
+def test_a_model_of_onnx_travels_by_its_contents(tmp_path: Path) -> None:
+    converter = framework("skl2onnx")
+    model, data = labelled()
+    arrays = data.to_numpy(dtype=np.float32)
+    proto = converter.to_onnx(LogisticRegression().fit(arrays, model.predict(data)), arrays[:1])
+    file = tmp_path / "model.onnx"
+    file.write_bytes(proto.SerializeToString())
+    explainer = cp.Explainer(cp.load_model(file), data)
+    data.to_csv(tmp_path / "data.csv", index=False)
+    recipe = Recipe.of_files(file, tmp_path / "data.csv")
+    packed = pickle.dumps(explainer), pickle.dumps(recipe)
+    file.unlink()
+
+    again, loaded = pickle.loads(packed[0]), pickle.loads(packed[1])  # noqa: S301
+
+    order = Order("good", FEW)
+    expected = explain_rows(explainer, data[:5], order)
+    pd.testing.assert_frame_equal(explain_rows(again, data[:5], order), expected)
+    pd.testing.assert_frame_equal(explain_rows(loaded.explainer(), data[:5], order), expected)
+
+
 class Locked:
     """A model that holds what no pickle can."""
 
@@ -149,6 +184,15 @@ class Locked:
     def __call__(self, rows: pd.DataFrame) -> Any:
         """Score rows."""
         return score(rows)
+
+
+def test_a_copy_is_no_pickle() -> None:
+    explainer = cp.Explainer(Locked(), PLAIN)
+
+    twin = copy.copy(explainer)
+
+    assert twin is not explainer
+    assert twin.predictor is explainer.predictor
 
 
 def test_a_model_that_cannot_be_pickled_says_what_to_do() -> None:

@@ -6,9 +6,12 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import pytest
+from benchmarks.racing.budget import Tuning
 from benchmarks.racing.race import Course, Rules, Tasks, race
 from benchmarks.racing.record import Experiment
 from benchmarks.racing.sampling import Belief, Candidate
+from benchmarks.racing.space import Real
+from benchmarks.racing.tune import tune
 
 TASKS = Tasks(n_instances=200, seed=3)
 
@@ -124,3 +127,25 @@ def test_tasks_are_all_instances_in_random_order_and_then_in_another() -> None:
     assert laps[0] != laps[1]
     assert len({e.seed for e in runs}) == 60
     assert laps[0] != [Tasks(30, 6).experiment(one, task).instance for task in range(30)]
+
+
+def test_every_race_meets_the_tasks_of_the_past_in_an_order_of_its_own() -> None:
+    seen: list[list[int]] = []
+    tune(
+        lambda values, instance, seed: (
+            (float(values["x"]) - 0.3) ** 2 + 0.1 * ((instance + seed) % 7)
+        ),
+        {"x": Real(0.0, 1.0), "y": Real(0.0, 1.0)},
+        Tuning(budget=400, n_instances=40),
+        tell=lambda _iteration, outcome: seen.append(outcome.tasks),
+    )
+
+    orders = []
+    for before, tasks in pairwise(seen):
+        met_again = [before.index(task) for task in tasks if task in before]
+        assert sorted(met_again) == list(range(len(before)))
+        orders.append(met_again)
+    assert len(orders) >= 2
+    for order, later in pairwise(orders):
+        # With the same draws in each race the places of both would come in the same order.
+        assert order != [place for place in later if place < len(order)]

@@ -34,10 +34,7 @@ def test_it_is_built_once_whoever_asks() -> None:
     BUILT.clear()
     recipe = Recipe.of(make)
     copies = [pickle.loads(pickle.dumps(recipe)) for _ in range(3)]  # noqa: S301
-    threads = [
-        threading.Thread(target=lambda each=each: each.explainer())  # type: ignore[misc]
-        for each in copies * 2
-    ]
+    threads = [threading.Thread(target=lambda each=each: each.explainer()) for each in copies * 2]
 
     for thread in threads:
         thread.start()

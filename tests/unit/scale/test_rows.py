@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,64 @@ def test_a_bad_row_fails_alone() -> None:
     assert frame.loc[bad, "status"].tolist() == ["failed"]
     others = clean[clean["loan"] != "L2"].reset_index(drop=True)
     pd.testing.assert_frame_equal(frame[~bad].reset_index(drop=True), others)
+
+
+def test_a_model_that_fails_amid_the_search_fails_for_those_rows_only() -> None:
+    """It takes observed rows and those given, but no cook younger than he was."""
+
+    def touchy(rows: pd.DataFrame) -> Any:
+        if ((rows["job"] == "cook") & (rows["age"] < 50)).any():
+            raise RuntimeError(f"too young {object()!r}")
+        return score(rows)
+
+    explainer = cp.Explainer(touchy, DATA)
+    order = Order((0.5, 1.0), FEW, id="loan", fixed=("job",))
+
+    frame = explain_rows(explainer, rows_of(), order)
+
+    alone = [explain_rows(explainer, rows_of().iloc[[i]], order) for i in range(6)]
+    pd.testing.assert_frame_equal(frame, pd.concat(alone, ignore_index=True))
+    failed = frame[frame["status"] == "failed"]
+    assert failed["loan"].tolist() == ["L3"]
+    assert failed["message"].item().endswith("rows: too young <object object>")
+    assert frame["loan"].drop_duplicates().tolist() == rows_of()["loan"].tolist()
+
+
+def test_running_out_of_memory_is_no_rows_failure() -> None:
+    def hungry(rows: pd.DataFrame) -> Any:
+        if (rows["age"] == 21).any():
+            raise MemoryError("no room")
+        return score(rows)
+
+    rows = rows_of().assign(age=[21, 30, 40, 50, 60, 70])
+
+    with pytest.raises(MemoryError, match="no room"):
+        explain_rows(cp.Explainer(hungry, DATA), rows, ORDER)
+
+
+def test_an_interrupt_is_one() -> None:
+    """Never half a result: what is found must not depend on when somebody presses Ctrl-C."""
+    asked: list[int] = []
+
+    def interrupted(rows: pd.DataFrame) -> Any:
+        asked.append(len(rows))
+        if len(asked) == n_before + 4:
+            signal.raise_signal(signal.SIGINT)
+        return score(rows)
+
+    n_before = 10**9
+    explainer = cp.Explainer(interrupted, DATA)
+    n_before = len(asked)
+
+    with pytest.raises(KeyboardInterrupt):
+        explain_rows(explainer, rows_of(), ORDER)
+
+
+def test_what_if_finds_observed_rows() -> None:
+    frame = explain_rows(EXPLAINER, rows_of(2), Order((0.5, 1.0), cp.WhatIf(n=2), keep=1))
+
+    assert frame["counterfactual"].tolist() == [1, 1]
+    assert set(frame["age"]) <= set(DATA["age"])
 
 
 def test_rows_that_were_lost_are_lines_of_the_same_columns() -> None:

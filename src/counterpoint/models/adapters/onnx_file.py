@@ -43,6 +43,7 @@ class OnnxModel:
     predict: Callable[[pd.DataFrame], Any]  # only there if the model returns labels
 
     def __init__(self, source: Any, classes: Sequence[Any] | None = None) -> None:
+        self._made_of = (source, classes)
         self._session = session_of(source)
         self._inputs = self._session.get_inputs()
         outputs = self._session.get_outputs()
@@ -53,6 +54,15 @@ class OnnxModel:
         self.classes_ = own if classes is None else classes
         if label is not None and are_labels(self.classes_, label.type):
             self.predict = lambda rows: self._run(label.name, rows)
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, Any]]:
+        """Travel by the file's contents: no session can be pickled."""
+        source, classes = self._made_of
+        if isinstance(source, str | Path):
+            source = Path(source).read_bytes()
+        if not isinstance(source, bytes):
+            raise TypeError("cannot pickle a session of ONNX Runtime; load the file instead")
+        return OnnxModel, (source, classes)
 
     def score(self, rows: pd.DataFrame) -> Any:
         """Return the scores, or the probability of each class."""

@@ -1,0 +1,1 @@
+"""Batch jobs measured and simulated: `make bench-scale`."""
