@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from tests.scale import world
-from tests.scale.world import HANGS, KILLS, LEAVES, ORDER, PATIENCE, WAITS, applicants
+from tests.scale.world import HANGS, HUNGRY, KILLS, LEAVES, ORDER, PATIENCE, WAITS, applicants
 
 from counterpoint.errors import EngineError, InvalidInput
 from counterpoint.scale.engine import Chunk, Done, Lost
@@ -99,15 +99,15 @@ def test_a_row_that_kills_every_worker_it_meets_is_lost_each_time_and_its_neighb
             assert reports[Chunk(0, 1)] == Lost(Chunk(0, 1), "its worker died")
 
 
-def test_work_that_would_leave_its_process_is_lost(tmp_path: Path) -> None:
-    rows = applicants(3, r1=LEAVES)
+def test_work_that_would_leave_its_process_or_lacks_memory_is_lost(tmp_path: Path) -> None:
+    rows = applicants(4, r1=LEAVES, r2=HUNGRY)
     with engine_of(world.Factory(tmp_path), 1) as engine:
         submit_all(engine, rows, 1)
 
-        reports = reports_of(engine, 3)
+        reports = reports_of(engine, 4)
 
-        lost = [report for report in reports.values() if isinstance(report, Lost)]
-        assert lost == [Lost(Chunk(1, 2), "its work ended with SystemExit")]
+        lost = {chunk.start: one.reason for chunk, one in reports.items() if isinstance(one, Lost)}
+        assert lost == {1: "its work ended with SystemExit", 2: "its work ended with MemoryError"}
 
 
 def test_waiting_for_a_turn_is_not_running(tmp_path: Path) -> None:
