@@ -32,7 +32,7 @@ test-adapters: .venv-adapters/done  ## models of all frameworks, none of them sk
 		tests/integration/test_adapters.py tests/unit/models/test_loading.py tests/integration/test_readme.py
 
 test-scale: .venv/dev.done  ## batch jobs on a real Dask cluster, with faults injected, none of it skipped
-	COUNTERPOINT_DASK=required $(BIN)/python -m pytest -q tests/scale
+	COUNTERPOINT_DASK=required $(BIN)/python -m pytest -n 2 --dist loadfile -q tests/scale
 
 test-engines: .venv-engines/done  ## the recipes for Dask, Spark (needs Java) and Ray, none of them skipped
 	COUNTERPOINT_FRAMEWORKS=all .venv-engines/bin/python -m pytest -q tests/integration/scale/test_engines_page.py

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from types import FrameType
 
 import pytest
+from tests.scale.jobs import end_all
 from tests.scale.world import ORDER, Factory, applicants
 
 from counterpoint.scale.recipe import Recipe
@@ -27,12 +28,22 @@ def no_test_takes_for_ever() -> Iterator[None]:
 
     before = signal.signal(signal.SIGALRM, too_long)
     signal.alarm(LIMIT)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+        end_all()
 
 
 @pytest.fixture(autouse=True, scope="session")
 def kernels_are_compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Compile before any clock runs: workers find the kernels on the disk."""
     work(Recipe.of(Factory(tmp_path_factory.mktemp("warm"))), ORDER, applicants(2))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def ctrl_c_reaches_what_is_started() -> None:
+    """Undo what a shell does to jobs in the background: they, and all they start, ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -27,6 +27,7 @@ from counterpoint.scale.recipe import Recipe
 
 ROOT = Path(__file__).parents[2]
 PART_ROWS = 16
+STARTED: list[subprocess.Popen[str]] = []  # what a test that failed may have left behind
 ENVIRONMENT = {
     **os.environ,
     "PYTHONPATH": os.pathsep.join([str(Path(counterpoint.__file__).parents[1]), str(ROOT)]),
@@ -76,7 +77,7 @@ class Job:
 
     def start(self, *options: str) -> subprocess.Popen[str]:
         """Start the command in a session of its own."""
-        return subprocess.Popen(  # noqa: S603 - our own command
+        process = subprocess.Popen(  # noqa: S603 - our own command
             self.command(*options),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -84,6 +85,8 @@ class Job:
             env=ENVIRONMENT,
             start_new_session=True,
         )
+        STARTED.append(process)
+        return process
 
     def run(self, *options: str) -> tuple[int, str]:
         """Run the command to its end; return its status and what it said."""
@@ -108,12 +111,17 @@ class Job:
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
     """Return the status and the words of a command that comes to its end."""
-    try:
-        out, err = process.communicate(timeout=2 * world.PATIENCE)
-    except BaseException:
-        os.killpg(process.pid, signal.SIGKILL)
-        raise
+    out, err = process.communicate(timeout=2 * world.PATIENCE)
     return process.returncode, out + err
+
+
+def end_all() -> None:
+    """Kill what is still running of what was started, and its workers."""
+    for process in STARTED:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+    STARTED.clear()
 
 
 def killed(process: subprocess.Popen[str]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from tests.scale import world
-from tests.scale.world import HANGS, KILLS, LEAVES, ORDER, PATIENCE, WAITS, applicants
+from tests.scale.world import HANGS, HUNGRY, KILLS, LEAVES, ORDER, PATIENCE, WAITS, applicants
 
 from counterpoint.errors import EngineError, InvalidInput
 from counterpoint.scale.engine import Chunk, Done, Lost
@@ -99,15 +99,15 @@ def test_a_row_that_kills_every_worker_it_meets_is_lost_each_time_and_its_neighb
             assert reports[Chunk(0, 1)] == Lost(Chunk(0, 1), "its worker died")
 
 
-def test_work_that_would_leave_its_process_is_lost(tmp_path: Path) -> None:
-    rows = applicants(3, r1=LEAVES)
+def test_work_that_would_leave_its_process_or_lacks_memory_is_lost(tmp_path: Path) -> None:
+    rows = applicants(4, r1=LEAVES, r2=HUNGRY)
     with engine_of(world.Factory(tmp_path), 1) as engine:
         submit_all(engine, rows, 1)
 
-        reports = reports_of(engine, 3)
+        reports = reports_of(engine, 4)
 
-        lost = [report for report in reports.values() if isinstance(report, Lost)]
-        assert lost == [Lost(Chunk(1, 2), "its work ended with SystemExit")]
+        lost = {chunk.start: one.reason for chunk, one in reports.items() if isinstance(one, Lost)}
+        assert lost == {1: "its work ended with SystemExit", 2: "its work ended with MemoryError"}
 
 
 def test_waiting_for_a_turn_is_not_running(tmp_path: Path) -> None:
@@ -191,6 +191,53 @@ def test_workers_that_die_building_stop_the_job_and_no_row_is_blamed() -> None:
             reports_of(engine, 1)
 
 
+class Dawdles:
+    """A factory that never comes to an end."""
+
+    def __call__(self) -> Any:
+        """Sleep."""
+        time.sleep(PATIENCE * 10)
+
+
+def test_an_explainer_that_is_never_built_stops_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "SECONDS_TO_BUILD", 0.5)
+    with engine_of(Dawdles(), 1) as engine:
+        submit_all(engine, applicants(1), 1)
+
+        with pytest.raises(EngineError, match=r"has not built the explainer within 0 s\. What is"):
+            reports_of(engine, 1)
+
+
+def test_threads_that_lie_idle_are_told_once(tmp_path: Path) -> None:
+    make = world.Factory(tmp_path)
+    with cluster_of(1, threads=2) as cluster:
+        with pytest.warns(UserWarning, match="workers of several threads, of which one is used"):
+            engine = DaskEngine(Recipe.of(make), ORDER, scheduler=cluster.scheduler_address)
+        try:
+            submit_all(engine, applicants(4), 1)
+            assert len(of_kind(reports_of(engine, 4), Done)) == 4
+        finally:
+            engine.close()
+
+
+@pytest.mark.parametrize(
+    ("packages", "told"),
+    [
+        (
+            {"python": "3.8.1.final.0", "counterpoint": "9.9"},
+            r"Python 3\.8 and counterpoint 9\.9",
+        ),
+        (
+            {"python": "3.8.1.final.0", "counterpoint": None},
+            r"Python 3\.8 and counterpoint none",
+        ),
+    ],
+)
+def test_workers_of_other_versions_are_refused(packages: dict[str, Any], told: str) -> None:
+    with pytest.raises(InvalidInput, match=rf"scheduler 'tcp://s:1' has the worker w with {told}"):
+        cluster_module.check_versions("tcp://s:1", {"w": {"packages": packages}})
+
+
 def test_a_worker_with_another_version_stops_the_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,14 +250,14 @@ def test_a_worker_with_another_version_stops_the_job(
 
 
 @contextmanager
-def cluster_of(workers: int) -> Iterator[Any]:
+def cluster_of(workers: int, threads: int = 1) -> Iterator[Any]:
     """Start a cluster that is not the engine's own."""
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
         n_workers=workers,
-        threads_per_worker=1,
+        threads_per_worker=threads,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         silence_logs=50,
     ) as cluster:
         yield cluster

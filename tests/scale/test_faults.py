@@ -20,12 +20,21 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from tests.scale import world
-from tests.scale.jobs import ENVIRONMENT, Job, bytes_of_parts, ended, explained, killed, parts
+from tests.scale.jobs import (
+    ENVIRONMENT,
+    PART_ROWS,
+    Job,
+    bytes_of_parts,
+    ended,
+    explained,
+    killed,
+    parts,
+)
 from tests.scale.world import CALM, HANGS, KILLS, RAISES, WAITS, applicants, open_gate, wait_until
 
 pytest.importorskip("distributed", reason="the Dask engine needs counterpoint[dask]")
 
-N_ROWS = 48
+N_ROWS, AT_GATE = 48, 20
 DASK = ("--engine", "dask", "--workers", "2")
 THREADS = ("--engine", "threads")
 DONE = 0
@@ -34,13 +43,15 @@ DONE = 0
 @pytest.fixture
 def job(tmp_path: Path) -> Job:
     """Return a job with one row that waits at the gate."""
-    return Job(tmp_path / "job", applicants(N_ROWS, r20=WAITS))
+    return Job(tmp_path / "job", applicants(N_ROWS, **{f"r{AT_GATE}": WAITS}))
 
 
 @pytest.fixture(scope="module")
 def quiet(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """Return the parts of the same rows when nothing happens, by one thread."""
-    calm = Job(tmp_path_factory.mktemp("quiet") / "job", applicants(N_ROWS, r20=WAITS))
+    calm = Job(
+        tmp_path_factory.mktemp("quiet") / "job", applicants(N_ROWS, **{f"r{AT_GATE}": WAITS})
+    )
     open_gate(calm.folder)
     return explained(calm.folder / "rows", calm.out)
 
@@ -106,10 +117,13 @@ def test_the_client_is_killed_and_its_workers_go_with_it(job: Job, quiet: dict[s
     check(job, quiet)
 
 
-def test_ctrl_c_ends_a_run_in_good_order(job: Job, quiet: dict[str, bytes]) -> None:
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM])
+def test_all_processes_are_asked_to_end_and_no_row_is_blamed(
+    job: Job, quiet: dict[str, bytes], asked: signal.Signals
+) -> None:
     run = job.start(*DASK)
     waiting_process(job)
-    os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to all of its processes
+    os.killpg(run.pid, asked)  # as a terminal does on Ctrl-C, and whoever ends a service
     open_gate(job.folder)
 
     status, said = ended(run)
@@ -203,22 +217,31 @@ def test_an_input_is_truncated_between_a_killed_run_and_the_next(
     check(job, quiet)
 
 
+def chunk_beside_the_gate(job: Job) -> Path | None:
+    """Return a chunk that is done and of the same part as the row at the gate: it is kept."""
+    for line in job.journal():
+        if "chunk" in line and line["chunk"][0] // PART_ROWS == AT_GATE // PART_ROWS:
+            start, stop = line["chunk"]
+            return job.out / "work" / f"chunk-{start}-{stop}.arrow"
+    return None
+
+
 def test_a_chunk_is_damaged_between_a_killed_run_and_the_next(
     job: Job, quiet: dict[str, bytes]
 ) -> None:
     run = job.start(*DASK)
     waiting_process(job)
-    chunks = wait_until(lambda: list((job.out / "work").glob("chunk-*.arrow")), "one is kept")
+    chunk = wait_until(lambda: chunk_beside_the_gate(job), "one is kept")
     killed(run)
-    content = bytearray(chunks[0].read_bytes())
+    content = bytearray(chunk.read_bytes())
     content[len(content) // 2] ^= 0xFF
-    chunks[0].write_bytes(content)
+    chunk.write_bytes(content)
     open_gate(job.folder)
 
     status, said = job.run(*THREADS)
 
     assert status == DONE, said
-    assert [line["file"] for line in job.log("damaged")] == [chunks[0].name]
+    assert [line["file"] for line in job.log("damaged")] == [chunk.name]
     check(job, quiet)
 
 
@@ -269,7 +292,11 @@ def test_a_row_that_kills_its_process_is_marked_and_no_other(tmp_path: Path) -> 
 @contextmanager
 def cluster(*workers: list[str]) -> Iterator[tuple[str, list[subprocess.Popen[str]]]]:
     """Start a scheduler and workers as an operator does; yield its address and all processes."""
-    processes = [dask("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")]
+    processes = [
+        dask(
+            "scheduler", "--host", "127.0.0.1", "--port", "0", "--dashboard-address", "127.0.0.1:0"
+        )
+    ]
     try:
         address = told_address(processes[0])
         processes += [worker_of(address, *options) for options in workers]

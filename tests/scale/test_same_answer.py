@@ -41,7 +41,7 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Any]:
         n_workers=request.param,
         threads_per_worker=1,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         silence_logs=50,
     ) as cluster:
         yield cluster

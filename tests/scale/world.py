@@ -21,7 +21,7 @@ import pandas as pd
 import counterpoint as cp
 from counterpoint.scale.order import Order
 
-CALM, RAISES, HANGS, KILLS, WAITS, LEAVES = range(6)
+CALM, RAISES, HANGS, KILLS, WAITS, LEAVES, HUNGRY = range(7)
 PATIENCE = 120.0  # seconds: against a machine under load, never a measure
 
 
@@ -63,12 +63,17 @@ def leave(_: Path) -> None:
     sys.exit(3)
 
 
+def ask_for_too_much(_: Path) -> None:
+    raise MemoryError
+
+
 DEEDS: dict[int, Callable[[Path], None]] = {
     RAISES: fail,
     HANGS: hang,
     KILLS: kill_yourself,
     WAITS: wait_at_gate,
     LEAVES: leave,
+    HUNGRY: ask_for_too_much,
 }
 
 

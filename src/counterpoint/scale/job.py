@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from counterpoint.scale.engine import Chunk, Done, Engine, Lost
+from counterpoint.scale.engine import Chunk, Done, Engine
 from counterpoint.scale.inputs import Inputs
 from counterpoint.scale.ledger import Damaged, Ledger
 from counterpoint.scale.pace import Pace
@@ -100,10 +100,10 @@ class Job:
             if event.chunk not in self.in_flight:
                 continue  # given up before
             self.in_flight.remove(event.chunk)
-            if isinstance(event, Lost):
-                self._fail(event.chunk, DIED, event.reason)
-            else:
+            if isinstance(event, Done):
                 self._keep(event)
+            elif not self.must_stop():  # who ends a service ends its workers, too: nobody's fault
+                self._fail(event.chunk, DIED, event.reason)
 
     def _keep(self, done: Done) -> None:
         """Write what came back."""

@@ -82,9 +82,8 @@ class Bench(WorkerPlugin):
     version : str
         Of counterpoint, where the job runs.
     is_local : bool
-        Whether the worker was started by the job and ends with it. Ctrl-C, and whoever ends a
-        service, tell all processes of a group at once: it is the job that heeds them, and its
-        workers would else die of the signal with a chunk that is not to blame.
+        Whether the worker was started by the job and ends with it. A terminal sends Ctrl-C to all
+        processes of a job at once: it is for the job to heed it, and to end the chunks begun.
     """
 
     name: str
@@ -96,7 +95,6 @@ class Bench(WorkerPlugin):
         """Be attached to a worker."""
         if self.is_local and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
         self._worker, self._turn = worker, threading.Lock()
         self._unpacked: tuple[Recipe, Order] | None = None
 

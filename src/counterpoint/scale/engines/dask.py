@@ -122,7 +122,7 @@ class DaskEngine:
         client.subscribe_topic("all", self._hear_all)
         client.register_plugin(bench, name=self._name)
         self._heed(Counted(client.nthreads()))
-        self._n_wanted = len(self._workers)
+        self._n_wanted = len(self._cluster.worker_spec) if is_local else 0
         self._counting = self._in_loop(self._count())
 
     @property
@@ -211,10 +211,10 @@ class DaskEngine:
     async def _count(self) -> None:
         while True:
             await asyncio.sleep(SECONDS_BETWEEN_COUNTS)
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(Exception):  # the connection is looked after elsewhere
                 workers = await self._client.scheduler.ncores()
                 self._inbox.put(Counted(workers))
-                if self._cluster is not None and len(workers) < self._n_wanted:
+                if len(workers) < self._n_wanted:
                     self._cluster.scale(self._n_wanted)  # where a nanny is lost with its worker
 
     def _in_loop(self, coroutine: Any) -> Any:
@@ -258,7 +258,8 @@ class DaskEngine:
         self._condemned.discard(worker)
         self._workers = {name: n for name, n in self._workers.items() if name != worker}
         for attempt in [one for one in self._attempts.values() if one.worker == worker]:
-            if is_innocent or attempt.future.status == "finished":
+            has_ended = attempt.future.status in ("finished", "lost")  # its result was there
+            if is_innocent or has_ended:
                 attempt.forget_worker()  # Dask runs it again
             else:
                 self._blame(attempt)
