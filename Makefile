@@ -79,7 +79,7 @@ ablation: .venv/dev.done  ## what each idea of the default search is worth; writ
 	COUNTERPOINT_PAPER=$(PAPER) $(BIN)/python -m benchmarks.ablation
 
 # TUNING="--budget 3000 --out build/tuning" is the paper's; what was interrupted goes on where it was.
-TUNING ?= --budget 1000 --races 4 --compare 24
+TUNING ?= --budget 1000 --compare 60
 tuning: .venv/dev.done  ## tune the paper's search by iterated F-racing; writes docs/study/tuning.*
 	$(BIN)/python -m benchmarks.tuning --data $(PAPER)/data $(TUNING)
 
