@@ -26,12 +26,9 @@ from counterpoint.lockstep import (
     search_groups,
     tell_interrupted,
 )
-from counterpoint.parts import Given, Known
-from counterpoint.problem.accelerator import accelerated
-from counterpoint.problem.aims import Plausibility, check_aims, check_objectives
+from counterpoint.parts import Built, Given, Known
+from counterpoint.problem.aims import Plausibility, check_objectives
 from counterpoint.problem.custom import Distance, Objective
-from counterpoint.problem.predictor import Predictor
-from counterpoint.problem.problem import Observed
 from counterpoint.progress import Progress
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.output import OutputSchema
@@ -41,7 +38,6 @@ from counterpoint.table.frames import read_data
 from counterpoint.table.kinds import Declared
 from counterpoint.table.remarks import remarked
 from counterpoint.table.schema import Precision, Schema
-from counterpoint.table.space import describe_space
 from counterpoint.task import (
     Asked,
     Constraint,
@@ -56,7 +52,7 @@ from counterpoint.task import (
 )
 
 
-class Explainer:
+class Explainer(Built):
     """Explains rows of one table to one model's users.
 
     Parameters
@@ -150,50 +146,6 @@ class Explainer:
         )
         given = Given(model, check_objectives(objectives), distance, plausibility, classes)
         self._build(known, given, accelerate)
-
-    def _build(self, known: Known, given: Given, accelerate: Literal["onnx"] | None) -> None:
-        """Fit what is needed, from what is known of the data and what the caller gave."""
-        self._given = given
-        self.schema, genomes = known.schema, known.genomes
-        self.encoding = Encoding(self.schema, known.form)
-        genomes.setflags(write=False)
-        space = describe_space(self.schema, genomes, known.may_miss)
-        aims = check_aims(
-            given.objectives, given.distance, given.plausibility, self.encoding, genomes, space
-        )
-        predictor = Predictor(given.model, self.encoding, genomes, given.classes)
-        self.predictor = accelerated(predictor, accelerate)
-        outputs = self.predictor.observed_outputs
-        self.observed = Observed(genomes, outputs, space, known.shares, aims)
-
-    def __copy__(self) -> Explainer:
-        """Return one that shares all it is made of: a copy stays here, and builds nothing."""
-        twin = object.__new__(type(self))
-        twin.__dict__ |= self.__dict__
-        return twin
-
-    def __getstate__(self) -> tuple[Known, bytes, Literal["onnx"] | None]:
-        """Return what it is built of; a pickle holds the data, the model and the settings."""
-        known = Known(
-            self.schema,
-            self.encoding.form,
-            self.observed.genomes,
-            self.observed.space.may_miss,
-            self.observed.shares,
-        )
-        # An accelerator that was not believed is not asked again, nor warned of.
-        accelerate: Literal["onnx"] | None = "onnx" if self.predictor.is_accelerated else None
-        return known, self._given.packed(), accelerate
-
-    def __setstate__(self, state: tuple[Known, bytes, Literal["onnx"] | None]) -> None:
-        """Build it again, with the same results bit for bit; nothing is warned of twice."""
-        known, packed, accelerate = state
-        self._build(known, Given.unpacked(packed), accelerate)
-
-    @property
-    def classes(self) -> tuple[Any, ...] | None:
-        """The model's class labels, or None if it has a single output."""
-        return self.predictor.classes
 
     def output_schema(
         self, id: str | None = None, id_dtype: Any = "int64", prefix: str = ""

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 from counterpoint.arrays import Bools, Floats
 from counterpoint.models.pickling import pickled
-from counterpoint.problem.aims import Plausibility
+from counterpoint.problem.accelerator import accelerated
+from counterpoint.problem.aims import Plausibility, check_aims
 from counterpoint.problem.custom import Distance, Objective
+from counterpoint.problem.predictor import Predictor
+from counterpoint.problem.problem import Observed
+from counterpoint.table.encoding import Encoding
 from counterpoint.table.frames import Form
 from counterpoint.table.schema import Schema
+from counterpoint.table.space import describe_space
 
 INSTEAD = (
     "give a function without arguments that makes the Explainer there, such as "
@@ -81,3 +86,68 @@ class Given(NamedTuple):
         """Return what was packed."""
         model, others = pickle.loads(packed)  # noqa: S301 - part of the pickle that is being read
         return cls(pickle.loads(model), *pickle.loads(others))  # noqa: S301
+
+
+class Built:
+    """What an Explainer holds: built here, and again of the same parts where its pickle is read.
+
+    Attributes
+    ----------
+    schema : Schema
+        What the columns are.
+    encoding : Encoding
+        Rows as genomes and back.
+    predictor : Predictor
+        The model, asked.
+    observed : Observed
+        The data, with what the model says of them.
+    """
+
+    schema: Schema
+    encoding: Encoding
+    predictor: Predictor
+    observed: Observed
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """The model's class labels, or None if it has a single output."""
+        return self.predictor.classes
+
+    def _build(self, known: Known, given: Given, accelerate: Literal["onnx"] | None) -> None:
+        """Fit what is needed, from what is known of the data and what the caller gave."""
+        self._given = given
+        self.schema, genomes = known.schema, known.genomes
+        self.encoding = Encoding(self.schema, known.form)
+        genomes.setflags(write=False)
+        space = describe_space(self.schema, genomes, known.may_miss)
+        aims = check_aims(
+            given.objectives, given.distance, given.plausibility, self.encoding, genomes, space
+        )
+        predictor = Predictor(given.model, self.encoding, genomes, given.classes)
+        self.predictor = accelerated(predictor, accelerate)
+        outputs = self.predictor.observed_outputs
+        self.observed = Observed(genomes, outputs, space, known.shares, aims)
+
+    def __copy__(self) -> Self:
+        """Return one that shares all it is made of: a copy stays here, and builds nothing."""
+        twin = object.__new__(type(self))
+        twin.__dict__ |= self.__dict__
+        return twin
+
+    def __getstate__(self) -> tuple[Known, bytes, Literal["onnx"] | None]:
+        """Return what it is built of; a pickle holds the data, the model and the settings."""
+        known = Known(
+            self.schema,
+            self.encoding.form,
+            self.observed.genomes,
+            self.observed.space.may_miss,
+            self.observed.shares,
+        )
+        # An accelerator that was not believed is not asked again, nor warned of.
+        accelerate: Literal["onnx"] | None = "onnx" if self.predictor.is_accelerated else None
+        return known, self._given.packed(), accelerate
+
+    def __setstate__(self, state: tuple[Known, bytes, Literal["onnx"] | None]) -> None:
+        """Build it again, with the same results bit for bit; nothing is warned of twice."""
+        known, packed, accelerate = state
+        self._build(known, Given.unpacked(packed), accelerate)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.batches import (
     N_ROWS,
     POISON,
     SEARCH,
+    Poisonous,
     StopAfter,
     contents,
     explainer,
@@ -162,6 +164,17 @@ def test_a_model_that_hangs_on_a_row_fails_that_row(rows: Path, tmp_path: Path) 
         lines[lines["row"] != 18].reset_index(drop=True),
         expected[expected["row"] != 18].reset_index(drop=True),
     )
+    assert summary.exit_status == 3
+
+
+def test_a_model_that_ends_its_thread_fails_that_row(tmp_path: Path) -> None:
+    whom = cp.Explainer(Poisonous(sys.exit), square())
+
+    summary = run_batch(poisoned(tmp_path, (18,)), tmp_path / "out", whom=whom, chunk=4)
+
+    lines = lines_of(tmp_path / "out").drop_duplicates("row").set_index("row")
+    assert lines.index[lines["status"] == "failed"].tolist() == [18]
+    assert lines.loc[18, "message"] == "its worker died while it was explained"
     assert summary.exit_status == 3
 
 

@@ -73,6 +73,8 @@ class Threads:
                 event = Done(chunk, payload, time.monotonic() - begun)
             except MemoryError:
                 event = Lost(chunk, "memory ran out")
+            except SystemExit:  # a process would have ended; a thread is not worth a job
+                event = Lost(chunk, "the model ended its thread")
             except Exception as error:  # told to the job, which ends
                 event = error
             with self._lock:
