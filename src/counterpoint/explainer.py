@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Ints
+from counterpoint.building import Built, Given, Known
 from counterpoint.errors import InvalidInput
 from counterpoint.evolution.baselines import WhatIf
 from counterpoint.evolution.search import Search
@@ -26,7 +27,6 @@ from counterpoint.lockstep import (
     search_groups,
     tell_interrupted,
 )
-from counterpoint.parts import Built, Given, Known
 from counterpoint.problem.aims import Plausibility, check_objectives
 from counterpoint.problem.custom import Distance, Objective
 from counterpoint.progress import Progress

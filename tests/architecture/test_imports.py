@@ -22,7 +22,7 @@ LAYERS = [
     {"problem"},
     {"evolution"},
     {"result"},
-    {"progress", "group", "lockstep", "parts", "task"},
+    {"building", "progress", "group", "lockstep", "task"},
     {"explainer"},
     {"__init__", "datasets"},
     {"scale"},

@@ -1,4 +1,4 @@
-"""Parts: what an Explainer is built of, which is what its pickle holds.
+"""Building: what an Explainer is built of, which is what its pickle holds.
 
 Nothing that was fitted travels: the other process builds it again of the same parts, and so with
 the same results. What the data are is not inferred again, so nothing is warned of twice.
