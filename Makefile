@@ -84,7 +84,7 @@ tuning: .venv/dev.done  ## tune the paper's search by iterated F-racing; writes 
 	$(BIN)/python -m benchmarks.tuning --data $(PAPER)/data $(TUNING)
 
 study: .venv-bench/done  ## the paper's study with its rivals; hours; resumes; writes docs/study
-	COUNTERPOINT_PAPER=$(PAPER) .venv-bench/bin/python -m benchmarks.study all $(if $(wildcard $(PAPER)/data),--data $(PAPER)/data)
+	COUNTERPOINT_PAPER=$(PAPER) .venv-bench/bin/python -m benchmarks.study all $(if $(wildcard $(PAPER)/data),--data $(PAPER)/data) $(STUDY)
 
 study-small: .venv/dev.done  ## the same with few rows and methods on embedded data, in minutes; writes .study/small
 	$(BIN)/python -m benchmarks.study small

@@ -94,7 +94,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tried", type=int, default=models.N_TRIED, help="settings per model")
     parser.add_argument("--nested", type=int, default=accuracy.N_NESTED, help="in each outer fold")
-    parser.add_argument("--limit", type=int, default=120, help="seconds per method and row")
+    parser.add_argument("--limit", type=int, default=20, help="seconds per method and row")
     parser.add_argument("--beyond", type=int, default=5, help="rows of problems beyond the paper")
     parser.add_argument("--refits", type=int, default=20, help="bootstrap refits of each model")
     parser.add_argument("--workers", type=int, default=2)

@@ -13,7 +13,7 @@ from benchmarks.study import data, models
 from benchmarks.study.runs import pool
 from benchmarks.study.store import write_whole
 
-N_NESTED = 3  # settings tried in each outer fold
+N_NESTED = 10  # settings tried in each outer fold, as many as for the models themselves
 
 
 def measure(

@@ -48,7 +48,7 @@ class Plan:
         Of all methods.
     n_tried : int, default=10
         Settings tried in tuning a model.
-    limit : int, default=120
+    limit : int, default=20
         Seconds of computing after which a method has failed on a row.
     budget : int, default=3520
         Model evaluations of our searches, as in the paper.
@@ -58,7 +58,7 @@ class Plan:
 
     seed: int = 0
     n_tried: int = 10
-    limit: int = 120
+    limit: int = 20
     budget: int = BUDGET
     version: str = cp.__version__
 
