@@ -99,8 +99,9 @@ def move(case: Case, inputs: tuple[Input, ...], bounds: Bounds, epsilon: float) 
         low, high = (end * entry.scale + entry.shift for end in (above, upto))
         j = entry.feature
         if entry.level is None:
-            # Trees compare in single precision, so a value at a threshold may lie on either side.
-            if not above < np.float32(entry.value(case.genome[None])[0]) <= upto:
+            # Trees round values to single precision and compare them with thresholds in double.
+            value = float(np.float32(entry.value(case.genome[None])[0]))
+            if not above < value <= upto:
                 genome[j] = into(float(genome[j]), low, high, epsilon * float(spread[j]))
         else:
             asked.setdefault(j, {})[entry.level] = low >= 0.0  # the indicator must be 1
