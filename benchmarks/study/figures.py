@@ -155,14 +155,22 @@ def time_and_quality(found: pd.DataFrame, file: Path) -> None:
         seconds=("seconds", "median"), volume=("volume_ten", "mean")
     )
     values = values.clip(lower=1e-3).reset_index()
-    base = alt.Chart(values).encode(
-        x=alt.X("seconds:Q", scale=alt.Scale(type="log"), title="median seconds per row"),
-        y=alt.Y("volume:Q", title="mean hypervolume of ten, share of the box"),
+    order = alt.EncodingSortField("volume", order="descending")
+    base = alt.Chart(values).encode(y=alt.Y("method:N", sort=order, title=None))
+    volume = base.mark_circle(size=60, color=COLOURS[0], opacity=1).encode(
+        x=alt.X("volume:Q", title="mean hypervolume of ten, share of the box")
     )
-    chart = base.mark_circle(size=60, color=COLOURS[0]) + base.mark_text(
-        align="left", dx=7, fontSize=10
-    ).encode(text="method:N")
-    save(chart.properties(width=460, height=300), file)
+    seconds = base.mark_circle(size=60, color=COLOURS[1], opacity=1).encode(
+        x=alt.X(
+            "seconds:Q",
+            scale=alt.Scale(type="log"),
+            axis=alt.Axis(values=[0.001, 0.01, 0.1, 1, 10]),
+            title="median seconds per row",
+        ),
+        y=alt.Y("method:N", sort=order, title=None, axis=alt.Axis(labels=False, ticks=False)),
+    )
+    panels = [part.properties(width=260, height=16 * len(values)) for part in (volume, seconds)]
+    save(alt.hconcat(*panels), file)
 
 
 def save(chart: Any, file: Path) -> None:
