@@ -48,13 +48,13 @@ def main() -> None:
 
 def plan(sizes: list[int]) -> list[tuple[str, int, int, int]]:
     """Return the jobs: engine, workers, rows, evaluations per row."""
-    few = [
-        (engine, workers, n, FEW_EVALUATIONS)
-        for n in sorted(sizes)
+    asked = [(n, FEW_EVALUATIONS) for n in sorted(sizes)] + [(min(sizes), USUAL_EVALUATIONS)]
+    return [
+        (engine, workers, n, evaluations)
+        for n, evaluations in asked
         for engine in ("threads", "dask")
         for workers in (1, 2)
     ]
-    return [*few, *((engine, 1, min(sizes), USUAL_EVALUATIONS) for engine in ("threads", "dask"))]
 
 
 def arguments() -> argparse.Namespace:

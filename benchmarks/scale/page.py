@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.optimize import nnls
 
 from benchmarks.scale.measuring import Run
 from benchmarks.scale.schedule import HOUR, Cluster, Job, simulate
@@ -68,8 +69,8 @@ class Costs:
         Of one row with the default search on one Dask worker.
     spread : list of float
         Times of chunks, divided by what their rows should take.
-    driver_seconds : float
-        Computing of driver and scheduler per chunk.
+    chunk_cost, row_cost : float
+        Seconds of computing of driver and scheduler per chunk, and per row.
     start_seconds : float
         Until a worker has its first chunk.
     bytes_out : float
@@ -83,18 +84,26 @@ class Costs:
         usual = max(dask, key=lambda run: run.evaluations)
         self.row_seconds = usual.row_seconds
         self.spread = spread_of(large)
-        n_more = len(large.chunks) - len(small.chunks)
-        self.driver_seconds = (large.driver_cpu - small.driver_cpu) / max(1, n_more)
+        terms = np.array([[1.0, len(run.chunks), run.rows] for run in dask])
+        worked = np.array([run.driver_cpu for run in dask])
+        # None of start, chunks and rows costs less than nothing.
+        _, self.chunk_cost, self.row_cost = nnls(terms, worked)[0].tolist()
         self.start_seconds = small.seconds - small.busy_seconds
         self.bytes_out = large.written / large.rows
+
+    def driver_seconds(self, job: Job) -> float:
+        """Return what the driver computes for one chunk of a job."""
+        return float(self.chunk_cost + self.row_cost * job.chunk_rows)
 
     def told(self) -> str:
         """Return it in words."""
         low, high = np.quantile(self.spread, [0.05, 0.95])
         return (
-            f"Driver and scheduler, which share a process here, compute "
-            f"{1000 * self.driver_seconds:.0f} ms per chunk (more chunks against fewer, so that "
-            f"the start does not count). A job starts and ends in {self.start_seconds:.1f} s. "
+            "Driver and scheduler, which share a process here, compute about "
+            f"{1000 * self.chunk_cost:.0f} ms per chunk and {1e6 * self.row_cost:.0f} µs per row "
+            "(non-negative least squares over the Dask runs). So one driver cannot hand out more "
+            f"than {1 / max(self.row_cost, 1e-9):,.0f} rows a second, whatever the cluster. A job "
+            f"starts and ends in {self.start_seconds:.1f} s. "
             f"Nine in ten chunks take {low:.2f} to {high:.2f} times what their number of rows "
             f"lets expect. The parts have {self.bytes_out:,.0f} bytes per explained row."
         )
@@ -132,9 +141,9 @@ def checked(runs: Sequence[Run], costs: Costs) -> str:
     few = [run for run in runs if run.engine == "dask" and run.evaluations < max_evaluations(runs)]
     for one in sorted((run for run in few if run.workers == 1), key=lambda run: run.rows):
         two = next(run for run in few if run.workers == 2 and run.rows == one.rows)
-        cluster = Cluster(2, spread_of(one), costs.driver_seconds, start_seconds=0.0)
         seconds = sum(seconds for _, seconds in one.chunks) / len(one.chunks)
         job = Job(one.rows, one.row_seconds, chunk_seconds=seconds)
+        cluster = Cluster(2, spread_of(one), costs.driver_seconds(job), start_seconds=0.0)
         said = simulate(job, cluster).seconds
         took = two.busy_seconds
         lines.append([f"{one.rows:,}", f"{said:.1f}", f"{took:.1f}", f"{took / said:.2f}"])
@@ -159,7 +168,8 @@ def extrapolated(
         for workers in SIZES[rows]:
             for deaths in DEATHS[rows]:
                 cluster = Cluster(
-                    *(workers, costs.spread, costs.driver_seconds, costs.start_seconds, deaths)
+                    *(workers, costs.spread, costs.driver_seconds(job)),
+                    *(costs.start_seconds, deaths),
                 )
                 found = simulate(job, cluster)
                 hours = share * found.seconds / HOUR
