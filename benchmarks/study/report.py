@@ -48,12 +48,13 @@ def made_by(store: Store, found: pd.DataFrame, command: str) -> str:
     counts = found.groupby("status").size().sort_values(ascending=False)
     said = ", ".join(f"{n} {status}" for status, n in counts.items())
     pairs = found.groupby(["dataset", "model"]).ngroups
-    rows = found.groupby(["dataset", "model"])["row"].nunique()
+    rows = sorted(set(found.groupby(["dataset", "model"])["row"].nunique()))
+    each = " to ".join(str(n) for n in dict.fromkeys([rows[0], rows[-1]]))
     return "\n".join(
         [
             f"Written by `{command}` on {datetime.now(UTC):%Y-%m-%d} from stored results: "
             f"{len(found)} cells ({said}) of {pairs} pairs of dataset and model, "
-            f"{rows.min()} to {rows.max()} rows each, {found['method'].nunique()} methods. "
+            f"{each} rows each, {found['method'].nunique()} methods. "
             f"Settings: {settings}.",
             "",
             f"Run on: {store.machine()}.",
