@@ -24,7 +24,7 @@ from counterpoint.table.space import describe_space
 
 INSTEAD = (
     "give a function without arguments that makes the Explainer there, such as "
-    "explain_frame(make_explainer, rows, ...), or the files of model and data"
+    "explain_frame(make_explainer, rows, ...), or use counterpoint batch, which sends files"
 )
 
 

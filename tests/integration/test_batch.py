@@ -35,19 +35,6 @@ from counterpoint.scale.folder import Folder
 BAD = (3, 18, 19)  # rows with the poison
 
 
-@pytest.fixture
-def rows(tmp_path: Path) -> Path:
-    """Write the rows of a job."""
-    return write_rows(tmp_path)
-
-
-@pytest.fixture
-def clean(rows: Path, tmp_path: Path) -> dict[str, bytes]:
-    """Return what the job ends with if nothing happens to it."""
-    run_batch(rows, tmp_path / "clean")
-    return contents(tmp_path / "clean")
-
-
 def poisoned(folder: Path, bad: tuple[int, ...] = BAD) -> Path:
     """Write rows of which some have the poison."""
     table = rows_of_square()
@@ -339,3 +326,15 @@ def test_rows_in_a_store_give_the_same_parts(
     system.store.clear()
     parts = {name for name in clean if name != "manifest.json"}
     assert all(contents(tmp_path / "out")[name] == clean[name] for name in parts)
+
+
+@pytest.mark.parametrize("name", ["fixed", "constraints"])
+def test_a_text_where_a_list_belongs_is_told(rows: Path, tmp_path: Path, name: str) -> None:
+    given: dict[str, Any] = {name: "x increases"}
+
+    with pytest.raises(
+        cp.InvalidInput, match=rf"{name} must be a list, got 'x incr.*; write {name}="
+    ):
+        cp.explain_files(explainer(), rows, tmp_path / "out", (0.5, 1.0), **given)
+
+    assert not (tmp_path / "out").exists()

@@ -62,19 +62,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.fixture
-def run(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Run the command line in the folder of the files; return status, output and errors."""
-    monkeypatch.chdir(folder)
-
-    def run_it(text: str, *more: str) -> tuple[int, str, str]:
-        status = main([*text.split(), *more])
-        shown = capsys.readouterr()
-        return status, shown.out, shown.err
-
-    return run_it
-
-
 @pytest.fixture(scope="module")
 def clean(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """Return what the long job ends with if nobody ends it."""

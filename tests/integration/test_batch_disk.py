@@ -11,22 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.batches import contents, run_batch, write_rows
+from tests.batches import contents, run_batch
 
 from counterpoint.scale.folder import CannotWrite
-
-
-@pytest.fixture
-def rows(tmp_path: Path) -> Path:
-    """Write the rows of a job."""
-    return write_rows(tmp_path)
-
-
-@pytest.fixture
-def clean(rows: Path, tmp_path: Path) -> dict[str, bytes]:
-    """Return what the job ends with if nothing happens to it."""
-    run_batch(rows, tmp_path / "clean")
-    return contents(tmp_path / "clean")
 
 
 @pytest.fixture

@@ -92,16 +92,16 @@ def read_data(names: list[str]) -> tuple[str, bytes, pd.DataFrame]:
     """
     import pandas as pd
 
+    from counterpoint.scale.contents import read_content, refused_if_damaged
     from counterpoint.scale.inputs import find_files
-    from counterpoint.scale.tables import refused_if_damaged
 
     places = find_files(names, "--data")
     contents, tables = [], []
     for place in places:
-        with refused_if_damaged(place, "--data"), place.open() as file:
+        said = f"--data {place.name!r}"
+        with refused_if_damaged(said, place.ending), place.open() as file:
             contents.append(file.read())
-            read = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".feather": pd.read_feather}
-            tables.append(read[place.ending](io.BytesIO(contents[-1])))  # type: ignore[operator]
+        tables.append(read_content(io.BytesIO(contents[-1]), place.ending, said))
     if len(places) == 1:
         return places[0].label, contents[0], tables[0]
     for place, table in zip(places[1:], tables[1:], strict=True):

@@ -11,11 +11,10 @@ import pandas as pd
 
 from counterpoint.errors import InvalidInput, UnknownFeatureError, did_you_mean, listed
 from counterpoint.models.answers import unknown_columns
-from counterpoint.models.needed import needed
+from counterpoint.scale.contents import READERS, read_content
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 INTERVAL = re.compile(rf"\s*({NUMBER})?\s*\.\.\s*({NUMBER})?\s*")
-READERS = {".csv": "read_csv", ".parquet": "read_parquet", ".feather": "read_feather"}
 
 
 def read_table(file: Path, argument: str) -> pd.DataFrame:
@@ -25,19 +24,7 @@ def read_table(file: Path, argument: str) -> pd.DataFrame:
         raise InvalidInput(f"{argument} must end in .csv, .parquet or .feather, got {str(file)!r}.")
     if not file.is_file():
         raise InvalidInput(f"{argument} {str(file)!r} is not a file.")
-    if ending != ".csv":
-        needed("pyarrow", f"a {ending} file", '"counterpoint[cli]"')
-    try:
-        table: pd.DataFrame = getattr(pd, READERS[ending])(file)
-    except MemoryError:
-        raise
-    except Exception as error:  # of a damaged file, of whatever kind
-        told = str(error).strip().partition("\n")[0]
-        raise InvalidInput(
-            f"{argument} {str(file)!r} cannot be read as {ending[1:]} "
-            f"({type(error).__name__}: {told})."
-        ) from error
-    return table
+    return read_content(file, ending, f"{argument} {str(file)!r}")
 
 
 def drop_columns(table: pd.DataFrame, drop: Sequence[str], argument: str) -> pd.DataFrame:

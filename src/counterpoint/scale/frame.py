@@ -20,7 +20,7 @@ from counterpoint.scale.recipe import Make, Recipe
 from counterpoint.scale.rows import columns_of, explain_rows
 from counterpoint.table.encoding import Rows, as_frame
 from counterpoint.table.frames import is_frame, is_polars
-from counterpoint.task import Constraint, Demands
+from counterpoint.task import Constraint
 
 
 def explain_frame(
@@ -104,10 +104,10 @@ def explain_frame(
         target,
         search,
         seed,
-        tuple_of("fixed", fixed),
+        fixed,
         ranges,
         max_changed,
-        tuple_of("constraints", constraints),
+        constraints,
         costs,
         keep,
         id,
@@ -122,13 +122,6 @@ def explain_frame(
         recipe.explainer(), frame, order, workers=workers, memory=memory, progress=progress
     )
     return in_kind(rows, found, order, recipe.explainer())
-
-
-def tuple_of(name: str, values: object) -> tuple[Any, ...]:
-    """Return several values as a tuple; a single text is not several."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InvalidInput(f"{name} must be a list, got {values!r}; write {name}=[{values!r}].")
-    return tuple(values)
 
 
 def is_dask(rows: object) -> bool:
@@ -169,8 +162,7 @@ def lazily(recipe: Recipe, rows: Any, order: Order, memory: float) -> Any:
 def explain_part(rows: pd.DataFrame, recipe: Recipe, order: Order, memory: float) -> pd.DataFrame:
     """Return the counterfactuals of one partition; threads take turns if the model needs it."""
     explainer = recipe.explainer()
-    is_shared = explainer._is_shared(Demands.of(explainer.schema, constraints=order.constraints))
-    with nullcontext() if is_shared else recipe.turn:
+    with nullcontext() if order.is_shared(explainer) else recipe.turn:
         return explain_rows(explainer, rows, order, memory=memory)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,10 +43,10 @@ class Order:
     target: object
     search: Search | WhatIf | None = None
     seed: int = 0
-    fixed: tuple[Hashable, ...] = ()
+    fixed: Iterable[Hashable] = ()
     ranges: Mapping[Hashable, tuple[Any, Any]] | None = None
     max_changed: int | None = None
-    constraints: tuple[Constraint, ...] = ()
+    constraints: Iterable[Constraint] = ()
     costs: Mapping[Any, float] | None = None
     keep: int | None = 10
     id: str | None = None
@@ -54,10 +54,7 @@ class Order:
 
     def __post_init__(self) -> None:
         for name in ("fixed", "constraints"):
-            value = getattr(self, name)
-            if isinstance(value, str):
-                raise InvalidInput(f"{name} must be a list, got {value!r}; write [{value!r}].")
-            object.__setattr__(self, name, tuple(value))
+            object.__setattr__(self, name, tuple_of(name, getattr(self, name)))
         if isinstance(self.search, Search) and self.search.seconds is not None:
             raise InvalidInput(
                 f"search has seconds={self.search.seconds:g}, so that the result would depend on "
@@ -91,9 +88,20 @@ class Order:
         try_rules(demands, explainer)
         self.schema_of(explainer)
 
+    def is_shared(self, explainer: Explainer) -> bool:
+        """Whether several threads may ask for this at once."""
+        return explainer._is_shared(Demands.of(explainer.schema, constraints=self.constraints))
+
     def schema_of(self, explainer: Explainer, id_dtype: Any = "int64") -> OutputSchema:
         """Return the columns of what is handed back."""
         return explainer.output_schema(self.id, id_dtype, self.prefix)
+
+
+def tuple_of(name: str, values: object) -> tuple[Any, ...]:
+    """Return several values as a tuple; a single text is not several."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidInput(f"{name} must be a list, got {values!r}; write {name}=[{values!r}].")
+    return tuple(values)
 
 
 def try_rules(demands: Demands, explainer: Explainer) -> None:

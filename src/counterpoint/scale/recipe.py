@@ -19,11 +19,10 @@ import pandas as pd
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer import Explainer
 from counterpoint.models.loading import load_model
-from counterpoint.models.needed import needed
 from counterpoint.models.pickling import pickled
+from counterpoint.scale.contents import read_content
 
 MOST_KEPT = 4  # recipes a process remembers: a worker may serve several jobs
-READERS = {".csv": "read_csv", ".parquet": "read_parquet", ".feather": "read_feather"}
 
 INSTEAD = "define it in a module that the workers can import"
 
@@ -72,40 +71,6 @@ class Recipe:
         if isinstance(source, Recipe):
             return source
         return cls(Given(source) if isinstance(source, Explainer) else source)
-
-    @classmethod
-    def of_files(
-        cls,
-        model: str | Path,
-        data: str | Path,
-        *,
-        drop: tuple[str, ...] = (),
-        classes: tuple[Any, ...] | None = None,
-        allow_pickle: bool = False,
-        trusted: tuple[str, ...] = (),
-    ) -> Recipe:
-        """Return the recipe that loads a model and data from the contents of two files.
-
-        The contents travel, so no worker needs the files; see `load_model` for the others.
-        """
-        model, data = Path(model), Path(data)
-        if data.suffix.lower() not in READERS:
-            raise InvalidInput(f"data must end in .csv, .parquet or .feather, got {str(data)!r}.")
-        for name, file in (("model", model), ("data", data)):
-            if not file.is_file():
-                raise InvalidInput(f"{name} {str(file)!r} is not a file.")
-        return cls(
-            Files(
-                model.name,
-                model.read_bytes(),
-                data.name,
-                data.read_bytes(),
-                tuple(drop),
-                None if classes is None else tuple(classes),
-                allow_pickle,
-                tuple(trusted),
-            )
-        )
 
     def explainer(self) -> Explainer:
         """Return the Explainer, built if this process has not yet."""
@@ -160,7 +125,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Files:
-    """Makes an Explainer of the contents of a model's file and a table's."""
+    """Makes an Explainer of the contents of two files, a model's and a table's, which travel."""
 
     model_name: str
     model: bytes
@@ -184,19 +149,7 @@ class Files:
     def table(self) -> pd.DataFrame:
         """Return the table of the data."""
         ending = Path(self.data_name).suffix.lower()
-        if ending != ".csv":
-            needed("pyarrow", f"a {ending} file", '"counterpoint[parquet]"')
-        try:
-            table: pd.DataFrame = getattr(pd, READERS[ending])(io.BytesIO(self.data))
-        except MemoryError:
-            raise
-        except Exception as error:  # of a damaged file, of whatever kind
-            told = str(error).strip().partition("\n")[0]
-            raise InvalidInput(
-                f"data {self.data_name!r} cannot be read as {ending[1:]} "
-                f"({type(error).__name__}: {told})."
-            ) from error
-        return table
+        return read_content(io.BytesIO(self.data), ending, f"data {self.data_name!r}")
 
 
 _known: OrderedDict[str, Recipe] = OrderedDict()  # of this process, the latest used last

@@ -10,21 +10,17 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
-from counterpoint.errors import InvalidInput
 from counterpoint.models.needed import needed
+from counterpoint.scale.contents import READERS, refused_if_damaged
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-ENDINGS = (".parquet", ".csv", ".feather")
+ENDINGS = tuple(READERS)
 KEPT = 2  # row groups, or whole files: chunks are read in order, and now and then once more
 BLOCK = 2**20  # bytes read at a time for a fingerprint
 CHECKSUMS = ("ETag", "etag", "md5Hash", "crc32c", "sha256")  # what stores say of a file's content
@@ -101,7 +97,7 @@ class TableFile:
     @classmethod
     def open(cls, place: Place, argument: str) -> TableFile:
         """Open a file; read its schema and how many rows it has."""
-        with refused_if_damaged(place, argument):
+        with refused_if_damaged(f"{argument} {place.name!r}", place.ending):
             if place.ending == ".parquet":
                 handle = _parquet(place)
                 groups = [handle.metadata.row_group(i) for i in range(handle.num_row_groups)]
@@ -137,7 +133,7 @@ class TableFile:
         """Return a row group, or the whole file, from those kept if it is there."""
         key = (i, *columns)
         if key not in self._kept:
-            with refused_if_damaged(self.place, self.argument):
+            with refused_if_damaged(f"{self.argument} {self.place.name!r}", self.place.ending):
                 self._kept[key] = self._read_group(i, columns).select(list(columns))
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
@@ -170,7 +166,7 @@ def _read_whole(place: Place) -> Any:
     """Read a CSV or Feather file."""
     pa = needed("pyarrow", "a batch job", '"counterpoint[cli]"')
     with place.open() as file:
-        frame = pd.read_csv(file) if place.ending == ".csv" else pd.read_feather(file)
+        frame = getattr(pd, READERS[place.ending])(file)
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
     return table.cast(_plain(table.schema))
 
@@ -184,18 +180,3 @@ def _plain(schema: Any) -> Any:
         return pa.string() if kind in (pa.large_string(), pa.string_view()) else kind
 
     return pa.schema([(column.name, plain(column.type)) for column in schema])
-
-
-@contextmanager
-def refused_if_damaged(place: Place, argument: str) -> Iterator[None]:
-    """Name the file whose content cannot be read."""
-    try:
-        yield
-    except (MemoryError, InvalidInput, ImportError):
-        raise
-    except Exception as error:  # of a damaged file, of whatever kind
-        told = str(error).strip().partition("\n")[0]
-        raise InvalidInput(
-            f"{argument} {place.name!r} cannot be read as {place.ending[1:]} "
-            f"({type(error).__name__}: {told}); it may be damaged or cut off."
-        ) from error

@@ -20,7 +20,7 @@ from tests.frameworks import framework
 
 import counterpoint as cp
 from counterpoint.scale.order import Order
-from counterpoint.scale.recipe import Recipe
+from counterpoint.scale.recipe import Files, Recipe
 from counterpoint.scale.rows import explain_rows
 
 N = 40
@@ -162,8 +162,8 @@ def test_a_model_of_onnx_travels_by_its_contents(tmp_path: Path) -> None:
     file = tmp_path / "model.onnx"
     file.write_bytes(proto.SerializeToString())
     explainer = cp.Explainer(cp.load_model(file), data)
-    data.to_csv(tmp_path / "data.csv", index=False)
-    recipe = Recipe.of_files(file, tmp_path / "data.csv")
+    table = data.to_csv(index=False).encode()
+    recipe = Recipe(Files("model.onnx", file.read_bytes(), "data.csv", table))
     packed = pickle.dumps(explainer), pickle.dumps(recipe)
     file.unlink()
 
@@ -199,7 +199,8 @@ def test_a_model_that_cannot_be_pickled_says_what_to_do() -> None:
     expected = (
         r"the model of type Locked cannot be sent to another process \(TypeError: cannot pickle "
         r"'_thread.lock' object\); give a function without arguments that makes the Explainer "
-        r"there, such as explain_frame\(make_explainer, rows, ...\), or the files of model and data"
+        r"there, such as explain_frame\(make_explainer, rows, ...\), "
+        r"or use counterpoint batch, which sends files"
     )
     with pytest.raises(cp.InvalidInput, match=expected):
         pickle.dumps(cp.Explainer(Locked(), PLAIN))

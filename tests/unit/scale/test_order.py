@@ -74,7 +74,7 @@ def test_a_search_by_the_clock_is_refused() -> None:
     [
         ({"keep": 0}, "Order.keep must lie between 1 and"),
         ({"keep": "all"}, "Order.keep must be a whole number, got 'all'"),
-        ({"fixed": "age"}, r"fixed must be a list, got 'age'; write \['age'\]"),
+        ({"fixed": "age"}, r"fixed must be a list, got 'age'; write fixed=\['age'\]"),
     ],
 )
 def test_settings_are_checked(settings: dict[str, Any], text: str) -> None:

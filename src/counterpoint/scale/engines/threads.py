@@ -14,7 +14,6 @@ from counterpoint.scale.engine import Chunk, Done, Lost
 from counterpoint.scale.order import Order
 from counterpoint.scale.recipe import Recipe
 from counterpoint.scale.working import work
-from counterpoint.task import Demands
 
 MOST_ABANDONED = 64  # threads that never came back; a row that hangs costs about eight of them
 LEAVING = 1.0  # seconds that threads have to end when the engine is closed
@@ -40,10 +39,7 @@ class Threads:
 
     def __init__(self, recipe: Recipe, order: Order, workers: int | None = None) -> None:
         self._recipe, self._order = recipe, order
-        explainer = recipe.explainer()
-        demands = Demands.of(explainer.schema, constraints=order.constraints)
-        is_shared = explainer._is_shared(demands)
-        self.workers = check_workers(workers, is_shared=is_shared)
+        self.workers = check_workers(workers, is_shared=order.is_shared(recipe.explainer()))
         self._waiting: queue.SimpleQueue[tuple[Chunk, int, pd.DataFrame] | None]
         self._waiting = queue.SimpleQueue()
         self._events: queue.SimpleQueue[tuple[int, Done | Lost | Exception]] = queue.SimpleQueue()
