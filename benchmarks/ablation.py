@@ -22,10 +22,10 @@ import pandas as pd
 
 import counterpoint as cp
 from benchmarks import tables
-from counterpoint import explainer as wiring
-from counterpoint.evolution import explore as default
-from counterpoint.evolution.breeding import Habits
-from counterpoint.evolution.nsga2 import evolve
+from counterpoint.explainer import explainer as wiring
+from counterpoint.search.explore import loop as default
+from counterpoint.search.explore.breeding import Habits
+from counterpoint.search.nsga2.loop import evolve
 
 CHECKPOINTS = (100, 200, 500, 1000, 2000, 3500)
 MODELS = ("logistic regression", "network")

@@ -27,7 +27,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
 import counterpoint as cp
 from counterpoint.datasets import load_credit
-from counterpoint.problem.rules.rules import Rules
+from counterpoint.rules.rules import Rules
 
 BUDGET = 3500  # the default's, in rows the model is asked
 TARGET = ("good", (0.6, 1.0))

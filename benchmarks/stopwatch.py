@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from counterpoint.evolution import archive, explore, nsga2
+from counterpoint.models.predictor import Predictor
 from counterpoint.problem import problem
-from counterpoint.problem.predictor import Predictor
 from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.search import archive
+from counterpoint.search.explore import loop as explore
+from counterpoint.search.nsga2 import loop as nsga2
 from counterpoint.table.encoding import Encoding
 
 # Phase: the functions it consists of. Times are exclusive: what one phase spends inside another

@@ -32,7 +32,7 @@ from benchmarks.racing.space import Choice, Configuration, Real, Space, Whole
 from benchmarks.racing.tune import Iteration, Tuned, tune
 from benchmarks.searched_models import FOLDS, KINDS, TRIES, model_of
 from benchmarks.tuning_page import BASE, Compared, Page, page_of
-from counterpoint.evolution.search import Variant
+from counterpoint.search.settings import Variant
 
 # The paper's appendix, by the names of our settings.
 SPACE: Space = {

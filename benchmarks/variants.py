@@ -17,7 +17,7 @@ from scipy.stats import rankdata
 
 import counterpoint as cp
 from benchmarks import published
-from counterpoint.evolution.search import Variant
+from counterpoint.search.settings import Variant
 
 VARIANTS: tuple[Variant, ...] = ("random", "moc", "mocice", "moccond", "mocmod")
 Table = NDArray[np.float64]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from counterpoint.arrays import Floats
-from counterpoint.result.choosing import preference
-from counterpoint.result.report.questions import pack_shares
+from counterpoint.result.choosing import interview as preference
+from counterpoint.result.report.summary import pack_shares
 
 PLACE = Path(__file__).parents[1] / "tests" / "page" / "interview.golden.json"
 N_PARTICLES, N_CANDIDATES, N_QUESTIONS = 96, 23, 6

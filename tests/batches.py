@@ -13,12 +13,12 @@ import pandas as pd
 from tests.cases import Logistic, square
 
 import counterpoint as cp
-from counterpoint.scale.batch import Batch, engine_named
-from counterpoint.scale.order import Order
-from counterpoint.scale.pace import Pace
-from counterpoint.scale.recipe import Recipe
-from counterpoint.scale.stopping import Stop
-from counterpoint.scale.summary import Summary
+from counterpoint.batch.files import Batch, engine_named
+from counterpoint.batch.order import Order
+from counterpoint.batch.recipe import Recipe
+from counterpoint.batch.schedule import Pace
+from counterpoint.batch.summary import Summary
+from counterpoint.interrupt import Stop
 
 N_ROWS, PART_ROWS = 40, 16
 SEARCH = cp.Search(evaluations=60, population=12)

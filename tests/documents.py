@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import counterpoint as cp
-from counterpoint.result.saving import signed
+from counterpoint.result.file.saving import signed
 
 
 def load_changed(document: Any, path: Path, change: Callable[[Any], Any]) -> cp.Counterfactuals:

@@ -15,7 +15,7 @@ import pandas as pd
 
 import counterpoint as cp
 from counterpoint.explorer.app import Limits
-from counterpoint.explorer.serving import Explorer
+from counterpoint.explorer.server import Explorer
 
 PATIENCE = 60.0  # seconds until a test that waits for an event gives up
 

@@ -10,6 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from counterpoint.batch.files import explain_files
+    from counterpoint.batch.frame import explain_frame
+    from counterpoint.batch.summary import Summary
+    from counterpoint.density.plausibility import ForestPlausibility
     from counterpoint.errors import (
         AcceleratorWarning,
         CounterpointError,
@@ -20,21 +24,17 @@ if TYPE_CHECKING:
         PredictorError,
         UnknownFeatureError,
     )
-    from counterpoint.evolution.baselines import WhatIf
-    from counterpoint.evolution.search import Search
-    from counterpoint.explainer import Explainer
+    from counterpoint.explainer.explainer import Explainer
     from counterpoint.models.adapters.multi_output import one_output
     from counterpoint.models.adapters.remote import RemoteModel
-    from counterpoint.models.loading import load_model
-    from counterpoint.problem.custom import Distance, Objective
-    from counterpoint.problem.plausibility import ForestPlausibility
+    from counterpoint.models.files import load_model
+    from counterpoint.problem.own_objectives import Distance, Objective
     from counterpoint.problem.target import Target
     from counterpoint.result.counterfactuals import Counterfactuals
-    from counterpoint.result.loading import load
-    from counterpoint.result.many import load_many, save_many
-    from counterpoint.scale.batch import explain_files
-    from counterpoint.scale.frame import explain_frame
-    from counterpoint.scale.summary import Summary
+    from counterpoint.result.file.loading import load
+    from counterpoint.result.file.many import load_many, save_many
+    from counterpoint.search.baselines import WhatIf
+    from counterpoint.search.settings import Search
     from counterpoint.table.kinds import Categorical, Date, Integer, Ordered, Real
     from counterpoint.table.schema import Schema
 
@@ -47,31 +47,31 @@ _HOMES = {
     "Counterfactuals": "result.counterfactuals",
     "DataWarning": "errors",
     "Date": "table.kinds",
-    "Distance": "problem.custom",
+    "Distance": "problem.own_objectives",
     "EngineError": "errors",
-    "Explainer": "explainer",
-    "ForestPlausibility": "problem.plausibility",
+    "Explainer": "explainer.explainer",
+    "ForestPlausibility": "density.plausibility",
     "Integer": "table.kinds",
     "InvalidInput": "errors",
     "MissingDependency": "errors",
-    "Objective": "problem.custom",
+    "Objective": "problem.own_objectives",
     "Ordered": "table.kinds",
     "PredictorError": "errors",
     "Real": "table.kinds",
     "RemoteModel": "models.adapters.remote",
     "Schema": "table.schema",
-    "Search": "evolution.search",
-    "Summary": "scale.summary",
+    "Search": "search.settings",
+    "Summary": "batch.summary",
     "Target": "problem.target",
     "UnknownFeatureError": "errors",
-    "WhatIf": "evolution.baselines",
-    "explain_files": "scale.batch",
-    "explain_frame": "scale.frame",
-    "load": "result.loading",
-    "load_many": "result.many",
-    "load_model": "models.loading",
+    "WhatIf": "search.baselines",
+    "explain_files": "batch.files",
+    "explain_frame": "batch.frame",
+    "load": "result.file.loading",
+    "load_many": "result.file.many",
+    "load_model": "models.files",
     "one_output": "models.adapters.multi_output",
-    "save_many": "result.many",
+    "save_many": "result.file.many",
 }
 
 __all__ = [

@@ -15,8 +15,8 @@ from typing import Any
 import pandas as pd
 
 import counterpoint as cp
+from counterpoint.checks import needed
 from counterpoint.datasets import load_credit
-from counterpoint.models.needed import needed
 
 TARGET = ("good", (0.5, 1.0))
 UNITS: dict[Hashable, str] = {"duration": "months", "credit_amount": "DM"}
@@ -57,7 +57,7 @@ def explore(explainer: cp.Explainer, applicants: pd.DataFrame, port: int) -> Non
     """Open the explorer with the first applicant picked, until Ctrl-C."""
     for package in ("fastapi", "uvicorn"):
         needed(package, "the explorer", '"counterpoint[serve]"')
-    from counterpoint.explorer.serving import Explorer, serve_until_ended
+    from counterpoint.explorer.server import Explorer, serve_until_ended
 
     first = {"target": "good:0.5..1"}
     explorer = Explorer(explainer, applicants.iloc[1:], applicants, port=port, first=first)

@@ -15,17 +15,20 @@ PACKAGE = Path(counterpoint.__file__).parent
 
 # A module may import from its own layer and from those before it.
 LAYERS = [
-    {"arrays", "errors", "kernel_cache", "kernels"},
+    {"arrays", "errors"},
+    {"checks", "interrupt", "kernels"},
     {"streams"},
     {"table"},
+    {"neighbours"},
+    {"density"},
     {"models"},
+    {"rules"},
     {"problem"},
-    {"evolution"},
+    {"search"},
     {"result"},
-    {"building", "progress", "group", "lockstep", "task"},
     {"explainer"},
     {"__init__", "datasets"},
-    {"scale"},
+    {"batch"},
     {"demo", "cli", "explorer"},
     {"__main__"},
 ]

@@ -15,7 +15,7 @@ from tests.served import observed as incomplete
 
 import counterpoint as cp
 from counterpoint.explorer.app import Limits
-from counterpoint.explorer.serving import Explorer
+from counterpoint.explorer.server import Explorer
 
 Open = Callable[..., Visit]
 PHONE = {"viewport": {"width": 390, "height": 844}}

@@ -30,7 +30,7 @@ from tests.batches import (
 from tests.cases import square
 
 import counterpoint as cp
-from counterpoint.scale.folder import Folder
+from counterpoint.batch.folder import Folder
 
 BAD = (3, 18, 19)  # rows with the poison
 
@@ -169,7 +169,7 @@ def test_too_many_hanging_threads_end_the_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release = threading.Event()
-    monkeypatch.setattr("counterpoint.scale.engines.threads.MOST_ABANDONED", 1)
+    monkeypatch.setattr("counterpoint.batch.engines.threads.MOST_ABANDONED", 1)
     try:
         with pytest.raises(cp.CounterpointError, match=r"2 threads hang in the model .* --engine"):
             run_batch(poisoned(tmp_path), tmp_path / "out", whom=hanging(release), row_timeout=0.5)

@@ -33,7 +33,7 @@ from threadpoolctl import threadpool_limits
 
 import counterpoint as cp
 from counterpoint.arrays import Floats
-from counterpoint.problem.predictor import Predictor
+from counterpoint.models.predictor import Predictor
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 

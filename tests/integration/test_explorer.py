@@ -31,7 +31,7 @@ import counterpoint as cp
 from counterpoint.cli.main import main
 from counterpoint.explorer.app import Limits, create_app
 from counterpoint.explorer.describing import Rows
-from counterpoint.explorer.serving import Explorer, bound
+from counterpoint.explorer.server import Explorer, bound
 from counterpoint.explorer.sessions import MOST_SESSIONS, MOST_WAITING, Sessions
 from counterpoint.result.report.summary import summarise
 

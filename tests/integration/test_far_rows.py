@@ -10,7 +10,7 @@ import pytest
 
 import counterpoint as cp
 from counterpoint.arrays import Bools, Floats
-from counterpoint.problem.surroundings import NEAR
+from counterpoint.neighbours.index import NEAR
 
 N = 3 * NEAR
 

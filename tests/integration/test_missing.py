@@ -16,10 +16,10 @@ from sklearn.linear_model import LogisticRegression
 
 import counterpoint as cp
 from counterpoint.arrays import MISSING
-from counterpoint.problem.crowd import gower_weights
-from counterpoint.problem.gaps import gower_with_gaps
+from counterpoint.neighbours.gower import gower_with_gaps
+from counterpoint.neighbours.index import gower_weights
 from counterpoint.result.choosing.safety import neighbours_of
-from counterpoint.result.choosing.selection import By
+from counterpoint.result.choosing.subset import By
 from counterpoint.streams import row_keys
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.frames import read_data

@@ -15,8 +15,8 @@ from tests.frameworks import framework
 
 import counterpoint as cp
 from counterpoint.cli.main import main
-from counterpoint.evolution.search import Method
-from counterpoint.result.saving import signed
+from counterpoint.result.file.saving import signed
+from counterpoint.search.settings import Method
 
 METHODS: tuple[Method, ...] = get_args(Method)
 
@@ -258,7 +258,7 @@ def test_functions_are_asked_by_one_thread_unless_told_otherwise(
         asked.append(is_shared)
         return int(workers or 1)
 
-    monkeypatch.setattr("counterpoint.explainer.check_workers", check)
+    monkeypatch.setattr("counterpoint.explainer.explainer.check_workers", check)
     model = LogisticRegression().fit(DATA[NUMBERS], DATA["pay"] > 3 * DATA["debt"] + 12)
     for own in ([], [cp.Objective("youth", lambda rows, _: rows["age"])]):
         explainer = cp.Explainer(model, DATA[NUMBERS], objectives=own)

@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.models.adapters import exchange
+from counterpoint.models.adapters import remote as exchange
 
 Reply = Callable[[BaseHTTPRequestHandler, list[dict[str, Any]]], None]
 DATA = pd.DataFrame(

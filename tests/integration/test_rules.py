@@ -17,9 +17,9 @@ from sklearn.preprocessing import OneHotEncoder
 import counterpoint as cp
 from counterpoint.arrays import Floats
 from counterpoint.datasets import load_credit
-from counterpoint.evolution.archive import Archive
-from counterpoint.evolution.indicators import hypervolume
-from counterpoint.problem.rules.rules import Rules
+from counterpoint.rules.rules import Rules
+from counterpoint.search.archive import Archive
+from counterpoint.search.hypervolume import hypervolume
 from counterpoint.table.encoding import Encoding
 
 DATA, RISK = load_credit()

@@ -10,7 +10,7 @@ import pytest
 
 import counterpoint as cp
 from counterpoint.datasets import load_credit
-from counterpoint.problem.rules.rules import Rules
+from counterpoint.rules.rules import Rules
 
 PAGE = (Path(__file__).parents[2] / "docs" / "rules.md").read_text()
 SCHEMA = cp.Schema.infer(load_credit()[0])

@@ -18,7 +18,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 import counterpoint as cp
-from counterpoint.evolution.search import Method
+from counterpoint.search.settings import Method
 
 SEARCH = cp.Search(method="nsga2", population=20, generations=12)
 METHODS: list[Method] = ["explore", "nsga2"]

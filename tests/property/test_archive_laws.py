@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import counterpoint as cp
 from counterpoint.arrays import Floats, Ints
-from counterpoint.evolution.archive import Archive
-from counterpoint.evolution.indicators import hypervolume, hypervolume_history
-from counterpoint.evolution.search import Initialization, Method
 from counterpoint.problem.problem import Evaluation, Problem
+from counterpoint.search.archive import Archive
+from counterpoint.search.hypervolume import hypervolume, hypervolume_history
+from counterpoint.search.settings import Initialization, Method
 
 STARTS: tuple[Initialization, ...] = get_args(Initialization)
 COMPILED = settings(deadline=None)  # the first call compiles

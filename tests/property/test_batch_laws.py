@@ -27,13 +27,11 @@ from tests.batches import (
 )
 from tests.batches import write_rows as write
 
-from counterpoint.scale.batch import Batch
-from counterpoint.scale.engine import Chunk, Done, Lost
-from counterpoint.scale.order import Order
-from counterpoint.scale.pace import FEW, GROWTH, MOST, Pace
-from counterpoint.scale.plan import Plan, split
-from counterpoint.scale.recipe import Recipe
-from counterpoint.scale.working import work
+from counterpoint.batch.engines.engine import Chunk, Done, Lost, work
+from counterpoint.batch.files import Batch
+from counterpoint.batch.order import Order
+from counterpoint.batch.recipe import Recipe
+from counterpoint.batch.schedule import FEW, GROWTH, MOST, Pace, Plan, split
 
 Harm = Callable[[Path], None]
 

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import counterpoint as cp
-from counterpoint.problem.rules.rules import Rules
-from counterpoint.result.choosing import orders, preference
-from counterpoint.result.choosing.selection import select_positions
+from counterpoint.result.choosing import interview as preference
+from counterpoint.result.choosing import orders
+from counterpoint.result.choosing.subset import select_positions
+from counterpoint.rules.rules import Rules
 
 CRITERIA: Any = ("hypervolume", "diverse", "knee", "closest", "fewest", "plausible", "safest")
 DATA = pd.DataFrame(

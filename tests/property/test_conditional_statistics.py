@@ -19,8 +19,8 @@ from scipy import stats
 from tests.kernels import called
 
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.table import conditional
-from counterpoint.table.conditional import ConditionalSampler, Trees
+from counterpoint.density import conditional
+from counterpoint.density.conditional import ConditionalSampler, Trees
 
 draw_value = called(conditional.draw_value)
 N_ROWS = 6000

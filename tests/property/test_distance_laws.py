@@ -12,30 +12,22 @@ from hypothesis import strategies as st
 from tests.kernels import called
 
 from counterpoint.arrays import Floats
-from counterpoint.problem.beyond import Beyond
-from counterpoint.problem.crowd import (
+from counterpoint.neighbours import gower as distance
+from counterpoint.neighbours.far_rows import Beyond
+from counterpoint.neighbours.gower import LANES, gower_to_all
+from counterpoint.neighbours.index import (
+    NEAR,
+    WIDE_BYTES,
+    Surroundings,
+    bytes_at_hand,
     gather_crowd,
     gower_weights,
     nearest_first,
     rough_distances,
     slack_of,
-)
-from counterpoint.problem.objectives import (
-    CHANGES,
-    DISTANCE,
-    GAP,
-    IMPLAUSIBILITY,
-    closeness,
-)
-from counterpoint.problem.surroundings import (
-    NEAR,
-    WIDE_BYTES,
-    Surroundings,
-    bytes_at_hand,
     surround,
 )
-from counterpoint.table import distance
-from counterpoint.table.distance import LANES, gower_to_all
+from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY, closeness
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import Space, describe_space

@@ -13,8 +13,9 @@ from scipy import stats
 from tests.kernels import called
 
 from counterpoint.arrays import Floats, Ints
-from counterpoint.evolution import dominance
-from counterpoint.evolution.dominance import (
+from counterpoint.neighbours import gower as distance
+from counterpoint.search.nsga2 import dominance
+from counterpoint.search.nsga2.dominance import (
     Ranking,
     empty_ranking,
     find_best,
@@ -22,9 +23,9 @@ from counterpoint.evolution.dominance import (
     find_fronts,
     find_penalized_fronts,
 )
-from counterpoint.evolution.selection import select_mates
+from counterpoint.search.nsga2.selection import select_mates
 from counterpoint.streams import row_keys
-from counterpoint.table import distance, identity
+from counterpoint.table import space as identity
 
 add_ranks = called(dominance.add_ranks)
 are_equal = called(identity.are_equal)

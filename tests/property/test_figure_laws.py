@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from tests.figures import FIELDS, drawn, explained, fields_of, worth
 
 import counterpoint as cp
-from counterpoint.result.figures.frames.axes import Axis, histogram
+from counterpoint.result.figures.frames.axes import Axis, histogram, unique
+from counterpoint.result.figures.frames.changes import positions
 from counterpoint.result.figures.frames.common import ROW, changes_only
-from counterpoint.result.figures.frames.parallel import positions
-from counterpoint.result.figures.frames.surface import contour_levels
-from counterpoint.result.figures.frames.texts import unique
+from counterpoint.result.figures.frames.response import contour_levels
 from counterpoint.table.schema import OBJECTIVE_COLUMNS, Feature, Kind
 
 FOUND = explained()

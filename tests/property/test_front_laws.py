@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.kernels import called
 
 from counterpoint.arrays import Floats, Ints
-from counterpoint.evolution import front as of_front
-from counterpoint.evolution.front import LANES, empty_front
+from counterpoint.search import front as of_front
+from counterpoint.search.front import LANES, empty_front
 
 COMPILED = settings(deadline=None, max_examples=60)  # the first call compiles
 admit, compare_block = of_front.admit, called(of_front.compare_block)

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import counterpoint as cp
-from counterpoint.scale.order import Order
-from counterpoint.scale.recipe import Recipe
-from counterpoint.scale.rows import explain_rows
-from counterpoint.scale.working import work
+from counterpoint.batch.engines.engine import work
+from counterpoint.batch.order import Order
+from counterpoint.batch.recipe import Recipe
+from counterpoint.batch.rows import explain_rows
 
 FEW = cp.Search(evaluations=24)
 N = 8

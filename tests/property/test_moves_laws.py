@@ -14,17 +14,18 @@ from tests.kernels import called
 
 import counterpoint as cp
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.evolution import breeding, memory, moves
-from counterpoint.evolution import parents as of_parents
-from counterpoint.evolution.front import LANES, empty_front
-from counterpoint.evolution.ground import Grounds, survey
-from counterpoint.evolution.initialization import random_candidates
-from counterpoint.evolution.memory import empty_memory
-from counterpoint.evolution.moves import Dice, Ground
-from counterpoint.evolution.parents import MISSING, VALID, Classes, Pool
 from counterpoint.problem.objectives import CHANGES, GAP
 from counterpoint.problem.problem import Problem
+from counterpoint.search.explore import breeding, moves
+from counterpoint.search.explore import parents as of_parents
+from counterpoint.search.explore.moves import Dice, Ground
+from counterpoint.search.explore.parents import MISSING, VALID, Classes, Pool
+from counterpoint.search.front import LANES, empty_front
+from counterpoint.search.ground import Grounds, survey
+from counterpoint.search.nsga2.initialization import random_candidates
 from counterpoint.streams import row_keys
+from counterpoint.table import space as memory
+from counterpoint.table.space import empty_memory
 
 COMPILED = settings(deadline=None, max_examples=60)  # the first call compiles
 WHOLE, TENTH, REAL, SINGLE, KIND, TWO, GRADE = range(7)

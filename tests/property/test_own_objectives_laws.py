@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import counterpoint as cp
 from counterpoint.arrays import Floats
-from counterpoint.evolution.search import Method
+from counterpoint.search.settings import Method
 
 rng = np.random.default_rng(0)  # noqa: TID251
 DATA = pd.DataFrame(

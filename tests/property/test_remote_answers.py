@@ -11,8 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from counterpoint.models.adapters.exchange import Failure, parsed
-from counterpoint.models.adapters.remote import scores_in
+from counterpoint.models.adapters.remote import Failure, parsed, scores_in
 
 NUMBERS = st.integers() | st.floats() | st.just(10**400)
 LEAVES = st.none() | st.booleans() | NUMBERS | st.text(max_size=3)

@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 
 from counterpoint.arrays import Bools, Floats, Keys
 from counterpoint.errors import CounterpointError, InvalidInput
-from counterpoint.problem.limits import Box, Limits, search_box
-from counterpoint.problem.rules.fence import Fences
-from counterpoint.problem.rules.grammar import parse
-from counterpoint.problem.rules.lattice import Lattice
-from counterpoint.problem.rules.machine import holds_all
-from counterpoint.problem.rules.repair import repair_all
-from counterpoint.problem.rules.rules import Rules
-from counterpoint.problem.rules.syntax import (
+from counterpoint.problem.limits import Limits, search_box
+from counterpoint.rules.bounds import Fences
+from counterpoint.rules.domains import Lattice
+from counterpoint.rules.grammar import parse
+from counterpoint.rules.program import holds_all
+from counterpoint.rules.repair import repair_all
+from counterpoint.rules.rules import Rules
+from counterpoint.rules.tree import (
     And,
     AtMost,
     Chain,
@@ -48,7 +48,7 @@ from counterpoint.problem.rules.syntax import (
 )
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
-from counterpoint.table.space import describe_space
+from counterpoint.table.space import Box, describe_space
 
 COMPILED = settings(deadline=None)  # the first call compiles
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 import counterpoint as cp
-from counterpoint.result.saving import signed
+from counterpoint.result.file.saving import signed
 from counterpoint.table.schema import OBJECTIVE_COLUMNS
 
 SEARCH = cp.Search(generations=2, population=6)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.property.test_rules_laws import DATA, ROWS, SCHEMAS, genomes_of, rule_sets
 
 import counterpoint as cp
-from counterpoint.evolution.search import Method
-from counterpoint.problem.rules.rules import Rules
+from counterpoint.rules.rules import Rules
+from counterpoint.search.settings import Method
 from counterpoint.table.encoding import Encoding
 
 SEARCHING = settings(deadline=None, max_examples=60)

@@ -14,12 +14,12 @@ from tests.kernels import called
 
 import counterpoint as cp
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.evolution import variation
-from counterpoint.evolution.ground import survey
-from counterpoint.evolution.initialization import random_candidates
-from counterpoint.evolution.population import Brood, Population
-from counterpoint.evolution.variation import mutate, recombine
 from counterpoint.problem.problem import Problem
+from counterpoint.search.ground import survey
+from counterpoint.search.nsga2 import variation
+from counterpoint.search.nsga2.initialization import random_candidates
+from counterpoint.search.nsga2.selection import Brood, Population
+from counterpoint.search.nsga2.variation import mutate, recombine
 from counterpoint.streams import row_keys
 
 cross_numbers = called(variation.cross_numbers)

@@ -12,8 +12,8 @@ import pytest
 from tests.scale.jobs import end_all
 from tests.scale.world import ORDER, Factory, applicants
 
-from counterpoint.scale.recipe import Recipe
-from counterpoint.scale.working import work
+from counterpoint.batch.engines.engine import work
+from counterpoint.batch.recipe import Recipe
 
 if os.environ.get("COUNTERPOINT_DASK") == "required":
     importlib.import_module("distributed")  # the gate fails where these tests would be skipped

@@ -18,12 +18,12 @@ import pandas as pd
 from tests.scale import world
 
 import counterpoint
-from counterpoint.scale.batch import Batch
-from counterpoint.scale.engine import Engine
-from counterpoint.scale.engines.threads import Threads
-from counterpoint.scale.order import Order
-from counterpoint.scale.pace import Pace
-from counterpoint.scale.recipe import Recipe
+from counterpoint.batch.engines.engine import Engine
+from counterpoint.batch.engines.threads import Threads
+from counterpoint.batch.files import Batch
+from counterpoint.batch.order import Order
+from counterpoint.batch.recipe import Recipe
+from counterpoint.batch.schedule import Pace
 
 ROOT = Path(__file__).parents[2]
 PART_ROWS = 16

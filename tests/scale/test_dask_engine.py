@@ -18,13 +18,12 @@ import pytest
 from tests.scale import world
 from tests.scale.world import HANGS, HUNGRY, KILLS, LEAVES, ORDER, PATIENCE, WAITS, applicants
 
+from counterpoint.batch.engines import cluster as cluster_module
+from counterpoint.batch.engines import dask as engine_module
+from counterpoint.batch.engines.dask import DaskEngine
+from counterpoint.batch.engines.engine import Chunk, Done, Lost, work
+from counterpoint.batch.recipe import Recipe
 from counterpoint.errors import EngineError, InvalidInput
-from counterpoint.scale.engine import Chunk, Done, Lost
-from counterpoint.scale.engines import cluster as cluster_module
-from counterpoint.scale.engines import dask as engine_module
-from counterpoint.scale.engines.dask import DaskEngine
-from counterpoint.scale.recipe import Recipe
-from counterpoint.scale.working import work
 
 pytest.importorskip("distributed", reason="the Dask engine needs counterpoint[dask]")
 

@@ -14,10 +14,10 @@ from tests.scale.jobs import Job, explained, parts
 from tests.scale.world import ORDER, RAISES, applicants
 
 import counterpoint as cp
-from counterpoint.scale.engines.dask import DaskEngine
-from counterpoint.scale.engines.threads import Threads
-from counterpoint.scale.order import Order
-from counterpoint.scale.recipe import Recipe
+from counterpoint.batch.engines.dask import DaskEngine
+from counterpoint.batch.engines.threads import Threads
+from counterpoint.batch.order import Order
+from counterpoint.batch.recipe import Recipe
 
 distributed = pytest.importorskip("distributed", reason="needs counterpoint[dask]")
 

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 import counterpoint as cp
-from counterpoint.scale.order import Order
+from counterpoint.batch.order import Order
 
 CALM, RAISES, HANGS, KILLS, WAITS, LEAVES, HUNGRY = range(7)
 PATIENCE = 120.0  # seconds: against a machine under load, never a measure

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import counterpoint
-from counterpoint.kernel_cache import KernelFiles, source_stamp
+from counterpoint.kernels import KernelFiles, source_stamp
 
 TYPES = ["float64", "float32", "int64", "uint8"]
 MODULE = """
@@ -86,9 +86,9 @@ def test_processes_that_compile_at_once_leave_the_right_code_for_every_type(
 
 def test_the_stamp_differs_if_a_module_of_any_kernel_layer_differs(tmp_path: Path) -> None:
     measure = source_stamp.__wrapped__
-    (tmp_path / "problem" / "rules").mkdir(parents=True)
+    (tmp_path / "rules").mkdir()
     (tmp_path / "cli").mkdir()
-    file, outside = tmp_path / "problem" / "rules" / "fence.py", tmp_path / "cli" / "main.py"
+    file, outside = tmp_path / "rules" / "repair.py", tmp_path / "cli" / "main.py"
     file.write_text("x = 1")
     before = measure(tmp_path)
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 import counterpoint as cp
 from counterpoint.arrays import Ints
 from counterpoint.errors import InvalidInput
-from counterpoint.evolution.watch import Watch
-from counterpoint.lockstep import (
+from counterpoint.explainer.schedule import (
     GIB,
     MOST_TOGETHER,
     Plan,
@@ -28,6 +27,7 @@ from counterpoint.lockstep import (
     search_groups,
     stopped_by_interrupt,
 )
+from counterpoint.search.watch import Watch
 
 SEARCH = cp.Search(evaluations=500)
 

@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from counterpoint import progress
-from counterpoint.progress import Progress
+from counterpoint.explainer import progress
+from counterpoint.explainer.progress import Progress
 
 
 def drawn(monkeypatch: pytest.MonkeyPatch, n_rows: int = 4, budget: int = 100) -> str:

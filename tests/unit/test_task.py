@@ -4,10 +4,10 @@ import pandas as pd
 import pytest
 
 from counterpoint.errors import InvalidInput
+from counterpoint.explainer.task import Demands, bytes_of_rules, check_rules
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import describe_space
-from counterpoint.task import Demands, bytes_of_rules, check_rules
 
 DATA = pd.DataFrame({"age": [20, 40, 60], "pay": [1.5, 2.5, 9.0]}, index=["a", "b", "c"])
 SCHEMA = Schema.infer(DATA)

@@ -13,15 +13,15 @@ from counterpoint.errors import InvalidInput
 if TYPE_CHECKING:
     import pandas as pd
 
-    from counterpoint.scale.recipe import Recipe
-    from counterpoint.scale.summary import Summary
+    from counterpoint.batch.recipe import Recipe
+    from counterpoint.batch.summary import Summary
 
 
 def explain_all(options: argparse.Namespace) -> int:
     """Explain all rows of some files into a folder, or go on with that; return the exit status."""
+    from counterpoint.batch.files import explain_files
     from counterpoint.cli import reading
     from counterpoint.cli.main import search_of
-    from counterpoint.scale.batch import explain_files
 
     recipe = recipe_of(options)
     summary = explain_files(
@@ -56,9 +56,9 @@ def tell(summary: Summary, *, as_json: bool) -> None:
 
 def recipe_of(options: argparse.Namespace) -> Recipe:
     """Return how a process gets the explainer: of the contents of the files that are named."""
+    from counterpoint.batch.recipe import Files, Recipe
     from counterpoint.cli import reading
-    from counterpoint.models.loading import load_model
-    from counterpoint.scale.recipe import Files, Recipe
+    from counterpoint.models.files import load_model
 
     model = load_model(options.model, allow_pickle=options.allow_pickle, trusted=options.trust)
     name, content, table = read_data(options.data)
@@ -92,8 +92,8 @@ def read_data(names: list[str]) -> tuple[str, bytes, pd.DataFrame]:
     """
     import pandas as pd
 
-    from counterpoint.scale.contents import read_content, refused_if_damaged
-    from counterpoint.scale.inputs import find_files
+    from counterpoint.batch.inputs import find_files
+    from counterpoint.table.files import read_content, refused_if_damaged
 
     places = find_files(names, "--data")
     contents, tables = [], []

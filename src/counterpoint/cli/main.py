@@ -17,8 +17,9 @@ from counterpoint.errors import CounterpointError, InvalidInput, PredictorError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from counterpoint.explainer import Explainer
+    from counterpoint.explainer.explainer import Explainer
     from counterpoint.result.counterfactuals import Counterfactuals
+
 
 FOUND, NOTHING, WRONG, MODEL_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -113,8 +114,8 @@ def batch(options: argparse.Namespace) -> int:
 def explainer_of(options: argparse.Namespace) -> tuple[Explainer, pd.DataFrame]:
     """Return the explainer of the model and the data that are named, and the data."""
     from counterpoint.cli import reading
-    from counterpoint.explainer import Explainer
-    from counterpoint.models.loading import load_model
+    from counterpoint.explainer.explainer import Explainer
+    from counterpoint.models.files import load_model
 
     model = load_model(options.model, allow_pickle=options.allow_pickle, trusted=options.trust)
     table = reading.read_table(options.data, "--data")
@@ -125,12 +126,12 @@ def explainer_of(options: argparse.Namespace) -> tuple[Explainer, pd.DataFrame]:
 
 def serve(options: argparse.Namespace) -> int:
     """Open the explorer, until Ctrl-C."""
+    from counterpoint.checks import needed
     from counterpoint.cli import reading
-    from counterpoint.models.needed import needed
 
     for package in ("fastapi", "uvicorn"):
         needed(package, "counterpoint serve", '"counterpoint[serve]"')
-    from counterpoint.explorer.serving import Explorer, serve_until_ended, starting_with
+    from counterpoint.explorer.server import Explorer, serve_until_ended, starting_with
 
     explainer, data = explainer_of(options)
     rows = (
@@ -145,7 +146,7 @@ def serve(options: argparse.Namespace) -> int:
 
 def check_output(options: argparse.Namespace) -> None:
     """Refuse what could not be saved or shown before anything is searched."""
-    from counterpoint.models.needed import needed
+    from counterpoint.checks import needed
 
     if options.show < 0:
         raise InvalidInput(f"--show must be at least 0, got {options.show}.")
@@ -164,8 +165,8 @@ def check_output(options: argparse.Namespace) -> None:
 
 def search_of(options: argparse.Namespace) -> Any:
     """Return the search that is asked for."""
-    from counterpoint.evolution.baselines import WhatIf
-    from counterpoint.evolution.search import Search
+    from counterpoint.search.baselines import WhatIf
+    from counterpoint.search.settings import Search
 
     budget: dict[str, Any] = {
         name: value
@@ -187,7 +188,7 @@ def search_of(options: argparse.Namespace) -> Any:
 
 def save(results: list[Counterfactuals], options: argparse.Namespace) -> None:
     """Save the results as the file's ending says."""
-    from counterpoint.result.many import save_many
+    from counterpoint.result.file.many import save_many
 
     if options.out.suffix.lower() == ".json":
         results[0].save(options.out)
@@ -216,8 +217,8 @@ def schema(options: argparse.Namespace) -> int:
 def show(options: argparse.Namespace) -> int:
     """Show saved results."""
     from counterpoint.cli import showing
-    from counterpoint.result.loading import load
-    from counterpoint.result.many import load_many
+    from counterpoint.result.file.loading import load
+    from counterpoint.result.file.many import load_many
 
     is_many = options.file.suffix.lower() == ".parquet"
     results = load_many(options.file) if is_many else [load(options.file)]

@@ -11,7 +11,7 @@ import pandas as pd
 
 from counterpoint.errors import InvalidInput, UnknownFeatureError, did_you_mean, listed
 from counterpoint.models.answers import unknown_columns
-from counterpoint.scale.contents import READERS, read_content
+from counterpoint.table.files import READERS, read_content
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 INTERVAL = re.compile(rf"\s*({NUMBER})?\s*\.\.\s*({NUMBER})?\s*")

@@ -10,11 +10,10 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from counterpoint.models.needed import needed
-from counterpoint.result.choosing.selection import select_positions
+from counterpoint.checks import needed
+from counterpoint.result.choosing.subset import select_positions
 from counterpoint.result.counterfactuals import Counterfactuals
-from counterpoint.result.wording.display import changes_frame, title_of
-from counterpoint.result.wording.message import own_cells
+from counterpoint.result.words.message import changes_frame, own_cells, title_of
 from counterpoint.table.encoding import as_frame
 from counterpoint.table.schema import Schema
 

@@ -18,11 +18,11 @@ from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from counterpoint.errors import CounterpointError, InvalidInput, MissingDependency
-from counterpoint.explainer import Explainer
+from counterpoint.explainer.explainer import Explainer
 from counterpoint.explorer import describing, requests
 from counterpoint.explorer.guard import Guard
 from counterpoint.explorer.sessions import Answer, Session, Sessions, TooBusyError, events_of
-from counterpoint.result.report.drawings import drawing_library
+from counterpoint.result.report.page import drawing_library
 from counterpoint.result.report.summary import title_of
 
 T = TypeVar("T")

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING, Floats
-from counterpoint.explainer import Explainer
-from counterpoint.problem.predictor import CHUNK
-from counterpoint.result.report.texts import cell_text, number_text
+from counterpoint.explainer.explainer import Explainer
+from counterpoint.models.predictor import CHUNK
+from counterpoint.result.report.summary import cell_text, number_text
 from counterpoint.table.schema import Feature, Kind, Schema
 
 ROWS_PER_PAGE = 6

@@ -13,13 +13,13 @@ import numpy as np
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.cli.reading import read_target
 from counterpoint.errors import CounterpointError, InvalidInput, UnknownFeatureError
-from counterpoint.evolution.search import Search
-from counterpoint.explainer import Explainer
+from counterpoint.explainer.explainer import Explainer
+from counterpoint.explainer.task import Asked, Demands
 from counterpoint.explorer.describing import Rows
-from counterpoint.problem.rules.rules import Rules
+from counterpoint.rules.rules import Rules
+from counterpoint.search.settings import Search
 from counterpoint.streams import check_seed
 from counterpoint.table.schema import Feature, Kind
-from counterpoint.task import Asked, Demands
 
 MOST_RULES = 100
 

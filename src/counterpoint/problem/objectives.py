@@ -16,16 +16,17 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.kernels import assign, kernel, part
-from counterpoint.problem.beyond import Beyond
-from counterpoint.problem.gaps import gower_with_gaps, look_among
-from counterpoint.problem.surroundings import Surroundings, circle_at
-from counterpoint.table.distance import (
+from counterpoint.neighbours.far_rows import Beyond
+from counterpoint.neighbours.gower import (
     SLACK,
     Neighbours,
     empty_neighbours,
     find_nearest,
     gower,
+    gower_with_gaps,
+    look_among,
 )
+from counterpoint.neighbours.index import Surroundings, circle_at
 
 OBJECTIVES = ("gap", "distance", "changes", "implausibility")
 GAP, DISTANCE, CHANGES, IMPLAUSIBILITY = range(4)

@@ -1,4 +1,7 @@
-"""Problem: everything a search may know of the rows it explains, and how candidates are judged."""
+"""Problem: everything a search may know of the rows it explains, and how candidates are judged.
+
+What is recalled of earlier searches of a row, so that the model need not be asked again.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys, Singles
+from counterpoint.density.conditional import ConditionalSampler
 from counterpoint.errors import InvalidInput
-from counterpoint.problem.aims import PLAIN, Aims
-from counterpoint.problem.beyond import Beyond
-from counterpoint.problem.costs import weighted_distances
-from counterpoint.problem.crowd import Crowd, gather_crowd, gower_weights
-from counterpoint.problem.gaps import filled, whole_rows
-from counterpoint.problem.limits import Box, Limits, search_box
+from counterpoint.models.predictor import Predictor
+from counterpoint.neighbours.far_rows import Beyond
+from counterpoint.neighbours.gower import filled, whole_rows
+from counterpoint.neighbours.index import Crowd, Surroundings, gather_crowd, gower_weights, surround
+from counterpoint.problem.limits import Limits, search_box, weighted_distances
 from counterpoint.problem.objectives import (
     DISTANCE,
     GAP,
@@ -26,15 +29,53 @@ from counterpoint.problem.objectives import (
     gap,
     nearness,
 )
-from counterpoint.problem.predictor import Predictor
-from counterpoint.problem.recall import Past, Recalled
-from counterpoint.problem.rules.rules import Rules
-from counterpoint.problem.ruling import Ruling
-from counterpoint.problem.surroundings import Surroundings, surround
+from counterpoint.problem.own_objectives import PLAIN, Aims
 from counterpoint.problem.target import Target
+from counterpoint.rules.rules import Rules, Ruling
 from counterpoint.streams import row_keys
-from counterpoint.table.conditional import ConditionalSampler
-from counterpoint.table.space import Space
+from counterpoint.table.space import Box, Space
+
+
+class Past:
+    """What the model said in an earlier search of one row, to be recalled in the same order.
+
+    A search is a deterministic function of its answers. So one that is to go on is run again with
+    the answers it had, which asks the model nothing, and continues where these end.
+
+    Parameters
+    ----------
+    predictions : ndarray of shape (n,)
+        The answers, in the order they were given.
+    """
+
+    def __init__(self, predictions: Floats) -> None:
+        self.predictions = predictions
+        self.n_recalled = 0
+
+    def knows(self, n: int) -> bool:
+        """Whether the next n answers are known."""
+        return self.n_recalled + n <= len(self.predictions)
+
+    def recall(self, n: int) -> Floats:
+        """Return the next n answers, shape (1, n)."""
+        self.n_recalled += n
+        return self.predictions[None, self.n_recalled - n : self.n_recalled].copy()
+
+
+class Recalled(NamedTuple):
+    """Candidates of an earlier search of one row, to start another from.
+
+    Attributes
+    ----------
+    genomes : ndarray of shape (n, d)
+        The candidates.
+    predictions : ndarray of shape (n,)
+        What the model said of them, in terms of the row's target.
+    """
+
+    genomes: Floats
+    predictions: Floats
+
 
 JUST_MISSED = 2.0**-53  # gap of a candidate in the interval whose class `predict` denies
 

@@ -1,4 +1,7 @@
-"""Counterfactuals: what was found for one row, as a frame, a history and a few words."""
+"""Counterfactuals: what was found for one row, as a frame, a history and a few words.
+
+Trace: how a search went.
+"""
 
 from __future__ import annotations
 
@@ -13,24 +16,54 @@ import pandas as pd
 
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.errors import InvalidInput
-from counterpoint.evolution.archive import Archive
-from counterpoint.evolution.baselines import WhatIf
-from counterpoint.evolution.indicators import hypervolume_history
-from counterpoint.evolution.search import Search, check_whole
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.problem.problem import Problem
 from counterpoint.problem.target import Target
-from counterpoint.result import measures, saving
+from counterpoint.result import measures
 from counterpoint.result.choosing.choosable import Choosable
 from counterpoint.result.diagnosis import limits_bind
-from counterpoint.result.fingerprint import Fingerprints, take_fingerprints
-from counterpoint.result.trace import Stopped, Trace
-from counterpoint.result.wording.message import message, observed_hint
-from counterpoint.result.wording.readable import Readable
+from counterpoint.result.file import saving
+from counterpoint.result.file.fingerprint import Fingerprints, take_fingerprints
+from counterpoint.result.words.message import message, observed_hint
+from counterpoint.result.words.readable import Readable
+from counterpoint.search.archive import Archive
+from counterpoint.search.baselines import WhatIf
+from counterpoint.search.hypervolume import hypervolume_history
+from counterpoint.search.settings import Search, check_whole
 from counterpoint.table.frames import in_form
 
 if TYPE_CHECKING:
     from counterpoint.result.figures.plots import Plots
+
+
+Stopped = Literal["budget", "patience", "exhausted", "seconds", "interrupt", ""]
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """How a search went: the candidates that ever were non-dominated, and what they cost.
+
+    Parameters
+    ----------
+    objectives : ndarray of shape (n, m)
+        Candidates that were non-dominated when they came.
+    generation : ndarray of shape (n,)
+        The generation each came in.
+    evaluations : ndarray of shape (generations,)
+        Rows the model had been asked after each generation.
+    replies : ndarray of shape (n,)
+        What the model said of every candidate it was asked about, in order.
+    stopped : str
+        Why the search ended: its budget, patience or time was used up, every candidate had been
+        tried ("exhausted"), or it was interrupted; empty if none was needed.
+    """
+
+    objectives: Floats
+    generation: Ints
+    evaluations: Ints
+    replies: Floats
+    stopped: Stopped
+
 
 Status = Literal["found", "best_effort", "infeasible", "already_met"]
 

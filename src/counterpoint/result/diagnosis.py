@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoint.arrays import Bools, Floats
-from counterpoint.evolution.baselines import is_reaching, is_wanted
-from counterpoint.problem.crowd import gower_weights
-from counterpoint.problem.gaps import distances_to
+from counterpoint.neighbours.gower import distances_to
+from counterpoint.neighbours.index import gower_weights
 from counterpoint.problem.limits import search_box
 from counterpoint.problem.problem import Problem
+from counterpoint.search.baselines import is_reaching, is_wanted
 from counterpoint.table.schema import Kind
 
 

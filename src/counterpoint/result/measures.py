@@ -9,12 +9,11 @@ import pandas as pd
 
 from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.errors import InvalidInput, listed
-from counterpoint.evolution import indicators
 from counterpoint.kernels import kernel
-from counterpoint.problem.crowd import gower_weights
-from counterpoint.problem.gaps import gower_with_gaps
+from counterpoint.neighbours.gower import gower, gower_with_gaps
+from counterpoint.neighbours.index import gower_weights
 from counterpoint.problem.objectives import GAP
-from counterpoint.table.distance import gower
+from counterpoint.search import hypervolume as indicators
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals

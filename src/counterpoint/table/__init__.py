@@ -1,1 +1,1 @@
-"""What a row is: features, genomes, distances and conditional distributions."""
+"""What a row is: features, schema, genomes, and the kinds of table they come in."""

@@ -1,4 +1,4 @@
-"""The space genomes live in, as arrays a kernel can read: kinds, grids, boxes and scales."""
+"""The space genomes live in, as arrays a kernel can read, and which genomes are the same."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoint.arrays import MISSING, Bools, Floats, Ints
-from counterpoint.kernels import inner
+from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
+from counterpoint.kernels import inner, kernel
 from counterpoint.table.schema import Kind, Schema
 
 # One feature of one row: one argument of a kernel instead of nine, which it compiles faster.
@@ -123,3 +123,126 @@ def from_uniform(u: float, feature: Any) -> float:
     else:
         value = lower + u * span
     return snap(value, feature)
+
+
+class Box(NamedTuple):
+    """Where each of r rows may be searched; all arrays have shape (r, d) but `max_free`.
+
+    Attributes
+    ----------
+    lower, upper : ndarray of shape (r, d)
+        The search box, on each feature's grid.
+    anchor : ndarray of shape (r, d)
+        What "unchanged" means: the row's value, or the nearest allowed one if a range excludes it.
+    may_change : ndarray of shape (r, d)
+        False for fixed features and those with a single value.
+    is_forced : ndarray of shape (r, d)
+        Features whose range excludes the row's own value: every counterfactual changes them.
+    max_free : ndarray of shape (r,)
+        How many features may change besides the forced ones.
+    """
+
+    lower: Floats
+    upper: Floats
+    anchor: Floats
+    may_change: Bools
+    is_forced: Bools
+    max_free: Ints
+
+    def of_rows(self, which: Ints) -> Box:
+        """Return the boxes of some of the rows only."""
+        return Box(
+            self.lower[which],
+            self.upper[which],
+            self.anchor[which],
+            self.may_change[which],
+            self.is_forced[which],
+            self.max_free[which],
+        )
+
+
+_START = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_ONE = np.uint64(1)
+_S29, _S32 = np.uint64(29), np.uint64(32)
+
+
+@inner
+def are_equal(a: Floats, b: Floats) -> bool:
+    """Whether two lists of numbers are the same."""
+    is_same = True
+    for j in range(len(a)):
+        is_same &= a[j] == b[j]
+    return is_same
+
+
+@inner
+def hash_genome(genome: Floats) -> Any:
+    """Return a 64-bit hash of a genome's values, never 0; -0.0 counts as 0.0."""
+    word = _START
+    for j in range(len(genome)):
+        bits = np.float64(genome[j] + 0.0).view(np.uint64)
+        word = (word ^ bits) * _MIX_1
+        word = word ^ (word >> _S29)
+    word = word * _MIX_2
+    return (word ^ (word >> _S32)) | _ONE
+
+
+def first_copies(genomes: Floats, k: int) -> Bools:
+    """Return which of the genomes (n, d) are among the first k equal ones."""
+    size = 1 << max(2, int(2 * len(genomes) - 1).bit_length())
+    is_kept = np.zeros(len(genomes), dtype=np.bool_)
+    first, n_copies = np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    _keep_first_copies(genomes, k, first, n_copies, is_kept)
+    return is_kept
+
+
+@kernel
+def _keep_first_copies(
+    genomes: Floats, k: int, first: Ints, n_copies: Ints, is_kept: Bools
+) -> None:
+    """Write which genomes are kept; `first` (-1 where empty) is a table by open addressing."""
+    last = len(first) - 1
+    for i in range(len(genomes)):
+        place = np.int64(hash_genome(genomes[i]) >> _S29) & last
+        while first[place] >= 0 and not are_equal(genomes[first[place]], genomes[i]):
+            place = (place + 1) & last
+        if first[place] < 0:
+            first[place] = i
+        n_copies[place] += 1
+        is_kept[i] = n_copies[place] <= k
+
+
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
+_S29 = np.uint64(29)
+
+
+def empty_memory(r: int, n_genomes: int) -> Keys:
+    """Return tables for r rows with room for `n_genomes` each, at most half full."""
+    return np.zeros((r, 1 << int(2 * n_genomes - 1).bit_length()), dtype=np.uint64)
+
+
+@inner
+def remember(table: Keys, genome: Floats) -> bool:
+    """Return whether the genome is new to the table, and remember it."""
+    word = hash_genome(genome)
+    mask = np.uint64(len(table) - 1)
+    place = (word >> _S29) & mask
+    while table[place] != _ZERO:
+        if table[place] == word:
+            return False
+        place = (place + _ONE) & mask
+    table[place] = word
+    return True
+
+
+@kernel
+def remember_all(
+    memory: Keys, rows: Floats, observed: Floats, wanted: Ints, n_wanted: Ints
+) -> None:
+    """Remember each row (r, d) and the observed rows it starts from."""
+    for a in range(len(rows)):
+        remember(memory[a], rows[a])
+        for k in range(n_wanted[a]):
+            remember(memory[a], observed[wanted[a, k]])

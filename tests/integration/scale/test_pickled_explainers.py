@@ -19,9 +19,9 @@ from sklearn.linear_model import LogisticRegression
 from tests.frameworks import framework
 
 import counterpoint as cp
-from counterpoint.scale.order import Order
-from counterpoint.scale.recipe import Files, Recipe
-from counterpoint.scale.rows import explain_rows
+from counterpoint.batch.order import Order
+from counterpoint.batch.recipe import Files, Recipe
+from counterpoint.batch.rows import explain_rows
 
 N = 40
 FEW = cp.Search(evaluations=80)

@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import counterpoint as cp
 from counterpoint.arrays import Bools, Floats
-from counterpoint.evolution.baselines import search_randomly
+from counterpoint.search.baselines import search_randomly
 
 NUMBERS, LEVELS = ["age", "debt"], ["job", "owns"]
 FEATURES = [*NUMBERS, *LEVELS]

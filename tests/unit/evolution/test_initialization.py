@@ -11,16 +11,16 @@ from scipy import stats
 
 import counterpoint as cp
 from counterpoint.arrays import Floats
-from counterpoint.evolution.initialization import (
+from counterpoint.problem.problem import Problem
+from counterpoint.search.nsga2.initialization import (
     MOST_OBSERVED,
     chance_to_differ,
     ice_curves,
     ice_spread,
     initialize,
 )
-from counterpoint.evolution.population import Brood
-from counterpoint.evolution.search import Initialization
-from counterpoint.problem.problem import Problem
+from counterpoint.search.nsga2.selection import Brood
+from counterpoint.search.settings import Initialization
 
 AGE, DEBT, JOB, OWNS, RATE = range(5)
 NAMES = ["age", "debt", "job", "owns", "rate"]

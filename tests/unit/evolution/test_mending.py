@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.evolution.initialization import random_candidates
-from counterpoint.evolution.mending import RETRIES, draws_of, feasible, mended, mender_of
-from counterpoint.evolution.population import Brood
 from counterpoint.problem.problem import Problem
+from counterpoint.search.feasibility import RETRIES, draws_of, feasible, mended, mender_of
+from counterpoint.search.nsga2.initialization import random_candidates
+from counterpoint.search.nsga2.selection import Brood
 from counterpoint.streams import MAX_GENERATIONS
 
 DATA = pd.DataFrame(

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.evolution.baselines import is_wanted
-from counterpoint.evolution.explore import most_seen
-from counterpoint.evolution.mending import RETRIES
+from counterpoint.search.baselines import is_wanted
+from counterpoint.search.explore.loop import most_seen
+from counterpoint.search.feasibility import RETRIES
 
 DATA = pd.DataFrame(
     {

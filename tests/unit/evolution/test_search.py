@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from counterpoint.errors import InvalidInput, listed
-from counterpoint.evolution.search import Method, Search
+from counterpoint.search.settings import Method, Search
 from counterpoint.streams import MAX_GENERATIONS, MAX_INDIVIDUALS
 
 # Section 0 of the reference: the authors' stored configuration, three digits.

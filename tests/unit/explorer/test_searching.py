@@ -9,10 +9,10 @@ import pytest
 from tests.served import Gated, explainer_of, observed
 
 import counterpoint as cp
-from counterpoint.evolution.watch import Watch
 from counterpoint.explorer.describing import Rows, value_of
 from counterpoint.explorer.requests import Question, read_question
-from counterpoint.explorer.searching import search_row
+from counterpoint.explorer.sessions import search_row
+from counterpoint.search.watch import Watch
 
 ROW = 2
 

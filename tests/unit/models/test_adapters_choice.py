@@ -13,11 +13,11 @@ from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import LinearSVC
 
+from counterpoint.checks import needed
 from counterpoint.errors import InvalidInput, MissingDependency, PredictorError
 from counterpoint.models.adapters.choice import adapt
 from counterpoint.models.adapters.multi_output import OneOutput, one_output
-from counterpoint.models.adapters.network import as_matrix, as_outputs
-from counterpoint.models.needed import needed
+from counterpoint.models.adapters.networks import as_matrix, as_outputs
 
 NUMBERS = pd.DataFrame({"a": np.arange(12.0), "b": np.arange(12.0)[::-1] % 5})
 FIRST = np.where(NUMBERS["a"] > 5, "good", "bad")

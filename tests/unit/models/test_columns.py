@@ -23,7 +23,7 @@ from sklearn.preprocessing import (
 )
 
 from counterpoint.arrays import Floats
-from counterpoint.models.columns import MOST_CELLS, tabulate
+from counterpoint.models.column_tables import MOST_CELLS, tabulate
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.kinds import Categorical
 from counterpoint.table.schema import Schema

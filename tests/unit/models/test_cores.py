@@ -24,7 +24,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 from counterpoint.arrays import Floats
-from counterpoint.models.cores import core_of
+from counterpoint.models.fast_paths import core_of
 
 N, D = 150, 4
 

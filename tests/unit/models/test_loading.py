@@ -19,7 +19,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from tests.frameworks import framework
 
 import counterpoint as cp
-from counterpoint.models.loading import TRUSTED
+from counterpoint.models.files import TRUSTED
 
 DATA = pd.DataFrame({"a": np.arange(40.0), "b": np.arange(40.0)[::-1] % 7})
 LABELS = np.where(DATA["a"] + DATA["b"] > 22, "good", "bad")

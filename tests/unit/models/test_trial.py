@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoint.arrays import Floats
-from counterpoint.models.trial import MOST_ROWS, mix_columns, quickest, trial_rows
-from counterpoint.models.ways import Way
+from counterpoint.models.fast_paths import MOST_ROWS, Way, mix_columns, quickest, trial_rows
 
 ROWS: Floats = np.arange(60.0).reshape(20, 3)
 

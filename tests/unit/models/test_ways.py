@@ -13,9 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from counterpoint.models.columns import ColumnTables
-from counterpoint.models.cores import Core
-from counterpoint.models.ways import Way, array_layouts, bare_ways, peel, quick_ways
+from counterpoint.models.column_tables import ColumnTables
+from counterpoint.models.fast_paths import Core, Way, array_layouts, bare_ways, peel, quick_ways
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 

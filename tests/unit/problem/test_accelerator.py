@@ -8,8 +8,8 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from counterpoint.problem.accelerator import TOLERANCE, accelerated, tolerance_of
-from counterpoint.problem.predictor import Predictor
+from counterpoint.models.onnx import TOLERANCE, accelerated, tolerance_of
+from counterpoint.models.predictor import Predictor
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 

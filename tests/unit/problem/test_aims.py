@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.problem.aims import PLAIN, check_aims
+from counterpoint.problem.own_objectives import PLAIN, check_aims
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import describe_space

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.problem.costs import check_costs, weighted_distances
+from counterpoint.problem.limits import check_costs, weighted_distances
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY
 from counterpoint.table.schema import Schema
 

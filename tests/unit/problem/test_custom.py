@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import counterpoint as cp
 from counterpoint.arrays import Floats
 from counterpoint.errors import CounterpointError
-from counterpoint.problem.custom import Objective, check_company
+from counterpoint.problem.own_objectives import Objective, check_company
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 

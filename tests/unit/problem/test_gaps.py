@@ -7,8 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoint.arrays import MISSING, Floats
-from counterpoint.problem.gaps import filled, gower_with_gaps, look_among, whole_rows
-from counterpoint.table.distance import gower_to_all
+from counterpoint.neighbours.gower import (
+    filled,
+    gower_to_all,
+    gower_with_gaps,
+    look_among,
+    whole_rows,
+)
 
 
 def table(seed: int, n: int, d: int, share: float) -> Floats:

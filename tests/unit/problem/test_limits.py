@@ -9,10 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from counterpoint.errors import InvalidInput, UnknownFeatureError
-from counterpoint.problem.limits import Box, Limits, search_box
+from counterpoint.problem.limits import Limits, search_box
 from counterpoint.table.encoding import Encoding, as_frame
 from counterpoint.table.schema import Schema
-from counterpoint.table.space import describe_space
+from counterpoint.table.space import Box, describe_space
 
 DATA = pd.DataFrame(
     {

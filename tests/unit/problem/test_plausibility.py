@@ -15,7 +15,7 @@ from scipy import stats
 
 import counterpoint as cp
 from counterpoint.arrays import Floats
-from counterpoint.problem.plausibility import ForestScore
+from counterpoint.density.plausibility import ForestScore
 
 N = 400
 

@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_info
 import counterpoint as cp
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput, PredictorError
-from counterpoint.problem.predictor import BLOCK, Predictor
+from counterpoint.models.predictor import BLOCK, Predictor
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 

@@ -6,8 +6,8 @@ from tests.unit.problem.rules.small import AGE, DATA, ROW, SCHEMA, rules_of
 
 from counterpoint.errors import InvalidInput
 from counterpoint.problem.limits import Limits, search_box
-from counterpoint.problem.rules.machine import holds_all
-from counterpoint.problem.ruling import Ruling
+from counterpoint.rules.program import holds_all
+from counterpoint.rules.rules import Ruling
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.space import describe_space
 

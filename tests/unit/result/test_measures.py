@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier
 
 import counterpoint as cp
-from counterpoint.evolution.indicators import covered, hypervolume, hypervolume_history
+from counterpoint.search.hypervolume import covered, hypervolume, hypervolume_history
 
 NAMES = ["a", "b", "c", "d"]
 SLOPES = np.array([3.0, 2.0, 1.0, 0.0])

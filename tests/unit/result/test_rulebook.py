@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.result.saving import signed
+from counterpoint.result.file.saving import signed
 
 DATA = pd.DataFrame(
     {

@@ -20,10 +20,10 @@ from tests.documents import load_changed
 
 import counterpoint as cp
 from counterpoint.problem.limits import Limits
-from counterpoint.result.document import Node, read_dtype, read_label, write_dtype, write_label
-from counterpoint.result.fingerprint import round_digits
-from counterpoint.result.saving import signed
-from counterpoint.result.trace import Trace
+from counterpoint.result.counterfactuals import Trace
+from counterpoint.result.file.document import Node, read_dtype, read_label, write_dtype, write_label
+from counterpoint.result.file.fingerprint import round_digits
+from counterpoint.result.file.saving import signed
 from counterpoint.table.schema import Feature
 
 DATA = pd.DataFrame(

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from counterpoint.batch.inputs import Inputs, find_files
 from counterpoint.errors import InvalidInput
-from counterpoint.scale.inputs import Inputs, find_files
 
 
 def table(start: int, stop: int) -> pd.DataFrame:

@@ -10,12 +10,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from counterpoint.batch.engines.engine import Chunk
+from counterpoint.batch.folder import GROUP, CannotWrite, Folder, write_part
+from counterpoint.batch.ledger import Damaged, Ledger
+from counterpoint.batch.summary import Tally
 from counterpoint.errors import InvalidInput
-from counterpoint.scale.engine import Chunk
-from counterpoint.scale.folder import CannotWrite, Folder
-from counterpoint.scale.ledger import Damaged, Ledger
-from counterpoint.scale.parts import GROUP, write_part
-from counterpoint.scale.tally import Tally
 
 SCHEMA = pa.schema(
     {

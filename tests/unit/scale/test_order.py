@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.scale.order import Order
+from counterpoint.batch.order import Order
 
 DATA = pd.DataFrame({"age": [20, 30, 40, 50], "debt": [9.5, 5.0, 3.0, 1.0]})
 

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.scale.order import Order
-from counterpoint.scale.rows import explain_rows, failed_rows
+from counterpoint.batch.order import Order
+from counterpoint.batch.rows import explain_rows, failed_rows
 
 FEW = cp.Search(evaluations=60)
 

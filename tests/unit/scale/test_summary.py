@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from counterpoint.scale.showing import Display
-from counterpoint.scale.summary import Summary
-from counterpoint.scale.tally import Tally
+from counterpoint.batch.showing import Display
+from counterpoint.batch.summary import Summary, Tally
 
 
 def summary(n_rows: int = 10, n_before: int = 0, messages: int = 0, **statuses: int) -> Summary:

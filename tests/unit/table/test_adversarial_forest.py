@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
 from counterpoint.arrays import Floats
-from counterpoint.streams import row_keys
-from counterpoint.table.adversarial_forest import (
+from counterpoint.density.adversarial_forest import (
     BY_THRESHOLD,
     MOST_LEVELS,
     Columns,
@@ -25,6 +24,7 @@ from counterpoint.table.adversarial_forest import (
     imitate,
     leaves_of,
 )
+from counterpoint.streams import row_keys
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import Space, describe_space

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from counterpoint.arrays import Floats
-from counterpoint.table import bernstein
+from counterpoint.density import bernstein
 
 RNG = np.random.default_rng(20)  # noqa: TID251
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from counterpoint.arrays import Floats, Ints
-from counterpoint.table.adversarial_forest import (
+from counterpoint.density.adversarial_forest import (
     BY_THRESHOLD,
     LEAF,
     Grove,
@@ -22,8 +22,8 @@ from counterpoint.table.adversarial_forest import (
     grouped,
     grow,
 )
+from counterpoint.density.leaf_density import ForestDensity
 from counterpoint.table.encoding import Encoding
-from counterpoint.table.leaf_density import ForestDensity
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import Space, describe_space
 

@@ -9,14 +9,17 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.table import transformation_tree as tree_module
-from counterpoint.table.association import (
+from counterpoint.density import transformation_tree as tree_module
+from counterpoint.density.transformation_tree import (
     Covariates,
+    Node,
+    Response,
     association,
+    grow,
     log_survival,
+    nearest_cells,
     whiten,
 )
-from counterpoint.table.transformation_tree import Node, Response, grow, nearest_cells
 
 
 def generator(seed: int) -> np.random.Generator:  # noqa: TID251

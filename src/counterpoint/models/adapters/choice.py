@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from counterpoint.models.adapters import catboost, keras, mlflow, multi_output, onnx_file, torch
-from counterpoint.models.adapters import xgboost as booster
+from counterpoint.models.adapters.boosters import adapted_booster, adapted_catboost
+from counterpoint.models.adapters.mlflow import adapted_mlflow
+from counterpoint.models.adapters.multi_output import check_single
+from counterpoint.models.adapters.networks import adapted_keras, adapted_torch
+from counterpoint.models.adapters.onnx_file import adapted_onnx
 from counterpoint.models.adapters.scorer import Scorer
 
-KINDS = (onnx_file, mlflow, keras, torch, catboost, booster)  # the first that knows the model
+ADAPTERS = (  # the first that knows the model
+    adapted_onnx,
+    adapted_mlflow,
+    adapted_keras,
+    adapted_torch,
+    adapted_catboost,
+    adapted_booster,
+)
 
 
 def adapt(model: Any, classes: Sequence[Any] | None = None) -> Any:
@@ -31,9 +41,9 @@ def adapt(model: Any, classes: Sequence[Any] | None = None) -> Any:
     """
     if isinstance(model, Scorer):
         return model
-    for kind in KINDS:
-        scorer = kind.adapted(model, classes)
+    for adapted in ADAPTERS:
+        scorer = adapted(model, classes)
         if scorer is not None:
             return scorer
-    multi_output.check_single(model)
+    check_single(model)
     return model

@@ -62,6 +62,6 @@ def refused_if_labels(answer: Any) -> Any:
     return answer
 
 
-def adapted(model: Any, classes: Sequence[Any] | None) -> PyFunc | None:
+def adapted_mlflow(model: Any, classes: Sequence[Any] | None) -> PyFunc | None:
     """Return the adapter of a `pyfunc` model."""
     return PyFunc(model, classes) if is_loaded(model, "mlflow.pyfunc", "PyFuncModel") else None

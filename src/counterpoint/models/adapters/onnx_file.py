@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from counterpoint.checks import needed
 from counterpoint.errors import InvalidInput, listed
-from counterpoint.models.adapters.network import as_matrix
+from counterpoint.models.adapters.networks import as_matrix
 from counterpoint.models.adapters.scorer import is_loaded
-from counterpoint.models.needed import needed
 
 DTYPES = {
     "tensor(float)": np.float32,
@@ -185,7 +185,7 @@ def labels_in(source: Any, kind: str) -> list[Any] | None:
     return fitting[-1] if fitting else None  # the last node is the nearest to the output
 
 
-def adapted(model: Any, classes: Sequence[Any] | None) -> OnnxModel | None:
+def adapted_onnx(model: Any, classes: Sequence[Any] | None) -> OnnxModel | None:
     """Return the adapter of an ONNX file, of its bytes, or of a session."""
     is_file = isinstance(model, str | Path) and str(model).lower().endswith(".onnx")
     is_session = is_loaded(model, "onnxruntime", "InferenceSession")

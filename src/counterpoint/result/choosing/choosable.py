@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 
-from counterpoint.result.choosing.filtering import matching
 from counterpoint.result.choosing.interview import Interview
-from counterpoint.result.choosing.representatives import representatives
+from counterpoint.result.choosing.orders import matching, representatives
 from counterpoint.result.choosing.safety import safest, safety_frame
-from counterpoint.result.choosing.selection import By, select_positions
-from counterpoint.result.wording.language import Lang, Reader
+from counterpoint.result.choosing.subset import By, select_positions
+from counterpoint.result.words.language import Lang, Reader
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals

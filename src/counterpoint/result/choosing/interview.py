@@ -1,24 +1,187 @@
-"""Interview: a few "A or B?" questions that find the counterfactual somebody likes best."""
+"""Interview: a few "A or B?" questions that find the counterfactual somebody likes best.
+
+Preference: what "A or B?" tells of somebody's trade-off, in plain loops over arrays.
+
+A candidate i has attributes X[i, k] from 0, the best, to 1. Somebody is a particle: weights w of
+the attributes, at least 0. The cost of a candidate is the weighted sum of its attributes, and its
+utility u lies between 0, the worst of all candidates, and 1, the best. Asked "A or B?", somebody
+answers A, B or "equal" with probabilities in the proportions (Davidson 1970)::
+
+    exp(s u_A) : exp(s u_B) : T exp(s (u_A + u_B) / 2)
+
+where s says how sure people are of a difference. Each particle starts with the same belief; an
+answer multiplies it by the answer's probability (Bayes). What is recommended has the largest
+expected utility. The pair asked is the one after whose answer the recommendation is expected to be
+best (the expected value of information), among pairs of promising candidates.
+
+Nothing here needs more than loops, exp and sort, and ties go to the smaller index: a page can do
+the same in JavaScript with the particles as numbers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from counterpoint.arrays import Floats, Ints
 from counterpoint.errors import InvalidInput, listed
-from counterpoint.result.choosing import preference
-from counterpoint.result.choosing.attributes import Attributes, attributes_of
-from counterpoint.result.choosing.orders import best_of
-from counterpoint.result.wording.language import Grammar, Lang, Reader
-from counterpoint.result.wording.sentences import changes_of, changes_protected, grammar_of
-from counterpoint.streams import check_seed
+from counterpoint.result.choosing.orders import Attributes, attributes_of, best_of
+from counterpoint.result.words.language import Grammar, Lang, Reader
+from counterpoint.result.words.sentences import changes_of, changes_protected, grammar_of
+from counterpoint.streams import Stage, check_seed, row_keys, uniforms
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
+
+
+SURE = 16.0  # s: a difference of a tenth of the range is preferred in about three of four answers
+TIE = 0.5  # T: how readily candidates are called equal
+N_PARTICLES = 512
+N_PROMISING = 14  # candidates whose pairs are weighed: 91 pairs
+ANSWERS = ("A", "B", "equal")
+
+
+class Question(NamedTuple):
+    """Which two candidates to ask about, by index, and what the answer is expected to be worth."""
+
+    a: int
+    b: int
+    worth: float
+
+
+def draw_particles(n_aims: int, n_features: int, n: int, seed: int) -> Floats:
+    """Return the prior: n particles of weights (n, n_aims + 2 * n_features), each summing to one.
+
+    The attributes are the objectives, whether each feature changes, and by how much. How much of a
+    particle's weight goes to each of these groups, and how evenly it is spread within a group, is
+    drawn for each particle: some people look at one objective, some dread one change, some mind all
+    a little.
+
+    Parameters
+    ----------
+    n_aims, n_features : int
+        How many attributes there are of each kind.
+    n : int
+        How many particles.
+    seed : int
+        Same seed, same particles.
+    """
+    key = row_keys(seed, np.array([[float(n_aims), float(n_features)]]))
+    k = n_aims + 2 * n_features
+    draws = uniforms(key, Stage.TASTE, 0, n, k + 6)[0]
+    sizes = (n_aims, n_features, n_features)
+    particles = np.zeros((n, k))
+    for s in range(n):
+        start = 0
+        for group in range(3):
+            evenness = 0.5 + 3.5 * draws[s, k + group]  # 0.5 is nearly even, 4 nearly one alone
+            weights = (-np.log(1.0 - draws[s, start : start + sizes[group]])) ** evenness
+            total = weights.sum()
+            share = -np.log(1.0 - draws[s, k + 3 + group])
+            if total > 0.0:
+                particles[s, start : start + sizes[group]] = share * weights / total
+            start += sizes[group]
+        particles[s] /= max(particles[s].sum(), 1e-300)
+    return particles
+
+
+def utilities(particles: Floats, attributes: Floats) -> Floats:
+    """Return what each candidate is worth to each particle, shape (n_particles, n_candidates).
+
+    Each particle's best candidate has 1 and its worst 0; if all cost the same, all have 1.
+
+    Examples
+    --------
+    >>> utilities(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0], [0.5, 0.0], [1.0, 0.0]]))
+    array([[1. , 0.5, 0. ]])
+    """
+    costs = particles @ attributes.T
+    least, most = costs.min(axis=1, keepdims=True), costs.max(axis=1, keepdims=True)
+    span = np.where(most > least, most - least, np.inf)
+    return np.asarray(1.0 - (costs - least) / span)
+
+
+def likelihoods(u_a: Floats, u_b: Floats) -> Floats:
+    """Return how likely each particle answers "A", "B" and "equal", shape (n_particles, 3).
+
+    Examples
+    --------
+    >>> likelihoods(np.array([0.5]), np.array([0.5])).round(2)
+    array([[0.4, 0.4, 0.2]])
+    """
+    half = np.exp(0.5 * SURE * (u_a - u_b))
+    parts = np.stack([half, 1.0 / half, np.full(len(u_a), TIE)], axis=1)
+    return np.asarray(parts / parts.sum(axis=1, keepdims=True))
+
+
+def update(belief: Floats, u_a: Floats, u_b: Floats, answer: int) -> Floats:
+    """Return the belief (n_particles,) after an answer, 0 for A, 1 for B, 2 for equal."""
+    after = belief * likelihoods(u_a, u_b)[:, answer]
+    return np.asarray(after / after.sum())
+
+
+def expected(belief: Floats, worth: Floats) -> Floats:
+    """Return the expected utility of each candidate, shape (n_candidates,)."""
+    return belief @ worth
+
+
+def recommend(belief: Floats, worth: Floats) -> int:
+    """Return the candidate with the largest expected utility, the first of several."""
+    return int(np.argmax(expected(belief, worth).round(12)))
+
+
+def promising(belief: Floats, worth: Floats, n: int = N_PROMISING) -> Ints:
+    """Return the candidates worth asking about: at most n, the recommended one first.
+
+    Each next one is that which adds most to what somebody could expect who was offered all chosen
+    ones and took the one they like best.
+    """
+    chosen = [recommend(belief, worth)]
+    best = worth[:, chosen[0]].copy()
+    while len(chosen) < min(n, worth.shape[1]):
+        gains = belief @ np.maximum(worth - best[:, None], 0.0)
+        gains[chosen] = -1.0
+        chosen.append(int(np.argmax(gains.round(12))))
+        best = np.maximum(best, worth[:, chosen[-1]])
+    return np.array(chosen, dtype=np.int64)
+
+
+def ask(belief: Floats, worth: Floats, asked: set[tuple[int, int]]) -> Question | None:
+    """Return the pair whose answer is expected to improve the recommendation most.
+
+    Pairs that were asked already are left out. If there is none, there is nothing to ask.
+
+    Parameters
+    ----------
+    belief : ndarray of shape (n_particles,)
+        How likely each particle is.
+    worth : ndarray of shape (n_particles, n_candidates)
+        The utilities.
+    asked : set of (int, int)
+        Pairs asked before, the smaller index first.
+    """
+    some = promising(belief, worth)
+    few = worth[:, some]
+    best: Question | None = None
+    for i in range(len(some)):
+        for j in range(i + 1, len(some)):
+            a, b = int(some[i]), int(some[j])
+            if (min(a, b), max(a, b)) in asked:
+                continue
+            value = round(value_of_asking(belief, few, i, j), 12)
+            if best is None or value > best.worth:
+                best = Question(a, b, value)
+    return best
+
+
+def value_of_asking(belief: Floats, worth: Floats, a: int, b: int) -> float:
+    """Return the expected utility of what will be recommended after "A or B?" is answered."""
+    joint = belief[:, None] * likelihoods(worth[:, a], worth[:, b])
+    return float((joint.T @ worth).max(axis=1).sum())
+
 
 Answer = Literal["A", "B", "equal"]
 
@@ -79,20 +242,20 @@ class Interview:
         self.found = found
         self._grammar: Grammar = grammar_of(lang, reader)
         self.attributes: Attributes = attributes_of(found, _candidates(found, reader))
-        n = preference.N_PARTICLES
-        self.particles = preference.draw_particles(
+        n = N_PARTICLES
+        self.particles = draw_particles(
             len(self.attributes.aims), len(self.attributes.features), n, check_seed(seed)
         )
-        self._worth = preference.utilities(self.particles, self.attributes.shares)
+        self._worth = utilities(self.particles, self.attributes.shares)
         # One more belief than answers; the last one is what is believed now.
         self._beliefs: list[Floats] = [np.full(n, 1.0 / n)]
-        self._asked: list[preference.Question | None] = [self._next([])]
+        self._asked: list[Question | None] = [self._next([])]
         self._answers: list[Answer] = []
 
-    def _next(self, asked: list[preference.Question | None]) -> preference.Question | None:
+    def _next(self, asked: list[Question | None]) -> Question | None:
         """Return the question that tells most now."""
         pairs = {(min(q.a, q.b), max(q.a, q.b)) for q in asked if q is not None}
-        return preference.ask(self._beliefs[-1], self._worth, pairs)
+        return ask(self._beliefs[-1], self._worth, pairs)
 
     @property
     def question(self) -> Pair | None:
@@ -106,10 +269,10 @@ class Interview:
         asked = [self._pair(question) for question in self._asked if question is not None]
         return list(zip(asked, self._answers, strict=False))
 
-    def _pair(self, question: preference.Question) -> Pair:
+    def _pair(self, question: Question) -> Pair:
         """Return a question with its texts."""
         # Wording's text module chooses what it tells, so it cannot be imported before this one.
-        from counterpoint.result.wording.text import measures_of
+        from counterpoint.result.words.sentences import measures_of
 
         places, grammar = self.attributes.candidates, self._grammar
         a, b = int(places[question.a]), int(places[question.b])
@@ -138,17 +301,13 @@ class Interview:
         InvalidInput
             If it is no answer, or there is nothing left to answer.
         """
-        if answer not in preference.ANSWERS:
-            raise InvalidInput(
-                f"answer must be one of {listed(preference.ANSWERS)}, got {answer!r}."
-            )
+        if answer not in ANSWERS:
+            raise InvalidInput(f"answer must be one of {listed(ANSWERS)}, got {answer!r}.")
         question = self._asked[-1]
         if question is None:
             raise InvalidInput("there is no question left to answer; best is what you prefer.")
-        worth, code = self._worth, preference.ANSWERS.index(answer)
-        after = preference.update(
-            self._beliefs[-1], worth[:, question.a], worth[:, question.b], code
-        )
+        worth, code = self._worth, ANSWERS.index(answer)
+        after = update(self._beliefs[-1], worth[:, question.a], worth[:, question.b], code)
         self._beliefs.append(after)
         self._answers.append(answer)
         self._asked.append(self._next(self._asked))
@@ -165,7 +324,7 @@ class Interview:
     @property
     def position(self) -> int:
         """The position of what the answers so far recommend."""
-        place = preference.recommend(self._beliefs[-1], self._worth)
+        place = recommend(self._beliefs[-1], self._worth)
         return int(self.attributes.candidates[place])
 
     @property
@@ -180,7 +339,7 @@ class Interview:
         Under "objectives" those of the objectives in which candidates differ, which `select` takes;
         under "features" how much a change of each feature is minded.
         """
-        mean = preference.expected(self._beliefs[-1], self.particles)
+        mean = expected(self._beliefs[-1], self.particles)
         aims, features = self.attributes.aims, self.attributes.features
         of_aims, rest = mean[: len(aims)], mean[len(aims) :]
         minded = rest[: len(features)] + rest[len(features) :]

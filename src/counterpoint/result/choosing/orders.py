@@ -1,17 +1,118 @@
-"""Orders: counterfactuals from best to worst in one respect, those that reach the target first."""
+"""Representatives: five counterfactuals with names, each the best in a respect readers ask for.
+
+Attributes: what people may care about when they choose, as shares from 0, the best, to 1.
+
+Filtering: which counterfactuals satisfy conditions stated afterwards.
+
+Orders: counterfactuals from best to worst in one respect, those that reach the target first.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.arrays import MISSING, Bools, Floats, Ints
+from counterpoint.errors import InvalidInput, UnknownFeatureError
+from counterpoint.neighbours.index import gower_weights
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY
 from counterpoint.problem.target import Target
+from counterpoint.rules.rules import Rules
+from counterpoint.rules.tree import compared_places
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
+
+
+@dataclass(frozen=True, eq=False)
+class Attributes:
+    """The candidates of a choice and what tells them apart.
+
+    Parameters
+    ----------
+    candidates : ndarray of shape (c,)
+        Their positions in the result.
+    aims : tuple of str
+        The objectives that differ between candidates.
+    features : tuple of hashable
+        The features in which candidates differ.
+    shares : ndarray of shape (c, n_aims + 2 * n_features)
+        The normalised objectives; whether each feature changes; by how much, as a share of the
+        largest change among the candidates.
+    """
+
+    candidates: Ints
+    aims: tuple[str, ...]
+    features: tuple[Hashable, ...]
+    shares: Floats
+
+
+def attributes_of(found: Counterfactuals, candidates: Ints) -> Attributes:
+    """Return the attributes of the counterfactuals at these positions (c,)."""
+    objectives = found.objectives[candidates]
+    aims = normalised(objectives, np.ones(len(objectives), dtype=np.bool_))
+    weight, cap = gower_weights(found.problem.rows, found.problem.space)
+    genomes = found.genomes[candidates]
+    row = found.problem.rows[0]
+    sizes = np.minimum(np.abs(genomes - row) * weight[0], cap)
+    lacks = (genomes == MISSING) | (row == MISSING)
+    sizes = np.where(lacks, (genomes != row).astype(np.float64), sizes)  # all the way, or none
+    largest = sizes.max(axis=0)
+    sizes = sizes / np.where(largest > 0.0, largest, 1.0)
+    names = found.problem.predictor.encoding.schema.names
+    has_aim, differs = _varies(aims), _varies(genomes)
+    changed = found.changed[candidates].astype(np.float64)
+    return Attributes(
+        candidates,
+        tuple(found.objective_names[m] for m in np.flatnonzero(has_aim)),
+        tuple(names[j] for j in np.flatnonzero(differs)),
+        np.hstack([aims[:, has_aim], changed[:, differs], sizes[:, differs]]),
+    )
+
+
+def _varies(values: Floats) -> Bools:
+    """Return which columns of (n, k) hold more than one value."""
+    return np.asarray(values.min(axis=0) < values.max(axis=0))
+
+
+def matching(
+    found: Counterfactuals, conditions: str | Iterable[str], keep: Iterable[Hashable]
+) -> Ints:
+    """Return the positions for which all conditions hold and the features to keep do not change.
+
+    A condition on what a counterfactual lacks does not hold.
+    """
+    schema = found.problem.predictor.encoding.schema
+    is_list = isinstance(conditions, Iterable) and not isinstance(conditions, str)
+    texts: list[Any] = list(conditions) if is_list else [conditions]
+    if not all(isinstance(each, str) for each in texts):
+        raise InvalidInput(
+            f"filter takes a rule or a list of rules as text, got {conditions!r}; "
+            "for example found.filter('duration >= 24')."
+        )
+    rules = Rules.parse(texts, schema)
+    row = found.problem.rows[0]
+    fits = rules.holds(found.genomes, row)
+    for rule in rules.written:
+        for j in sorted(compared_places(rule.statement)):
+            if row[j] == MISSING:
+                raise InvalidInput(
+                    f'filter: the rule "{rule}" compares {schema.names[j]!r}, which is missing in '
+                    "the row, so that it can neither hold nor fail; leave it out."
+                )
+            fits &= found.genomes[:, j] != MISSING
+    if isinstance(keep, str) or not isinstance(keep, Iterable):
+        raise InvalidInput(
+            f"filter: keep must be a list of features, got {keep!r}; for example keep=['job']."
+        )
+    for name in keep:
+        if name not in schema.names:
+            raise UnknownFeatureError.of(name, schema.names, argument="filter: keep")
+        fits &= ~found.changed[:, schema.names.index(name)]
+    return np.flatnonzero(fits)
 
 
 def in_order(found: Counterfactuals, *scores: Floats) -> Ints:
@@ -112,3 +213,23 @@ def _boundaries(target: Target, now: float) -> tuple[float, float]:
     if np.isinf(low) and np.isinf(high):  # all probabilities are wanted: none is the safer
         return target.low, target.high
     return low, high
+
+
+NAMES = ("closest", "fewest changes", "most typical", "safest", "balanced")
+
+
+def representatives(found: Counterfactuals) -> dict[str, int]:
+    """Return the positions of the named representatives; empty if there is no counterfactual.
+
+    Several names may stand for one counterfactual. See `Counterfactuals.representatives`.
+    """
+    if len(found) == 0:
+        return {}
+    ways = (
+        closest(found),
+        fewest(found),
+        plausible(found),
+        in_order(found, -margins(found)),
+        knee(found),
+    )
+    return {name: int(order[0]) for name, order in zip(NAMES, ways, strict=True)}

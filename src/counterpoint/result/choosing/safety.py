@@ -10,15 +10,16 @@ import pandas as pd
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.errors import InvalidInput
-from counterpoint.evolution.search import check_whole
-from counterpoint.problem.predictor import Predictor
+from counterpoint.models.predictor import Predictor
 from counterpoint.problem.target import Target
 from counterpoint.result.choosing import orders
+from counterpoint.search.settings import check_whole
 from counterpoint.streams import Stage, check_seed, row_keys, uniforms
 from counterpoint.table.space import Space
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
+
 
 NEIGHBOURS = 32
 MOST_NEIGHBOURS = 10_000

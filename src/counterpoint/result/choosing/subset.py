@@ -1,13 +1,163 @@
-"""Subsets: choosing a few of many counterfactuals."""
+"""Selection: the first few counterfactuals by one of several criteria.
+
+Room: the space that no chosen point dominates yet, cut into boxes.
+
+What a point adds to the dominated volume is the sum over boxes of what it covers of each: a few
+hundred products instead of a whole hypervolume. The greedy choice asks that of many points, and a
+hypervolume only of those that are equally good but for rounding.
+
+Subsets: choosing a few of many counterfactuals.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from counterpoint.arrays import Floats, Ints
-from counterpoint.errors import InvalidInput
-from counterpoint.evolution.indicators import hypervolume, is_exact
-from counterpoint.result.choosing.room import Room
+from counterpoint.errors import InvalidInput, did_you_mean, listed
+from counterpoint.kernels import kernel
+from counterpoint.neighbours.gower import distances_to
+from counterpoint.neighbours.index import gower_weights
+from counterpoint.result.choosing import orders
+from counterpoint.result.choosing.safety import safest
+from counterpoint.search.hypervolume import hypervolume, is_exact
+from counterpoint.table.schema import is_number
+
+if TYPE_CHECKING:
+    from counterpoint.result.counterfactuals import Counterfactuals
+
+
+MOST_BOXES = 4096  # beyond it hypervolumes are quicker
+LOW, HIGH = 0, 1
+
+
+class Room:
+    """The space below a reference that chosen points do not dominate.
+
+    Parameters
+    ----------
+    low, high : ndarray of shape (m,)
+        The corners of all of it: nothing lies below the first, and the second is the reference.
+
+    Attributes
+    ----------
+    volume : float
+        What is dominated so far.
+    is_open : bool
+        Whether it can still be told; not if there would be too many boxes, or infinite ones.
+
+    Examples
+    --------
+    >>> room = Room(np.zeros(2), np.ones(2))
+    >>> room.close(np.array([0.5, 0.5]))
+    >>> gains = np.full(2, np.inf)
+    >>> points = np.array([[0.25, 0.5], [0.5, 0.75]])
+    >>> float(room.best_gain(points, gains, np.array([0, 1]), 1e-9)), room.volume
+    (0.125, 0.25)
+    """
+
+    def __init__(self, low: Floats, high: Floats) -> None:
+        self._boxes = np.empty((MOST_BOXES, 2, len(low)))
+        self._spare = np.empty_like(self._boxes)
+        self._boxes[0, LOW], self._boxes[0, HIGH] = low, high
+        self._n = 1
+        self.volume = 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.is_open = bool(np.isfinite(np.prod(high - low)) and (low < high).all())
+
+    def best_gain(self, points: Floats, gains: Floats, order: Ints, slack: float) -> float:
+        """Return the most volume one of the points (k, m) adds; bring `gains` (k,) up to date.
+
+        Parameters
+        ----------
+        points : ndarray of shape (k, m)
+            The points.
+        gains : ndarray of shape (k,)
+            At most so much does each add, as it never adds more than it did before. Those that may
+            be best, or nearly so, are measured anew; the others stay as they are.
+        order : ndarray of shape (at most k,)
+            Which points to look at, those of the largest gains first.
+        slack : float
+            The share of the dominated volume by which rounding may mislead.
+        """
+        return float(_measure(points, gains, order, self._boxes[: self._n], self.volume, slack))
+
+    def close(self, point: Floats) -> None:
+        """Take out what a chosen point (m,) dominates."""
+        if not self.is_open:
+            return
+        covered = float(_covered(point, self._boxes[: self._n]))
+        n = _cut(self._boxes[: self._n], point, self._spare)
+        self.is_open = n >= 0
+        self._boxes, self._spare = self._spare, self._boxes
+        self._n, self.volume = n, self.volume + covered
+
+
+@kernel
+def _covered(point: Floats, boxes: Floats) -> float:
+    """Return what a point (m,) dominates of boxes (b, 2, m)."""
+    total = 0.0
+    for b in range(boxes.shape[0]):
+        covered = 1.0
+        for j in range(point.shape[0]):
+            covered *= max(0.0, boxes[b, HIGH, j] - max(boxes[b, LOW, j], point[j]))
+        total += covered
+    return total
+
+
+@kernel
+def _measure(
+    points: Floats, gains: Floats, order: Ints, boxes: Floats, volume: float, slack: float
+) -> float:
+    """Return the largest gain of the points, measured in `order` until no other can be as large."""
+    most = -np.inf
+    for k in range(order.shape[0]):
+        i = order[k]
+        total = volume + most
+        if volume + gains[i] < total - slack * abs(total):
+            break
+        gain = 0.0
+        for b in range(boxes.shape[0]):
+            covered = 1.0
+            for j in range(points.shape[1]):
+                covered *= max(0.0, boxes[b, HIGH, j] - max(boxes[b, LOW, j], points[i, j]))
+            gain += covered
+        gains[i] = gain
+        most = max(most, gain)
+    return most
+
+
+@kernel
+def _cut(boxes: Floats, point: Floats, into: Floats) -> int:
+    """Write what a point (m,) leaves of boxes (b, 2, m) into `into`; return how many, -1 if full.
+
+    Of a box it reaches into, the part below the point in the first objective remains, of the rest
+    the part below it in the second, and so on; the last rest is dominated.
+    """
+    n = 0
+    m = point.shape[0]
+    for b in range(boxes.shape[0]):
+        reaches = True
+        for j in range(m):
+            reaches = reaches and point[j] < boxes[b, HIGH, j]
+        for k in range(m if reaches else 1):
+            if reaches and point[k] <= boxes[b, LOW, k]:
+                continue
+            if n == into.shape[0]:
+                return -1
+            for j in range(m):
+                into[n, LOW, j] = (
+                    max(boxes[b, LOW, j], point[j]) if reaches and j < k else (boxes[b, LOW, j])
+                )
+                into[n, HIGH, j] = boxes[b, HIGH, j]
+            if reaches:
+                into[n, HIGH, k] = point[k]
+            n += 1
+    return n
+
 
 SLACK = 1e-9  # what rounding may take from or add to a volume
 
@@ -104,3 +254,77 @@ def check_size(n: object) -> None:
     """Refuse what is no number of counterfactuals."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise InvalidInput(f"select needs a whole number of at least 1, got {n!r}.")
+
+
+By = Literal["hypervolume", "diverse", "knee", "closest", "fewest", "plausible", "safest"]
+
+ORDERS: dict[str, Callable[[Counterfactuals], Ints]] = {
+    "knee": orders.knee,
+    "closest": orders.closest,
+    "fewest": orders.fewest,
+    "plausible": orders.plausible,
+}
+
+
+def select_positions(
+    found: Counterfactuals, n: int, by: By, weights: Mapping[str, float] | None
+) -> Ints:
+    """Return the positions of at most n counterfactuals, all different, valid ones first."""
+    if by not in get_args(By):
+        hint = did_you_mean(by, get_args(By))
+        end = f"; {hint}" if hint else "."
+        raise InvalidInput(f"select: by must be one of {listed(get_args(By))}, got {by!r}{end}")
+    check_size(n)
+    if weights is not None:
+        if by != "hypervolume":
+            raise InvalidInput(
+                f"select takes by or weights, got by={by!r} and weights={weights!r}; leave one out."
+            )
+        shares = check_weights(weights, found.objective_names)
+        return orders.weighted(found, shares)[:n] if len(found) else np.arange(0)
+    if by == "hypervolume":
+        return greatest_contribution(found.objectives, n, found.problem.worst)
+    if len(found) == 0:
+        return np.arange(0)
+    if by == "diverse":
+        return farthest_first(found, n)
+    return safest(found, n)[:n] if by == "safest" else ORDERS[by](found)[:n]
+
+
+def check_weights(weights: object, names: tuple[str, ...]) -> Floats:
+    """Return the weight of each objective, 0 for those not named."""
+    if not isinstance(weights, Mapping) or not weights:
+        raise InvalidInput(
+            f"weights must be a dict of objective to number, got {weights!r}; "
+            "for example weights={'distance': 2, 'changes': 1}."
+        )
+    for name, weight in weights.items():
+        if name not in names:
+            hint = did_you_mean(name, names) or f"the objectives are {listed(names)}."
+            raise InvalidInput(f"weights names {name!r}, which is no objective; {hint}")
+        if not is_number(weight) or not 0.0 <= float(weight) < np.inf:
+            raise InvalidInput(
+                f"weights[{name!r}] must be a finite number of at least 0, got {weight!r}."
+            )
+    if not any(weights.values()):
+        raise InvalidInput("weights must not all be 0.")
+    return np.array([float(weights.get(name, 0.0)) for name in names])
+
+
+def farthest_first(found: Counterfactuals, n: int) -> Ints:
+    """Return n positions, each as far as can be from those before it; the knee is the first.
+
+    Far is Gower's distance to the nearest one chosen (Gonzalez 1985). What reaches the target is
+    used up before anything else is chosen.
+    """
+    weight, cap = gower_weights(found.problem.rows, found.problem.space)
+    chosen = [int(orders.knee(found)[0])]
+    nearest = np.full(len(found), np.inf)
+    is_free = np.ones(len(found), dtype=np.bool_)
+    while len(chosen) < min(n, len(found)):
+        last = found.genomes[chosen[-1]]
+        nearest = np.minimum(nearest, distances_to(last, found.genomes, weight[0], cap))
+        is_free[chosen[-1]] = False
+        pool = is_free & found.reaches if (is_free & found.reaches).any() else is_free
+        chosen.append(int(np.argmax(np.where(pool, nearest, -1.0))))
+    return np.array(chosen, dtype=np.int64)

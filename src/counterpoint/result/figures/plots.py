@@ -6,24 +6,33 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from counterpoint.checks import needed
 from counterpoint.errors import InvalidInput
-from counterpoint.evolution.search import check_whole
-from counterpoint.models.needed import needed
+from counterpoint.result.figures.frames.changes import (
+    MOST_AXES,
+    MOST_STRIPS,
+    parallel_data,
+    strips_data,
+)
 from counterpoint.result.figures.frames.common import MOST_SHOWN, Frames, place_of
-from counterpoint.result.figures.frames.ice import MOST_CURVES, ice_data
-from counterpoint.result.figures.frames.ice import RESOLUTION as CURVE_RESOLUTION
-from counterpoint.result.figures.frames.parallel import MOST_AXES, parallel_data
-from counterpoint.result.figures.frames.strips import MOST_STRIPS, strips_data
+from counterpoint.result.figures.frames.response import (
+    CURVE_POINTS,
+    MOST_CURVES,
+    SURFACE_POINTS,
+    ice_data,
+    surface_data,
+)
 from counterpoint.result.figures.frames.summaries import (
     MOST_BARS,
     frequency_data,
     history_data,
     objectives_data,
 )
-from counterpoint.result.figures.frames.surface import RESOLUTION, surface_data
+from counterpoint.search.settings import check_whole
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
+
 
 CHARTS = "counterpoint.result.figures.charts"
 
@@ -79,7 +88,7 @@ class Plots:
             Colours for a dark page.
         """
         check_looks("parallel", width, dark)
-        return _drawing("parallel").parallel(self.found, features, most, n, width, dark)
+        return _drawing("changes").parallel(self.found, features, most, n, width, dark)
 
     def parallel_data(
         self,
@@ -96,7 +105,7 @@ class Plots:
         x: Hashable,
         y: Hashable,
         *,
-        resolution: int = RESOLUTION,
+        resolution: int = SURFACE_POINTS,
         width: int | None = None,
         dark: bool = False,
     ) -> Any:
@@ -122,9 +131,9 @@ class Plots:
             If the result was loaded from a file: it has no model to ask.
         """
         check_looks("surface", width, dark)
-        return _drawing("surface").surface(self.found, x, y, resolution, width, dark)
+        return _drawing("response").surface(self.found, x, y, resolution, width, dark)
 
-    def surface_data(self, x: Hashable, y: Hashable, *, resolution: int = RESOLUTION) -> Frames:
+    def surface_data(self, x: Hashable, y: Hashable, *, resolution: int = SURFACE_POINTS) -> Frames:
         """Return ``grid``, ``lines``, ``labels``, ``counterfactuals`` and bars of `surface`."""
         return surface_data(self.found, x, y, resolution)
 
@@ -171,7 +180,7 @@ class Plots:
         feature: Hashable | None = None,
         *,
         most: int = MOST_CURVES,
-        resolution: int = CURVE_RESOLUTION,
+        resolution: int = CURVE_POINTS,
         width: int | None = None,
         dark: bool = False,
     ) -> Any:
@@ -199,14 +208,15 @@ class Plots:
             If the result was loaded from a file: it has no model to ask.
         """
         check_looks("ice", width, dark)
-        return _drawing("ice").ice(self.found, self._alone(feature), most, resolution, width, dark)
+        features = self._alone(feature)
+        return _drawing("response").ice(self.found, features, most, resolution, width, dark)
 
     def ice_data(
         self,
         feature: Hashable | None = None,
         *,
         most: int = MOST_CURVES,
-        resolution: int = CURVE_RESOLUTION,
+        resolution: int = CURVE_POINTS,
     ) -> Frames:
         """Return the frames ``curves`` and ``counterfactuals`` behind `ice`."""
         return ice_data(self.found, self._alone(feature), most, resolution)
@@ -243,7 +253,7 @@ class Plots:
             Colours for a dark page.
         """
         check_looks("strips", width, dark)
-        return _drawing("strips").strips(self.found, features, most, n, width, dark)
+        return _drawing("changes").strips(self.found, features, most, n, width, dark)
 
     def strips_data(
         self,

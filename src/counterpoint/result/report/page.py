@@ -1,4 +1,8 @@
-"""The page: a summary, its figures and our modules put together as one HTML text.
+"""Writing the report: one file of limited size, complete or not there.
+
+Drawings: the figures of a result for the page, with the library that draws them there.
+
+The page: a summary, its figures and our modules put together as one HTML text.
 
 Nothing of the data becomes markup: it travels as JSON in a script that no browser executes, and the
 modules show it as text. The policy in the page's head allows exactly the scripts and the style that
@@ -8,14 +12,112 @@ are in it, by their hashes, and no request to anybody.
 from __future__ import annotations
 
 import base64
+import datetime
 import gzip
 import hashlib
 import html
 import json
 import re
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from counterpoint.checks import needed
+from counterpoint.errors import InvalidInput
+from counterpoint.result.choosing.orders import knee
+from counterpoint.result.file.saving import Pathlike, write_whole
+from counterpoint.result.report.summary import summarise, write_questions
+
+if TYPE_CHECKING:
+    from counterpoint.result.counterfactuals import Counterfactuals
+
+
+WIDTH = 500  # of a drawing, in pixels: two stand side by side
+EXTRA = '"counterpoint[figures]", or leave them out with figures=False'
+
+
+def draw_figures(found: Counterfactuals) -> dict[str, Any]:
+    """Return the figures of a result as plain values, and the library as a text.
+
+    Returns
+    -------
+    dict
+        ``figures``: for each its name, title, subtitle, specifications of Vega-Lite for light and
+        dark pages, and the datasets both name. ``library``: JavaScript that draws them.
+    """
+    needed("altair", "a report with figures", EXTRA)
+    library, dark = drawing_library(), _dark_colours()
+    return {
+        "figures": [_draw(name, chart, dark) for name, chart in _charts(found).items()],
+        "library": library,
+    }
+
+
+@cache
+def drawing_library() -> str:
+    """Return the code that draws; it interprets expressions, so pages need not allow `eval`."""
+    converter = needed("vl_convert", "a report with figures", EXTRA)
+    return str(converter.javascript_bundle("window.vegaEmbed=vegaEmbed;"))
+
+
+def _charts(found: Counterfactuals) -> dict[str, Any]:
+    """Return the figures of a result by name; of a loaded one those that ask no model."""
+    if len(found) == 0:
+        return {}
+    plot, often = found.plot, _often_changed(found)
+    charts = {
+        "parallel": plot.parallel(width=WIDTH),
+        "objectives": plot.objectives(width=WIDTH - 80),
+        "strips": plot.strips(width=WIDTH - 60),
+        "frequency": plot.frequency(width=WIDTH - 180),
+    }
+    if found.kept is None:
+        charts["ice"] = plot.ice(width=WIDTH - 140)
+        if len(often) > 1:
+            charts["surface"] = plot.surface(*often[:2], width=WIDTH - 240)
+    return charts
+
+
+def _often_changed(found: Counterfactuals) -> list[Any]:
+    """Return the names of the features that change, the most often changed first."""
+    counts = found.changed.sum(axis=0)
+    names = found.problem.predictor.encoding.schema.names
+    return [names[j] for j in np.argsort(-counts, kind="stable") if counts[j] > 0]
+
+
+def _draw(name: str, chart: Any, dark: dict[str, str]) -> dict[str, Any]:
+    """Return one figure: its title, two looks, and the data they share."""
+    spec = chart.to_dict(validate=False)  # it was, when it was put together
+    title, datasets = spec.pop("title", {}), spec.pop("datasets", {})
+    return {
+        "name": name,
+        "title": title.get("text", name),
+        "subtitle": title.get("subtitle", []),
+        "light": spec,
+        "dark": _recoloured(spec, dark),
+        "datasets": datasets,
+    }
+
+
+def _dark_colours() -> dict[str, str]:
+    """Return for each colour of a light figure that of a dark one."""
+    theme = needed("counterpoint.result.figures.charts.theme", "a report with figures", EXTRA)
+    light, dark = (asdict(theme.palette(is_dark)) for is_dark in (False, True))
+    ramps = zip(light.pop("ramp"), dark.pop("ramp"), strict=True)
+    return {light[name]: dark[name] for name in light} | dict(ramps)
+
+
+def _recoloured(part: Any, colours: dict[str, str]) -> Any:
+    """Return a specification in other colours."""
+    if isinstance(part, list):
+        return [_recoloured(each, colours) for each in part]
+    if isinstance(part, dict):
+        return {key: _recoloured(value, colours) for key, value in part.items()}
+    return colours.get(part, part) if isinstance(part, str) else part
+
 
 # In the order they need each other: a module imports from those before it only.
 MODULES = (
@@ -117,3 +219,63 @@ def _hash(text: str) -> str:
 def _as_text(text: str) -> str:
     """Return a text for HTML: markup escaped, what is not ASCII as references."""
     return html.escape(text).encode("ascii", "xmlcharrefreplace").decode("ascii")
+
+
+MOST_BYTES = 1_500_000  # what a mail takes, and a phone opens
+
+
+def write_report(found: Counterfactuals, path: Pathlike, *, figures: bool = True) -> None:
+    """Write the report of a result to a file; see `Counterfactuals.report`."""
+    if not isinstance(figures, bool):
+        raise InvalidInput(f"report.figures must be True or False, got {figures!r}.")
+    drawings = draw_figures(found) if figures else None
+    page = report_page(found, datetime.datetime.now(datetime.UTC), drawings)
+    write_whole(path, page.encode("utf-8"))
+
+
+def report_page(
+    found: Counterfactuals,
+    now: datetime.datetime,
+    figures: dict[str, Any] | None = None,
+    most_bytes: int = MOST_BYTES,
+) -> str:
+    """Return the report as HTML of at most so many bytes.
+
+    If not all counterfactuals fit, the representatives and the most balanced others are shown, and
+    a note says so.
+    """
+    summary = summarise(found, now)
+    page = build_page(summary, figures)
+    if len(page.encode("utf-8")) <= most_bytes:
+        return page
+    bare = build_page(summary | {"counterfactuals": []}, figures)
+    room = most_bytes - len(bare.encode("utf-8")) - 1000  # the note takes some
+    page = build_page(_cut(found, summary, room), figures)
+    if room < 0 or len(page.encode("utf-8")) > most_bytes:
+        raise InvalidInput(
+            f"the report would be larger than {most_bytes:,} bytes even without counterfactuals; "
+            "save() has no such limit."
+        )
+    return page
+
+
+def _cut(found: Counterfactuals, summary: dict[str, Any], room: int) -> dict[str, Any]:
+    """Return a summary of those counterfactuals that fit into so many bytes."""
+    named = [each["number"] for each in summary["representatives"]]
+    numbers = dict.fromkeys([*named, *(knee(found) + 1).tolist()])
+    kept: set[int] = set()
+    for number in numbers:
+        room -= 1 + len(script_json(summary["counterfactuals"][number - 1]))
+        if room < 0:
+            break
+        kept.add(number)
+    note = (
+        f"The page shows {len(kept):,} of {len(found):,} counterfactuals, the most balanced ones; "
+        "all of them would not fit into its size."
+    )
+    return summary | {
+        "counterfactuals": [each for each in summary["counterfactuals"] if each["number"] in kept],
+        "representatives": [each for each in summary["representatives"] if each["number"] in kept],
+        "interview": write_questions(found, kept),
+        "notes": [*summary["notes"], note],
+    }

@@ -1,23 +1,203 @@
-"""The summary: a result as plain values for the report's page, texts as they are shown."""
+"""The summary: a result as plain values for the report's page, texts as they are shown.
+
+Texts: how the report writes a number and a cell.
+
+Questions: what the page's interview reckons with, as numbers of sixteen bits.
+
+The receipt: what was asked of which model and data, so that a result can be checked later.
+"""
 
 from __future__ import annotations
 
+import base64
 import datetime
 import math
+import platform
+import sys
+from collections.abc import Container
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
-from counterpoint.arrays import MISSING
-from counterpoint.result.choosing.representatives import representatives
-from counterpoint.result.report.questions import write_questions
-from counterpoint.result.report.receipt import write_receipt
-from counterpoint.result.report.texts import cell_text, changed_text, number_text
-from counterpoint.result.wording.sentences import changes_protected, sentence
+from counterpoint.arrays import MISSING, Floats, Ints
+from counterpoint.result.choosing import interview as preference
+from counterpoint.result.choosing.orders import attributes_of, best_of, knee, representatives
+from counterpoint.result.words.english import ENGLISH
+from counterpoint.result.words.sentences import changes_protected, sentence
+from counterpoint.result.words.values import written, written_number, written_pair
 from counterpoint.table.schema import Feature, Kind
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
+
+
+LACKING = "missing"  # what is shown where there is no value
+
+
+def cell_text(feature: Feature, gene: float) -> str:
+    """Return a value of a feature as it is shown, without its unit; or that it is missing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from counterpoint.table.schema import Schema
+    >>> data = pd.DataFrame({"pay": [1250.5, 80.0], "own": ["no", "yes"]})
+    >>> pay, own = Schema.infer(data).features
+    >>> cell_text(pay, 1250.5), cell_text(own, 1.0), cell_text(pay, MISSING)
+    ('1,250.5', 'yes', 'missing')
+    """
+    if gene == MISSING:
+        return LACKING
+    if not feature.is_numeric:  # without the quotes that a sentence needs
+        return str(feature.levels[int(gene)])
+    return written(feature, gene, ENGLISH.signs)
+
+
+def changed_text(feature: Feature, new: float, old: float) -> str:
+    """Return a new value with as many digits as it takes to tell it from the old one."""
+    if MISSING in (new, old) or not feature.is_numeric:
+        return cell_text(feature, new)
+    return written_pair(feature, new, old, ENGLISH.signs)[0]
+
+
+def number_text(value: float) -> str:
+    """Return a prediction as text.
+
+    Examples
+    --------
+    >>> number_text(0.47931), number_text(123456.7)
+    ('0.4793', '123,457')
+    """
+    return written_number(float(value), ENGLISH.signs)
+
+
+MOST_NUMBERS = 40_000  # of attributes and of particles each: 107 kB as they are written
+SEED = 0
+
+
+def write_questions(
+    found: Counterfactuals, shown: Container[int] | None = None
+) -> dict[str, Any] | None:
+    """Return the candidates of the interview with their attributes, and the particles.
+
+    Parameters
+    ----------
+    found : Counterfactuals
+        The result.
+    shown : collection of int, optional
+        The numbers of the counterfactuals that the page has; None for all.
+
+    Returns
+    -------
+    dict or None
+        None if there is nothing to choose between. Of more candidates than a page should hold, the
+        most balanced.
+    """
+    pool = best_of(found) & ~changes_protected(found)  # what is protected is no advice
+    candidates = np.array(
+        [i for i in np.flatnonzero(pool).tolist() if shown is None or i + 1 in shown],
+        dtype=np.int64,
+    )
+    if len(candidates) < 2:
+        return None
+    attributes = attributes_of(found, candidates)
+    width = attributes.shares.shape[1]
+    if width == 0:
+        return None
+    kept = _balanced(found, candidates, max(2, MOST_NUMBERS // width))
+    n_particles = max(1, min(preference.N_PARTICLES, MOST_NUMBERS // width))
+    n_aims, n_features = len(attributes.aims), len(attributes.features)
+    particles = preference.draw_particles(n_aims, n_features, n_particles, SEED)
+    return {
+        "numbers": (candidates[kept] + 1).tolist(),
+        "width": width,
+        "attributes": pack_shares(attributes.shares[kept]),
+        "particles": pack_shares(particles),
+    }
+
+
+def _balanced(found: Counterfactuals, candidates: Ints, most: int) -> Ints:
+    """Return the places of at most so many of the candidates, the most balanced, in their order."""
+    places = {position: place for place, position in enumerate(candidates.tolist())}
+    order = [position for position in knee(found).tolist() if position in places]
+    return np.array(sorted(places[position] for position in order[:most]), dtype=np.int64)
+
+
+def pack_shares(shares: Floats) -> str:
+    """Return numbers from 0 to 1 in base64, sixteen bits each, row by row; NaN counts as 1.
+
+    Examples
+    --------
+    >>> pack_shares(np.array([[0.0, 1.0]]))
+    'AAD//w=='
+    """
+    steps = np.rint(np.clip(np.nan_to_num(shares, nan=1.0), 0.0, 1.0) * 65535.0).astype("<u2")
+    return base64.b64encode(steps.tobytes()).decode("ascii")
+
+
+def write_receipt(found: Counterfactuals, now: datetime.datetime) -> dict[str, Any]:
+    """Return who was asked what, with which settings, as what JSON can hold."""
+    kept = found.kept
+    own = str(sys.modules["counterpoint"].__version__)  # loaded, or we would not run
+    return {
+        "date": now.astimezone(datetime.UTC).isoformat(timespec="seconds"),
+        "data fingerprint": found.fingerprints.data,
+        "model fingerprint": found.fingerprints.model,
+        "model": "not at hand: the result was loaded from a file" if kept else _model_name(found),
+        "target": str(found.target),
+        "limits": _limits(found),
+        "rules": list(found.constraints),
+        "costs": [f"{name}: {cost:g}" for name, cost in found.costs.items()],
+        "objectives": list(found.objective_names),
+        "search": {"type": type(found.search).__name__, **_settings(found.search)},
+        "seed": int(found.seed),
+        "model evaluations": found.evaluations,
+        "ended by": found.stopped or "the row itself",
+        "counterfactuals": len(found),
+        "reaching the target": int(found.reaches.sum()),
+        "notes": list(found.notes),
+        "versions": {
+            "counterpoint": own if kept is None else f"{kept.version}; this report by {own}",
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "pandas": pd.__version__,
+        },
+    }
+
+
+def _model_name(found: Counterfactuals) -> str:
+    """Return the model's type."""
+    kind = type(found.problem.predictor.own.model)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _settings(search: Any) -> dict[str, Any]:
+    """Return the settings by name; what JSON has not, as text."""
+    values = {field.name: getattr(search, field.name) for field in fields(search)}
+    return {
+        name: value
+        if value is None or isinstance(value, bool | int | str)
+        else (float(value) if isinstance(value, float) and np.isfinite(value) else str(value))
+        for name, value in values.items()
+    }
+
+
+def _limits(found: Counterfactuals) -> dict[str, Any]:
+    """Return the caller's limits by feature, as texts."""
+    limits = found.problem.limits
+    features = found.problem.predictor.encoding.schema.features
+    return {
+        "fixed": [str(f.name) for f, fixed in zip(features, limits.is_fixed, strict=True) if fixed],
+        "ranges": [
+            f"{feature.name}: {cell_text(feature, low)} to {cell_text(feature, high)}"
+            for feature, low, high in zip(features, limits.low, limits.high, strict=True)
+            if not np.isnan(low)
+        ],
+        "most changes": int(limits.max_changed),
+    }
+
 
 FORMAT = "counterpoint/report"
 VERSION = 1

@@ -8,15 +8,14 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats, Keys
-from counterpoint.problem.limits import Box, Limits, search_box
-from counterpoint.problem.rules.fence import Fences
-from counterpoint.problem.rules.machine import make_room
-from counterpoint.problem.rules.remedy import Bench
-from counterpoint.problem.rules.repair import repair_all
-from counterpoint.problem.rules.rules import Rules
+from counterpoint.problem.limits import Limits, search_box
+from counterpoint.rules.bounds import Fences
+from counterpoint.rules.program import make_room
+from counterpoint.rules.repair import Bench, repair_all
+from counterpoint.rules.rules import Rules
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
-from counterpoint.table.space import describe_space
+from counterpoint.table.space import Box, describe_space
 
 DATA = pd.DataFrame(
     {

@@ -8,13 +8,12 @@ import pytest
 
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput
-from counterpoint.problem.limits import Box, Limits, search_box
-from counterpoint.problem.rules.bounds import Bounds
-from counterpoint.problem.rules.fence import Fences
-from counterpoint.problem.rules.rules import Rules
+from counterpoint.problem.limits import Limits, search_box
+from counterpoint.rules.bounds import Bounds, Fences
+from counterpoint.rules.rules import Rules
 from counterpoint.table.encoding import Encoding, as_frame
 from counterpoint.table.schema import Precision, Schema
-from counterpoint.table.space import describe_space
+from counterpoint.table.space import Box, describe_space
 
 DATA = pd.DataFrame(
     {

@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 
 from counterpoint.errors import InvalidInput, UnknownFeatureError
-from counterpoint.problem.rules.check import check
-from counterpoint.problem.rules.grammar import parse
-from counterpoint.problem.rules.syntax import Compare, Role, Statement, Was, Word
+from counterpoint.rules.check import check
+from counterpoint.rules.grammar import parse
+from counterpoint.rules.tree import Compare, Role, Statement, Was, Word
 from counterpoint.table.schema import Schema
 
 DATA = pd.DataFrame(

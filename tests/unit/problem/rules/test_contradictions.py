@@ -6,7 +6,7 @@ import pytest
 
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput
-from counterpoint.problem.rules.rules import Rules
+from counterpoint.rules.rules import Rules
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 

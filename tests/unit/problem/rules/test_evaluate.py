@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from counterpoint.arrays import Floats
-from counterpoint.problem.rules.machine import holds_all
-from counterpoint.problem.rules.rules import Rules
+from counterpoint.rules.program import holds_all
+from counterpoint.rules.rules import Rules
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 

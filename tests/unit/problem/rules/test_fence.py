@@ -5,7 +5,7 @@ import pytest
 from tests.kernels import called
 from tests.unit.problem.rules.small import AGE, JOB, PAY, RANK, ROW, bench_of, narrowed, starts
 
-from counterpoint.problem.rules.fence import nearest_level, nearest_number, other_value, settle
+from counterpoint.rules.bounds import nearest_level, nearest_number, other_value, settle
 
 go_to_number, go_to_level = called(nearest_number), called(nearest_level)
 go_elsewhere, settle_all = called(other_value), called(settle)

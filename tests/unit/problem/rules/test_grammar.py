@@ -6,9 +6,10 @@ import time
 import pytest
 
 from counterpoint.errors import InvalidInput
-from counterpoint.problem.rules.faults import MOST_SHOWN
-from counterpoint.problem.rules.grammar import parse
-from counterpoint.problem.rules.syntax import (
+from counterpoint.rules.grammar import parse
+from counterpoint.rules.tokens import MOST_CHARACTERS
+from counterpoint.rules.tree import (
+    MOST_SHOWN,
     And,
     Compare,
     Implies,
@@ -19,7 +20,6 @@ from counterpoint.problem.rules.syntax import (
     Role,
     Word,
 )
-from counterpoint.problem.rules.tokens import MOST_CHARACTERS
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tests.unit.problem.rules.small import AGE, JOB, PAY, ROW, rules_of
 
-from counterpoint.problem.rules import program as codes
-from counterpoint.problem.rules.machine import holds_all, make_room
+from counterpoint.rules import program as codes
+from counterpoint.rules.program import holds_all, make_room
 
 
 def operations(*texts: str) -> list[int]:

@@ -5,8 +5,8 @@ import pytest
 from tests.kernels import called
 from tests.unit.problem.rules.small import AGE, JOB, PAY, RANK, bench_of
 
-from counterpoint.problem.rules.machine import run
-from counterpoint.problem.rules.remedy import HOPELESS, price_test, remedy
+from counterpoint.rules.program import run
+from counterpoint.rules.repair import HOPELESS, price_test, remedy
 
 run_in_python, find_remedy = called(run), called(remedy)
 note_price = called(price_test)

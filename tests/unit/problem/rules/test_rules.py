@@ -8,8 +8,8 @@ import pytest
 from tests.unit.problem.rules.small import DATA, ROW, SCHEMA, rules_of
 
 from counterpoint.errors import InvalidInput
-from counterpoint.problem.rules.rules import Rule, Rules
-from counterpoint.problem.rules.tokens import MOST_CHARACTERS
+from counterpoint.rules.rules import Rule, Rules
+from counterpoint.rules.tokens import MOST_CHARACTERS
 from counterpoint.table.schema import Schema
 
 

@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 from counterpoint.errors import InvalidInput
-from counterpoint.problem.rules.faults import MOST_SHOWN, invalid, unknown
-from counterpoint.problem.rules.syntax import Role
-from counterpoint.problem.rules.tokens import MOST_CHARACTERS, MOST_NESTED, Reader, tokenize
+from counterpoint.rules.tokens import MOST_CHARACTERS, MOST_NESTED, Reader, tokenize
+from counterpoint.rules.tree import MOST_SHOWN, Role, invalid, unknown
 
 
 def test_tokens_know_what_they_are_and_where_they_stand() -> None:

@@ -12,11 +12,11 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import counterpoint as cp
 from counterpoint.arrays import MISSING
+from counterpoint.neighbours.gower import gower_to_all
 from counterpoint.result.choosing import orders
 from counterpoint.result.choosing.safety import MARGIN_ONLY, neighbours_of
-from counterpoint.result.wording.sentences import sentence
+from counterpoint.result.words.sentences import sentence
 from counterpoint.streams import row_keys
-from counterpoint.table.distance import gower_to_all
 
 rng = np.random.default_rng(0)  # noqa: TID251 - made-up data
 DATA = pd.DataFrame(

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterpoint.arrays import Floats
-from counterpoint.evolution.indicators import hypervolume
-from counterpoint.result.choosing import room, subset
-from counterpoint.result.choosing.room import Room
+from counterpoint.result.choosing import subset
+from counterpoint.result.choosing import subset as room
+from counterpoint.result.choosing.subset import Room
+from counterpoint.search.hypervolume import hypervolume
 
 
 @st.composite

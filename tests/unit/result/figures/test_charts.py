@@ -17,10 +17,9 @@ from tests.figures import FIELDS, drawn, explained, fields_of, generator, mixed_
 import counterpoint as cp
 from counterpoint.errors import InvalidInput, MissingDependency, UnknownFeatureError
 from counterpoint.result.figures.charts.theme import DARK, LIGHT
-from counterpoint.result.figures.frames.axes import MOST_LEVELS, Axis
+from counterpoint.result.figures.frames.axes import MOST_LEVELS, Axis, wrapped, written
+from counterpoint.result.figures.frames.changes import MOST_ARROWS
 from counterpoint.result.figures.frames.common import INVALID, VALID
-from counterpoint.result.figures.frames.strips import MOST_ARROWS
-from counterpoint.result.figures.frames.texts import wrapped, written
 from counterpoint.table.schema import Feature, Kind
 
 Draw = Callable[[cp.Counterfactuals], Any]

@@ -12,9 +12,13 @@ import pytest
 
 import counterpoint as cp
 from counterpoint.arrays import MISSING
-from counterpoint.result.report.questions import MOST_NUMBERS, pack_shares, write_questions
-from counterpoint.result.report.summary import summarise
-from counterpoint.result.report.texts import changed_text
+from counterpoint.result.report.summary import (
+    MOST_NUMBERS,
+    changed_text,
+    pack_shares,
+    summarise,
+    write_questions,
+)
 
 NOW = datetime.datetime(2026, 5, 4, 12, 30, tzinfo=datetime.UTC)
 EVIL = "<img src=x onerror=alert(1)>"

@@ -14,8 +14,8 @@ import pytest
 
 import counterpoint as cp
 from counterpoint.errors import InvalidInput, MissingDependency
-from counterpoint.result.report import drawings
-from counterpoint.result.report.writing import MOST_BYTES, report_page
+from counterpoint.result.report import page as drawings
+from counterpoint.result.report.page import MOST_BYTES, report_page
 
 NOW = datetime.datetime(2026, 5, 4, tzinfo=datetime.UTC)
 DATA = pd.DataFrame({"a": np.arange(60), "b": np.arange(60)[::-1] / 4, "c": ["x", "y", "z"] * 20})

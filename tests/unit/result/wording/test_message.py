@@ -8,7 +8,7 @@ import pytest
 from tests.unit.result.wording.small import DATA, FIRST, by_age
 
 import counterpoint as cp
-from counterpoint.result.wording.message import counted, readable
+from counterpoint.result.words.message import counted, readable
 
 
 def by_amount(rows: pd.DataFrame) -> Any:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.result.wording.sentences import sentence
+from counterpoint.result.words.sentences import sentence
 
 DATA = pd.DataFrame(
     {

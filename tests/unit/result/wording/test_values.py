@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterpoint.result.wording.english import ENGLISH
-from counterpoint.result.wording.german import GERMAN
-from counterpoint.result.wording.values import (
+from counterpoint.result.words.english import ENGLISH
+from counterpoint.result.words.german import GERMAN
+from counterpoint.result.words.values import (
     written,
     written_level,
     written_number,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from counterpoint.result.figures.charts import theme
+from counterpoint.result.figures.frames.axes import titled
 from counterpoint.result.figures.frames.common import MOST_SHOWN, how_many
 from counterpoint.result.figures.frames.summaries import (
     MOST_BARS,
@@ -14,10 +15,10 @@ from counterpoint.result.figures.frames.summaries import (
     history_data,
     objectives_data,
 )
-from counterpoint.result.figures.frames.texts import titled
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
+
 
 TRADE_OFF = "The trade-off: each objective against each other"
 LEFT = "All are minimised: better is left and below"

@@ -16,9 +16,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from counterpoint.result.figures.frames.axes import Axis
+from counterpoint.result.figures.frames.axes import Axis, titled
 from counterpoint.result.figures.frames.common import INVALID, OUTCOMES, ROW, VALID, Frames
-from counterpoint.result.figures.frames.texts import titled
 
 FONT = "Inter, Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
 DASHES = {ROW: [1, 0], VALID: [1, 0], INVALID: [5, 3]}

@@ -10,12 +10,13 @@ import pandas as pd
 
 from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.errors import InvalidInput, UnknownFeatureError
-from counterpoint.evolution.search import check_whole
 from counterpoint.result.choosing.subset import greatest_contribution
-from counterpoint.result.wording.message import counted
+from counterpoint.result.words.message import counted
+from counterpoint.search.settings import check_whole
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
+
 
 Frames: TypeAlias = dict[str, pd.DataFrame]
 

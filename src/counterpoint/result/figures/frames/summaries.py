@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Floats
-from counterpoint.evolution.search import check_whole
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
+from counterpoint.result.figures.frames.axes import names_of, unique
 from counterpoint.result.figures.frames.common import MOST_SHOWN, Frames, everyone, is_loaded, shown
-from counterpoint.result.figures.frames.texts import names_of, unique
+from counterpoint.search.settings import check_whole
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
+
 
 MOST_BARS = 20
 

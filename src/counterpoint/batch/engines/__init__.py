@@ -1,0 +1,1 @@
+"""What does the work of a batch job: threads of this process, or a Dask cluster."""

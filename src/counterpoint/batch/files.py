@@ -1,0 +1,352 @@
+"""Batch jobs: files of rows in, a folder of counterfactuals out, resumed where they ended."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from counterpoint.batch.engines.engine import Chunk, Engine, packed
+from counterpoint.batch.engines.threads import Threads
+from counterpoint.batch.folder import Folder
+from counterpoint.batch.inputs import Inputs, Names
+from counterpoint.batch.job import Job
+from counterpoint.batch.ledger import Ledger
+from counterpoint.batch.manifest import (
+    NAME,
+    describe_job,
+    read_manifest,
+    refuse_another,
+    write_manifest,
+)
+from counterpoint.batch.order import Order
+from counterpoint.batch.recipe import Recipe
+from counterpoint.batch.rows import failed_rows
+from counterpoint.batch.schedule import Pace
+from counterpoint.batch.showing import Display
+from counterpoint.batch.summary import Summary
+from counterpoint.checks import needed
+from counterpoint.errors import InvalidInput, did_you_mean, listed
+from counterpoint.explainer.explainer import Explainer
+from counterpoint.explainer.schedule import check_workers
+from counterpoint.explainer.task import Constraint
+from counterpoint.interrupt import Stop, stopped_by_signals
+from counterpoint.search.baselines import WhatIf
+from counterpoint.search.settings import Search
+
+PART_ROWS = 10_000
+ROW_TIMEOUT = 120.0
+
+NewEngine = Callable[[Recipe, Order], Engine]
+
+
+def explain_files(
+    explainer: Explainer | Callable[[], Explainer] | Recipe,
+    rows: Names,
+    out: str | os.PathLike[str],
+    target: object,
+    search: Search | WhatIf | None = None,
+    seed: int = 0,
+    *,
+    fixed: Iterable[Hashable] = (),
+    ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
+    max_changed: int | None = None,
+    constraints: Iterable[Constraint] = (),
+    costs: Mapping[Any, float] | None = None,
+    id: str | None = None,
+    keep: int | None = 10,
+    prefix: str = "",
+    engine: Literal["threads", "dask"] = "threads",
+    scheduler: str | None = None,
+    workers: int | None = None,
+    row_timeout: float = 120.0,
+    part_rows: int = 10_000,
+    progress: bool | None = None,
+) -> Summary:
+    """Explain all rows of some files into a folder; go on there if it was begun before.
+
+    The folder ends with the same bytes whatever the engine, the number of workers and how often
+    the job was ended and begun again. A row that fails becomes a line that says why and does not
+    end the job. docs/scale.md says what the folder holds.
+
+    Parameters
+    ----------
+    explainer : Explainer, or callable without arguments that makes one
+        Whom to ask. Engines with other processes call the function once in each of them.
+    rows : str, path, or several
+        The rows: files (``.parquet``, ``.csv``, ``.feather``), a folder, patterns such as
+        ``"in/*.parquet"``, or URLs of fsspec such as ``"s3://bank/declined/*.parquet"``. Columns
+        that are neither features nor `id` are not read.
+    out : str or path
+        The folder to write to; it is made if need be.
+    target, search, seed, fixed, ranges, max_changed, constraints, costs
+        As in `Explainer.explain`, the same for all rows.
+    id : str, optional
+        A column of the rows that is no feature and is handed through.
+    keep : int or None, default=10
+        The most counterfactuals of a row that are written; None writes all.
+    prefix : str, default=""
+        Put before the names of our own columns, if a feature has the name of one.
+    engine : {"threads", "dask"}, default="threads"
+        Threads of this process, or the processes of a Dask cluster.
+    scheduler : str, optional
+        The address of the cluster, as ``"tcp://host:8786"``; None starts one here.
+    workers : int, optional
+        Threads or processes; None takes as many as there are cores.
+    row_timeout : float, default=120.0
+        Seconds after which a row that has no answer is marked as failed.
+    part_rows : int, default=10000
+        Rows of the input whose counterfactuals go into one file.
+    progress : bool, optional
+        Whether to show a bar; None shows one in a terminal or a notebook, and lines elsewhere.
+
+    Returns
+    -------
+    Summary
+        What became of the rows. Ctrl-C and SIGTERM end the job in good order: `is_interrupted`
+        says so, and the same call goes on from there.
+
+    Raises
+    ------
+    InvalidInput, UnknownFeatureError
+        If an argument or a file cannot be used, or the folder holds another job.
+    CannotWrite
+        If the disk is full; the same call goes on once there is room.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import counterpoint as cp, pandas as pd
+    >>> data = pd.DataFrame({"income": range(10, 50)})
+    >>> explainer = cp.Explainer(lambda rows: rows["income"] / 50, data)
+    >>> folder = tempfile.mkdtemp()
+    >>> data.assign(loan=range(900, 940)).to_parquet(f"{folder}/declined.parquet")
+    >>> summary = cp.explain_files(
+    ...     explainer, f"{folder}/*.parquet", f"{folder}/out", (0.5, 1.0), id="loan", progress=False
+    ... )
+    >>> summary.found, summary.already_met, summary.failed
+    (15, 25, 0)
+    >>> written = pd.read_parquet(f"{folder}/out/part-00000.parquet")
+    >>> written.loc[written["valid"], ["loan", "status", "changed", "income"]].head(2)
+        loan status   changed  income
+    0    900  found  [income]    25.0
+    10   901  found  [income]    25.0
+    """
+    order = Order(
+        target,
+        search,
+        seed,
+        fixed,
+        ranges,
+        max_changed,
+        constraints,
+        costs,
+        keep,
+        id,
+        prefix,
+    )
+    new_engine = engine_named(engine, scheduler, workers)
+    if "://" in os.fspath(out):
+        raise InvalidInput(
+            f"out must be a folder of this machine, or one mounted here, got {os.fspath(out)!r}; "
+            "copy the files afterwards."
+        )
+    batch = Batch(
+        Recipe.of(explainer), order, Path(out), new_engine, part_rows, row_timeout, progress
+    )
+    return batch.run(rows)
+
+
+@dataclass
+class Batch:
+    """A batch job before its folder is opened.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Whom to ask.
+    order : Order
+        What is asked.
+    out : Path
+        The folder.
+    new_engine : callable
+        Makes the engine, when all else is in order.
+    part_rows : int, default=10000
+        Rows in a part.
+    row_timeout : float, default=120.0
+        Seconds for a row.
+    progress : bool, optional
+        Whether to show a bar.
+    pace : Pace, optional
+        How many rows go into a chunk.
+    stop : Stop, optional
+        Who may ask it to stop, besides signals.
+    """
+
+    recipe: Recipe
+    order: Order
+    out: Path
+    new_engine: NewEngine
+    part_rows: int = PART_ROWS
+    row_timeout: float = ROW_TIMEOUT
+    progress: bool | None = None
+    pace: Pace | None = None
+    stop: Stop | None = None
+
+    def __post_init__(self) -> None:
+        needed("pyarrow", "a batch job", '"counterpoint[cli]"')
+        check_settings(self.part_rows, self.row_timeout)
+
+    def run(self, rows: Names) -> Summary:
+        """Do the job, or what is left of it; nothing is written before all is checked."""
+        start = time.monotonic()
+        explainer = self.recipe.explainer()
+        self.order.check(explainer)
+        inputs = self._opened(rows, [str(column.name) for column in explainer.schema.columns])
+        id = self.order.id
+        id_dtype = "int64" if id is None else inputs.read(0, 1)[id].dtype
+        self.schema = self.order.schema_of(explainer, id_dtype)
+        described = describe_job(
+            self.recipe,
+            self.order,
+            inputs.fingerprints(),
+            self.schema.arrow(),
+            part_rows=self.part_rows,
+            row_timeout=self.row_timeout,
+        )
+        if (known := read_manifest(self.out)) is None:
+            inputs.check()
+        else:
+            refuse_another(known, described, self.out)
+        folder = Folder(self.out)
+        is_done = False
+        try:
+            summary = self._work(folder, inputs, described, start)
+            is_done = not summary.is_interrupted
+        finally:
+            inputs.close()
+            folder.close(is_done=is_done)
+        return summary
+
+    def _opened(self, rows: Names, features: list[str]) -> Inputs:
+        """Open the files of rows; refuse them if they lack a column that is needed."""
+        inputs = Inputs.open(rows, "rows")
+        known, id = inputs.schema.names, self.order.id
+        first = inputs.files[0].place.name
+        if id is not None and id not in known:
+            hint = did_you_mean(id, known) or f"they are {listed(known)}."
+            raise InvalidInput(f"id {id!r} is not a column of rows {first!r}; {hint}")
+        if lacking := [name for name in features if name not in known]:
+            hint = did_you_mean(lacking[0], [name for name in known if name not in features])
+            raise InvalidInput(
+                f"rows {first!r} lacks the columns {listed(lacking)}; it needs every column of the "
+                "data" + (f": {hint}" if hint else ".")
+            )
+        return inputs.only([*([] if id is None else [id]), *features])
+
+    def _work(
+        self, folder: Folder, inputs: Inputs, described: dict[str, Any], start: float
+    ) -> Summary:
+        """Take up what is done in a folder that is ours, do the rest, and sum up."""
+        ledger = Ledger(folder, len(inputs), self.part_rows, self.schema.arrow(), self.order.prefix)
+        self._begin(folder, ledger, described)
+        n_before, stop = ledger.tally().rows, self.stop or Stop()
+        if n_before < len(inputs) or len(ledger.parts) < ledger.n_parts:
+            with stopped_by_signals(stop):
+                self._run(folder, ledger, inputs, stop)
+        is_interrupted = len(ledger.parts) < ledger.n_parts
+        if not is_interrupted:
+            folder.write(self.out / NAME, write_manifest({**described, "parts": ledger.written()}))
+        tally, seconds = ledger.tally(), time.monotonic() - start
+        folder.log("end", rows_done=tally.rows, seconds=seconds, is_interrupted=is_interrupted)
+        return Summary(
+            self.out, len(inputs), tally, n_before, len(ledger.parts), seconds, is_interrupted
+        )
+
+    def _begin(self, folder: Folder, ledger: Ledger, described: dict[str, Any]) -> None:
+        """Write the manifest of a new job; of one that was begun, see what is done."""
+        known = read_manifest(self.out)  # once more, now that nobody else may write it
+        if known is None:
+            if strange := folder.strange_parts():
+                raise InvalidInput(
+                    f"out {str(self.out)!r} has {strange[0]!r}, but no manifest that says what it "
+                    "is; give another folder, or take such files away."
+                )
+            with folder.writing():
+                folder.forget_work()
+            folder.write(self.out / NAME, write_manifest(described))
+        else:
+            refuse_another(known, described, self.out)
+            lost = ledger.recall(known.get("parts", []))
+            for name in lost:
+                folder.log("damaged", file=name)
+
+    def _run(self, folder: Folder, ledger: Ledger, inputs: Inputs, stop: Stop) -> None:
+        """Run the loop with an engine, which is let go of whatever happens."""
+        pace = self.pace or Pace()
+        pace.row_timeout = self.row_timeout
+        engine = self.new_engine(self.recipe, self.order)
+        display = Display(len(inputs), ledger.tally().rows, self.progress)
+        try:
+            folder.log("start", engine=engine.name, rows=len(inputs), rows_done=display.n_done)
+            if display.n_done:
+                display.say(
+                    f"going on: {display.n_done:,} of {len(inputs):,} rows were done before"
+                )
+            if address := getattr(engine, "dashboard", None):
+                display.say(f"Dask's dashboard: {address}")
+            job = Job(
+                inputs,
+                ledger,
+                engine,
+                pace,
+                lambda chunk, message: self._marked(inputs, chunk, message),
+                display.tell,
+                stop.must_stop,
+                display.say,
+            )
+            job.run()
+        except BaseException as error:
+            folder.log("stopped", why=f"{type(error).__name__}: {error}")
+            raise
+        finally:
+            display.close()
+            engine.close()
+
+    def _marked(self, inputs: Inputs, chunk: Chunk, message: str) -> bytes:
+        """Return what is written for rows that failed outside `explain_rows`."""
+        return packed(failed_rows(self.schema, inputs.read(*chunk), message), self.schema)
+
+
+def engine_named(name: str, scheduler: str | None, workers: int | None) -> NewEngine:
+    """Return what makes the engine of a name."""
+    check_workers(workers, is_shared=True)
+    if name == "threads":
+        if scheduler is not None:
+            raise InvalidInput(
+                f"scheduler {scheduler!r} is the address of a Dask cluster; say engine='dask'."
+            )
+        return lambda recipe, order: Threads(recipe, order, workers)
+    if name == "dask":
+        needed("distributed", "engine='dask'", '"counterpoint[dask]"')
+        from counterpoint.batch.engines.dask import DaskEngine
+
+        return lambda recipe, order: DaskEngine(recipe, order, workers, scheduler)
+    raise InvalidInput(f"engine must be 'threads' or 'dask', got {name!r}.")
+
+
+def check_settings(part_rows: object, row_timeout: object) -> None:
+    """Refuse sizes and times that cannot be."""
+    is_whole = isinstance(part_rows, int | np.integer) and not isinstance(part_rows, bool)
+    if not is_whole or part_rows < 1:  # type: ignore[operator]
+        raise InvalidInput(f"part_rows must be a whole number of at least 1, got {part_rows!r}.")
+    is_number = isinstance(row_timeout, int | float | np.number) and not isinstance(
+        row_timeout, bool
+    )
+    if not is_number or not 0.0 < float(row_timeout) < np.inf:  # type: ignore[arg-type]
+        raise InvalidInput(f"row_timeout must be a number of seconds above 0, got {row_timeout!r}.")

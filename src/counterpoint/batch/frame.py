@@ -1,0 +1,215 @@
+"""Frame: counterfactuals of a whole frame of rows, at once or lazily by Dask."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable, Iterable, Mapping
+from contextlib import nullcontext
+from typing import Any
+
+import pandas as pd
+
+from counterpoint.batch.order import Order
+from counterpoint.batch.recipe import Make, Recipe
+from counterpoint.batch.rows import columns_of, explain_rows
+from counterpoint.errors import InvalidInput
+from counterpoint.explainer.explainer import Explainer
+from counterpoint.explainer.schedule import MEMORY
+from counterpoint.explainer.task import Constraint
+from counterpoint.result.long_table import OutputSchema, Type
+from counterpoint.search.baselines import WhatIf
+from counterpoint.search.settings import Search
+from counterpoint.table.encoding import Rows, as_frame
+from counterpoint.table.frames import is_frame, is_polars
+
+
+def explain_frame(
+    explainer: Explainer | Make,
+    rows: Rows,
+    target: object,
+    search: Search | WhatIf | None = None,
+    seed: int = 0,
+    *,
+    fixed: Iterable[Hashable] = (),
+    ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
+    max_changed: int | None = None,
+    constraints: Iterable[Constraint] = (),
+    costs: Mapping[Any, float] | None = None,
+    keep: int | None = 10,
+    id: str | None = None,
+    prefix: str = "",
+    workers: int | None = None,
+    memory: float = MEMORY,
+    progress: bool | None = None,
+) -> Any:
+    """Return the counterfactuals of rows as one long frame; of a Dask DataFrame lazily.
+
+    One line per counterfactual, and one for a row that has none. A row that cannot be explained
+    becomes a line with the status "failed" and the error's text, and touches no other. Each row
+    gets what `explain` finds for it, wherever and in whatever company it is explained.
+
+    Parameters
+    ----------
+    explainer : Explainer, or function without arguments that makes one
+        Whom to ask. To Dask's workers it goes once, and each of their processes builds it once; a
+        model that cannot be pickled needs the function.
+    rows : DataFrame of pandas, polars or Dask, Table of pyarrow, list of dicts
+        The rows to explain, with every column of the data; other columns are ignored. An array if
+        the data are one.
+    target, search, seed, fixed, ranges, max_changed, constraints, costs
+        As in `Explainer.explain`. A search may not end by `seconds`.
+    keep : int or None, default=10
+        How many of each row's counterfactuals: those of `found.select(keep)`; None keeps all.
+    id : str, optional
+        A column of the rows that is no feature and is handed through.
+    prefix : str, default=""
+        Put before the names of the result's own columns, if a feature has the name of one.
+    workers : int, optional
+        Threads that share the rows, as in `explain_many`. Not for Dask, whose own workers do.
+    memory : float, default=4.0
+        GiB that rows in flight may use.
+    progress : bool, optional
+        Whether to show a bar if it takes long; None shows it in a terminal or a notebook. Not for
+        Dask, which has its own.
+
+    Returns
+    -------
+    DataFrame of pandas, polars or Dask, or Table of pyarrow, as the rows are; pandas for others
+        The columns of `Explainer.output_schema`: the id; `row`, the row's index if that is of
+        whole numbers, or its position (in its partition); `counterfactual`, 1, 2, ..., or 0 where
+        there is none; `status` and `message`; `valid`; `prediction` and the objectives; `changed`,
+        a list of features; `evaluations`; and the columns of the data.
+
+    Raises
+    ------
+    InvalidInput, UnknownFeatureError
+        If no row could be explained: by an argument that cannot be used, rules that exclude every
+        observed row, or columns that are missing.
+
+    Examples
+    --------
+    >>> import counterpoint as cp
+    >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
+    >>> explainer = cp.Explainer(lambda rows: rows["age"] / 100, data)
+    >>> rows = data.assign(name=["Ann", "Bob", "Cat", "Dan"])
+    >>> frame = cp.explain_frame(explainer, rows, target=(0.4, 1.0), id="name", keep=1)
+    >>> frame[["name", "status", "counterfactual", "changed", "age"]]
+      name       status  counterfactual changed   age
+    0  Ann        found               1   [age]    40
+    1  Bob        found               1   [age]    40
+    2  Cat  already_met               0      []  <NA>
+    3  Dan  already_met               0      []  <NA>
+    """
+    order = Order(
+        target,
+        search,
+        seed,
+        fixed,
+        ranges,
+        max_changed,
+        constraints,
+        costs,
+        keep,
+        id,
+        prefix,
+    )
+    recipe = Recipe.of(explainer)
+    if is_dask(rows):
+        check_dask(workers, progress)
+        return lazily(recipe, rows, order, memory)
+    frame = as_pandas(rows, recipe.explainer(), order)
+    found = explain_rows(
+        recipe.explainer(), frame, order, workers=workers, memory=memory, progress=progress
+    )
+    return in_kind(rows, found, order, recipe.explainer())
+
+
+def is_dask(rows: object) -> bool:
+    """Whether rows are a Dask DataFrame; where Dask was not imported, nothing is."""
+    dask_frames = sys.modules.get("dask.dataframe")
+    return dask_frames is not None and isinstance(rows, dask_frames.DataFrame)
+
+
+def check_dask(workers: int | None, progress: bool | None) -> None:
+    """Refuse settings that are Dask's own."""
+    if workers is not None:
+        raise InvalidInput(
+            f"workers={workers!r} is not for Dask DataFrames, whose partitions Dask's own workers "
+            "share; leave it out."
+        )
+    if progress:
+        raise InvalidInput(
+            "progress=True is not for Dask DataFrames, which are explained when they are computed; "
+            "use dask.diagnostics.ProgressBar or Dask's dashboard."
+        )
+
+
+def lazily(recipe: Recipe, rows: Any, order: Order, memory: float) -> Any:
+    """Return the Dask DataFrame of counterfactuals; its partitions are those of the rows."""
+    from dask.delayed import delayed  # it is there: the rows are Dask's
+
+    explainer, meta = recipe.explainer(), rows._meta
+    order.check(explainer)
+    held = [*columns_of(meta, explainer, order).values()]
+    schema = order.schema_of(explainer, "int64" if order.id is None else meta[order.id].dtype)
+    # One key of the graph, which all partitions refer to: the model and the data travel once.
+    carried = delayed(recipe, name=f"counterpoint-{recipe.digest}", pure=True, traverse=False)
+    return rows[held if order.id is None else [order.id, *held]].map_partitions(
+        explain_part, carried, order, memory, meta=schema.meta(), clear_divisions=True
+    )
+
+
+def explain_part(rows: pd.DataFrame, recipe: Recipe, order: Order, memory: float) -> pd.DataFrame:
+    """Return the counterfactuals of one partition; threads take turns if the model needs it."""
+    explainer = recipe.explainer()
+    with nullcontext() if order.is_shared(explainer) else recipe.turn:
+        return explain_rows(explainer, rows, order, memory=memory)
+
+
+def as_pandas(rows: Rows, explainer: Explainer, order: Order) -> pd.DataFrame:
+    """Return rows as a pandas frame; of frames of other kinds only what is needed is read."""
+    names = [column.name for column in explainer.schema.columns]
+    if not is_frame(rows):
+        return as_frame(rows, "rows", names if explainer.encoding.form.kind == "numpy" else None)
+    empty = pd.DataFrame(columns=rows.columns if is_polars(rows) else rows.column_names)
+    held = [*columns_of(empty, explainer, order).values()]
+    frame = as_frame(rows.select(held), "rows")
+    if order.id is not None:
+        frame[order.id] = range(len(frame))  # to find the ids by, whatever their dtype
+    return frame
+
+
+def in_kind(rows: Rows, found: pd.DataFrame, order: Order, explainer: Explainer) -> Any:
+    """Return what was found as a frame of the kind the rows are of; pandas if they are none."""
+    if not is_frame(rows):
+        return found
+    schema = order.schema_of(explainer)
+    if is_polars(rows):
+        return in_polars(rows, found, schema)
+    table = schema.table(found)
+    if order.id is None:
+        return table
+    return table.set_column(0, order.id, rows[order.id].take(found[order.id].to_numpy()))
+
+
+def in_polars(rows: Any, found: pd.DataFrame, schema: OutputSchema) -> Any:
+    """Return what was found as a frame of polars, with the ids as the rows have them."""
+    polars = sys.modules["polars"]
+    columns = {}
+    for name, kind in {**schema.own, **schema.features}.items():
+        column = found[name]
+        cells = [None if gone else cell for gone, cell in zip(column.isna(), column, strict=True)]
+        columns[name] = polars.Series(name, cells, dtype=polars_type(polars, kind))
+    ids = (
+        {} if schema.id is None else {schema.id: rows[schema.id].gather(found[schema.id].to_list())}
+    )
+    return polars.DataFrame(ids | columns)
+
+
+def polars_type(polars: Any, kind: Type) -> Any:
+    """Return what polars calls a type."""
+    if kind is Type.NAMES:
+        return polars.List(polars.String)
+    names = {Type.DATE: "Datetime", Type.TEXT: "String", Type.REAL: "Float64"}
+    truths = (Type.TRUTH, Type.TRUTH_OR_NONE)
+    return getattr(polars, names.get(kind, "Boolean" if kind in truths else "Int64"))

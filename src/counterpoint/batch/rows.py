@@ -1,0 +1,289 @@
+"""Rows: the one pure function of every engine, from a frame of rows to one of counterfactuals.
+
+Nothing in its result depends on time, on company, on threads or on how rows are cut into frames.
+A row that cannot be explained becomes a line with the error's text and touches no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.arrays import Bools, Floats
+from counterpoint.batch.order import Order
+from counterpoint.errors import InvalidInput, MissingDependency, did_you_mean, listed
+from counterpoint.explainer.explainer import Explainer
+from counterpoint.explainer.schedule import MEMORY
+from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.result.long_table import OutputSchema, failure_text
+
+FAILED = "failed"
+NONE, NO = np.empty(0), np.empty(0, dtype=np.bool_)
+
+
+class Answer(NamedTuple):
+    """What the table says of one row.
+
+    Attributes
+    ----------
+    status, message : str
+        How it ended, in a word and in a sentence.
+    evaluations : int
+        Rows the model was asked.
+    genomes, predictions, objectives : ndarray of shape (k, d), (k,), (k, m)
+        Its counterfactuals.
+    reaches : ndarray of shape (k,)
+        Which of them reach the target.
+    changed : tuple of lists of str
+        What each of them changes.
+    """
+
+    status: str
+    message: str
+    evaluations: int = 0
+    genomes: Floats = NONE
+    predictions: Floats = NONE
+    objectives: Floats = NONE
+    reaches: Bools = NO
+    changed: tuple[list[str], ...] = ()
+
+    @classmethod
+    def of(cls, found: Counterfactuals, keep: int | None) -> Answer:
+        """Take from a result what the table shows."""
+        shown = found if keep is None else found.select(keep)
+        names = [str(name) for name in found.problem.predictor.encoding.schema.names]
+        return cls(
+            found.status,
+            found.message,
+            found.evaluations,
+            shown.genomes,
+            shown.predictions,
+            shown.objectives,
+            shown.reaches,
+            tuple([names[j] for j in np.flatnonzero(line)] for line in shown.changed),
+        )
+
+
+def explain_rows(
+    explainer: Explainer,
+    rows: pd.DataFrame,
+    order: Order,
+    *,
+    workers: int | None = 1,
+    memory: float = MEMORY,
+    progress: bool | None = False,
+) -> pd.DataFrame:
+    """Return the counterfactuals of rows as one long frame; see `Explainer.output_schema`.
+
+    Parameters
+    ----------
+    explainer : Explainer
+        Whom to ask.
+    rows : DataFrame
+        The rows, with every column of the data, the id column if one is ordered, and others, which
+        are ignored. An index of whole numbers is what `row` says; of others it is the position.
+    order : Order
+        What is asked.
+    workers, memory, progress
+        As in `Explainer.explain_each`; they do not change the result.
+
+    Returns
+    -------
+    DataFrame
+        At least one line per row, in the order of the rows.
+
+    Raises
+    ------
+    InvalidInput
+        If rows lack columns, or a column has the name of one of ours.
+    """
+    order.check(explainer)
+    features = features_of(rows, explainer, order)
+    schema = order.schema_of(explainer, "int64" if order.id is None else rows[order.id].dtype)
+    settings = Settings(explainer, order, workers, memory, progress)
+    answers = list(settings.answers(features))
+    return assemble(schema, rows, answers, explainer)
+
+
+def failed_rows(schema: OutputSchema, rows: pd.DataFrame, message: str) -> pd.DataFrame:
+    """Return rows as lines that say why they could not be explained."""
+    answers = [Answer(FAILED, message)] * len(rows)
+    return assemble(schema, rows, answers, None)
+
+
+def features_of(rows: pd.DataFrame, explainer: Explainer, order: Order) -> pd.DataFrame:
+    """Return the columns of the data in rows, by the names they have in the data."""
+    held = columns_of(rows, explainer, order)
+    features = rows[[*held.values()]]
+    features.columns = pd.Index([*held])
+    return features
+
+
+def columns_of(rows: pd.DataFrame, explainer: Explainer, order: Order) -> dict[Hashable, Hashable]:
+    """Return what rows call each column of the data: its name, or that as text, as files have it.
+
+    Raises
+    ------
+    InvalidInput
+        If a column is not there, or that of the ids.
+    """
+    check_frame(rows, order)
+    by_text = {str(name): name for name in rows.columns}
+    names = [column.name for column in explainer.schema.columns]
+    held = {name: name if name in rows.columns else by_text.get(str(name)) for name in names}
+    if lacking := [name for name, own in held.items() if own is None]:
+        hint = did_you_mean(lacking[0], [name for name in rows.columns if name not in held])
+        raise InvalidInput(
+            f"rows lack the columns {listed(lacking)}; they need every column of the data"
+            + (f": {hint}" if hint else ".")
+        )
+    return held
+
+
+def check_frame(rows: Any, order: Order) -> None:
+    """Refuse what is no frame of rows, and one without the column of ids."""
+    if not isinstance(rows, pd.DataFrame):
+        raise InvalidInput(f"rows must be a pandas DataFrame, got {type(rows).__name__}.")
+    if not rows.columns.is_unique:
+        twice = rows.columns[rows.columns.duplicated()].unique()
+        raise InvalidInput(f"rows have duplicate columns {listed(twice)}; give each its own name.")
+    if order.id is not None and order.id not in rows.columns:
+        hint = did_you_mean(order.id, rows.columns) or f"they are {listed(rows.columns)}."
+        raise InvalidInput(f"id={order.id!r} is not a column of the rows; {hint}")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Whom to ask for what, and how."""
+
+    explainer: Explainer
+    order: Order
+    workers: int | None
+    memory: float
+    progress: bool | None
+
+    def answers(self, rows: pd.DataFrame) -> Iterator[Answer]:
+        """Yield an answer per row; on an error try halves again, down to the single row."""
+        n_done = 0
+        try:
+            for found in self.results(rows):
+                yield Answer.of(found, self.order.keep)
+                n_done += 1
+        except Exception as error:  # of the model, a rule or a value: it belongs to some row
+            if (cause := cause_in_machine(error)) is not None:
+                raise cause from None
+            if len(rows) - n_done == 1 and n_done == 0:
+                yield Answer(FAILED, failure_text(error))
+                return
+            rest = rows.iloc[n_done:]
+            middle = (len(rest) + 1) // 2
+            yield from self.answers(rest.iloc[:middle])
+            yield from self.answers(rest.iloc[middle:])
+
+    def results(self, rows: pd.DataFrame) -> Iterator[Counterfactuals]:
+        """Yield the results of rows; an interrupt is one, for half a result would be another."""
+        if len(rows) == 0:
+            return
+        order, n_done = self.order, 0
+        for found in self.explainer.explain_each(
+            rows,
+            order.target,
+            order.search,
+            order.seed,
+            fixed=order.fixed,
+            ranges=order.ranges,
+            max_changed=order.max_changed,
+            constraints=order.constraints,
+            costs=order.costs,
+            workers=self.workers,
+            memory=self.memory,
+            progress=self.progress,
+        ):
+            if found.stopped == "interrupt":
+                raise KeyboardInterrupt
+            yield found
+            n_done += 1
+        if n_done < len(rows):
+            raise KeyboardInterrupt
+
+
+def cause_in_machine(error: BaseException) -> BaseException | None:
+    """Return the part of an error that is of the machine and no row's: memory, missing packages."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, MemoryError | MissingDependency):
+        cause = cause.__cause__
+    return cause
+
+
+def assemble(
+    schema: OutputSchema,
+    rows: pd.DataFrame,
+    answers: Sequence[Answer],
+    explainer: Explainer | None,
+) -> pd.DataFrame:
+    """Return the answers of rows as one frame; without an explainer none has counterfactuals."""
+    counts = np.array([len(answer.changed) for answer in answers], dtype=np.int64)
+    lines = np.repeat(np.arange(len(answers)), np.maximum(counts, 1))
+    is_there = np.repeat(counts > 0, np.maximum(counts, 1))
+    columns: dict[Hashable, Any] = {}
+    if schema.id is not None:
+        columns[schema.id] = rows[schema.id].iloc[lines].reset_index(drop=True)  # keeps its dtype
+    own = own_columns(schema, rows, answers, lines, is_there)
+    columns |= dict(zip(schema.own, own, strict=True))
+    with_some = [answer.genomes for answer in answers if len(answer.changed)]
+    genes = np.empty((0, len(schema.columns)))
+    if explainer is not None and with_some:
+        genes = explainer.encoding.by_column(np.concatenate(with_some))
+    return pd.DataFrame(columns | schema.decoded(genes, is_there))
+
+
+def own_columns(
+    schema: OutputSchema,
+    rows: pd.DataFrame,
+    answers: Sequence[Answer],
+    lines: Any,
+    is_there: Bools,
+) -> list[Any]:
+    """Return our own columns in the schema's order, for lines (n,) of rows."""
+    some = [answer for answer in answers if len(answer.changed)]
+    numbers = np.zeros(len(lines), dtype=np.int64)
+    numbers[is_there] = np.concatenate(
+        [np.arange(1, 1 + len(answer.changed)) for answer in some] or [numbers[:0]]
+    )
+    valid = np.zeros(len(lines), dtype=np.bool_)
+    valid[is_there] = np.concatenate([answer.reaches for answer in some] or [valid[:0]])
+    floats = np.full((len(lines), 1 + len(schema.objectives)), np.nan)
+    if some:
+        floats[is_there, 0] = np.concatenate([answer.predictions for answer in some])
+        floats[is_there, 1:] = np.concatenate([answer.objectives for answer in some])
+    changed = np.empty(len(lines), dtype=object)
+    names = iter([names for answer in some for names in answer.changed])
+    changed[:] = [next(names) if there else [] for there in is_there]
+    return [
+        positions_of(rows)[lines],
+        numbers,
+        texts([answer.status for answer in answers], lines),
+        texts([answer.message for answer in answers], lines),
+        valid,
+        *floats.T,
+        changed,
+        np.array([answer.evaluations for answer in answers], dtype=np.int64)[lines],
+    ]
+
+
+def positions_of(rows: pd.DataFrame) -> Any:
+    """Return what `row` says of each row: the index if it is of whole numbers, or the position."""
+    if pd.api.types.is_integer_dtype(rows.index.dtype) and not rows.index.hasnans:
+        return rows.index.to_numpy(dtype=np.int64)
+    return np.arange(len(rows), dtype=np.int64)
+
+
+def texts(values: Sequence[str], lines: Any) -> Any:
+    """Return texts by row as a column of text by line."""
+    cells = np.empty(len(values), dtype=object)
+    cells[:] = values
+    return pd.array(cells[lines], dtype="string[python]")

@@ -1,0 +1,1 @@
+"""What data look like: conditional samplers and densities, learnt from the observed rows."""

@@ -1,0 +1,327 @@
+"""Leaf densities: an adversarial forest's density as a mixture over its leaves (FORDE).
+
+Within a leaf features are taken as independent: a number has the normal distribution of the leaf's
+observed rows, truncated to the leaf's box; a level their frequencies. A leaf weighs as much as the
+share of observed rows in it. One more tree is the root alone, so that no density is zero.
+
+Two departures from Watson et al. (2023), for leaves hold few rows: variances and frequencies are
+shrunk, by the weight of one row, towards the leaf's box and the whole table's frequencies; and the
+observed rows are themselves rated by leaves without them, or else no other row would be as likely.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr
+
+from counterpoint.arrays import Bools, Floats, Ints, Singles
+from counterpoint.density.adversarial_forest import (
+    BY_THRESHOLD,
+    LEAF,
+    Columns,
+    Grove,
+    find_leaf,
+    grouped,
+    leaves_of,
+)
+from counterpoint.kernels import kernel
+from counterpoint.table.space import Space
+
+LOG_ROOT = 0.5 * np.log(2.0 * np.pi)
+SMALLEST = 1e-6  # standard deviation of a constant column, as a share of its value
+ROOT = -1  # stands for the tree that is the root alone
+
+
+class Leaves(NamedTuple):
+    """The distributions of all leaves with observed rows; the first is the root's.
+
+    Attributes
+    ----------
+    of_node : ndarray of shape (nodes,)
+        The place of a leaf below; -1 if it is none, or without observed rows.
+    log_share : ndarray of shape (leaves,)
+        Logarithm of the share of observed rows.
+    mean, scale, constant : ndarray of shape (leaves, p)
+        Of each number: a value x has the log-density ``constant - (scale * (x - mean))**2 / 2``.
+    log_level : ndarray of shape (leaves, places)
+        Logarithm of the probability of each level, feature by feature …
+    offset : ndarray of shape (q,)
+        … and where each feature begins.
+    """
+
+    of_node: Ints
+    log_share: Floats
+    mean: Floats
+    scale: Floats
+    constant: Floats
+    log_level: Singles
+    offset: Ints
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What the observed rows in each leaf add up to.
+
+    Parameters
+    ----------
+    count : ndarray of shape (leaves,)
+        How many there are.
+    mean, square : ndarray of shape (leaves, p)
+        Their means, and sums of squared differences from these.
+    lower, upper : ndarray of shape (leaves, p)
+        The leaf's box.
+    tally, allowed : ndarray of shape (leaves, places)
+        How often each level occurs, and whether it can.
+    """
+
+    count: Floats
+    mean: Floats
+    square: Floats
+    lower: Floats
+    upper: Floats
+    tally: Floats
+    allowed: Bools
+
+    def at(self, places: Ints) -> Statistics:
+        """Return those of some leaves, repeated as they are."""
+        return Statistics(*(getattr(self, name)[places] for name in self.__dataclass_fields__))
+
+    def without(self, numbers: Floats, spots: Ints) -> Statistics:
+        """Return those of leaves without one row each: its numbers (leaves, p), its level places.
+
+        A leaf that has no other row keeps a count of 0.
+        """
+        count = self.count - 1.0
+        rest = np.maximum(count, 1.0)[:, None]
+        apart = numbers - self.mean
+        square = np.maximum(self.square - apart**2 * (self.count[:, None] / rest), 0.0)
+        tally = self.tally.copy()
+        np.put_along_axis(tally, spots, np.take_along_axis(tally, spots, 1) - 1.0, axis=1)
+        mean = np.where(count[:, None] > 0.0, self.mean - apart / rest, self.mean)
+        return replace(self, count=count, mean=mean, square=square, tally=tally)
+
+
+@dataclass(frozen=True)
+class Margins:
+    """What the whole table says of each feature: what leaves are shrunk towards.
+
+    Parameters
+    ----------
+    low, high, variance, least : ndarray of shape (p,)
+        Range and variance of each number, and the least standard deviation it may have.
+    frequency, crowd : ndarray of shape (places,)
+        Of each level, and how many levels share its place.
+    offset : ndarray of shape (q,)
+        The first place of each feature.
+    """
+
+    low: Floats
+    high: Floats
+    variance: Floats
+    least: Floats
+    frequency: Floats
+    crowd: Floats
+    offset: Ints
+
+    @classmethod
+    def of(cls, genomes: Floats, columns: Columns, space: Space, tally: Floats) -> Margins:
+        """Return the margins of observed rows (n, d) whose levels occur `tally` (places,) times."""
+        numbers = genomes[:, columns.numbers]
+        low, high = numbers.min(axis=0), numbers.max(axis=0)
+        grid = space.grid[columns.numbers]
+        step = np.where(grid > 0.0, 1.0 / np.where(grid > 0.0, grid, 1.0), 0.0)
+        least = np.maximum(step / np.sqrt(12.0), SMALLEST * np.maximum(1.0, np.abs(high)))
+        n_places = np.repeat(columns.n_groups, columns.n_groups)
+        crowd = np.ones(len(tally))
+        last = np.cumsum(columns.n_groups) - 1
+        crowd[last] += space.n_levels[columns.levels] - columns.n_groups
+        frequency = (tally + 1.0) / (len(genomes) + n_places)
+        offset = last + 1 - columns.n_groups
+        return cls(low, high, numbers.var(axis=0), least, frequency, crowd, offset)
+
+
+def normal_shapes(leaves: Statistics, margins: Margins) -> tuple[Floats, Floats]:
+    """Return scale and constant (leaves, p) of the truncated normals; see `Leaves`."""
+    width = np.minimum(leaves.upper, margins.high) - np.maximum(leaves.lower, margins.low)
+    prior = np.minimum(margins.variance, width**2 / 12.0)  # of a uniform number in the box
+    variance = (leaves.square + prior) / np.maximum(leaves.count, 1.0)[:, None]
+    deviation = np.maximum(np.sqrt(variance), margins.least)
+    mass = ndtr((leaves.upper - leaves.mean) / deviation)
+    mass -= ndtr((leaves.lower - leaves.mean) / deviation)
+    return 1.0 / deviation, -np.log(deviation) - np.log(mass) - LOG_ROOT
+
+
+def log_levels(leaves: Statistics, margins: Margins) -> Floats:
+    """Return the logarithm of the probability (leaves, places) of each level; finite everywhere."""
+    if leaves.tally.shape[1] == 0:
+        return leaves.tally
+    prior = np.where(leaves.allowed, margins.frequency, 0.0)
+    sums = np.add.reduceat(prior, margins.offset, axis=1)
+    prior /= np.repeat(sums, np.diff(margins.offset, append=prior.shape[1]), axis=1)
+    shrunk = (leaves.tally + prior) / (leaves.count[:, None] + 1.0)
+    return np.asarray(np.log(np.where(leaves.allowed, shrunk / margins.crowd, 1.0)))
+
+
+class ForestDensity:
+    """The density of a table under an adversarial forest.
+
+    Parameters
+    ----------
+    grove : Grove
+        The trees.
+    columns : Columns
+        What the features are.
+    genomes : ndarray of shape (n, d)
+        The observed rows.
+    space : Space
+        Kinds and grids of the features.
+
+    Attributes
+    ----------
+    own : ndarray of shape (n,)
+        The log-likelihood of each observed row, by leaves without it.
+    """
+
+    def __init__(self, grove: Grove, columns: Columns, genomes: Floats, space: Space) -> None:
+        self.grove, self.columns = grove, columns
+        rows = grouped(genomes, columns)
+        nodes = np.vstack([np.full(len(rows), ROOT), leaves_of(grove, rows)])
+        ids, flat = np.unique(nodes, return_inverse=True)  # the root comes first
+        places = flat.reshape(nodes.shape)
+        offset = np.cumsum(columns.n_groups) - columns.n_groups
+        spots = rows[:, columns.levels].astype(np.int64) + offset
+        total = gather(grove, columns, rows, ids, places, spots)
+        margins = Margins.of(rows, columns, space, total.tally[0])
+        scale, constant = normal_shapes(total, margins)
+        of_node = np.full(len(grove.feature), -1, dtype=np.int64)
+        of_node[ids[1:]] = np.arange(1, len(ids))
+        self.leaves = Leaves(
+            of_node,
+            np.log(total.count / len(rows)),
+            total.mean,
+            scale,
+            constant,
+            log_levels(total, margins).astype(np.float32),
+            offset,
+        )
+        self.own = _rate_own(rows[:, columns.numbers], spots, places, total, margins)
+
+    def log_likelihood(self, genomes: Floats) -> Floats:
+        """Return the log-likelihood (n,) of genomes (n, d), each by itself."""
+        rows, columns = grouped(genomes, self.columns), self.columns
+        highest, total = np.full(len(rows), -np.inf), np.zeros(len(rows))
+        _rate(self.grove, self.leaves, columns.numbers, columns.levels, rows, highest, total)
+        return np.asarray(highest + np.log(total) - np.log(len(self.grove.roots) + 1.0))
+
+
+def gather(
+    grove: Grove, columns: Columns, rows: Floats, ids: Ints, places: Ints, spots: Ints
+) -> Statistics:
+    """Return the statistics of leaves by their nodes `ids`, with rows (n, d) at (trees, n)."""
+    flat, n_trees, n_leaves = places.ravel(), len(places), len(ids)
+    count = np.bincount(flat, minlength=n_leaves).astype(np.float64)
+    p, n_places = len(columns.numbers), int(columns.n_groups.sum())
+    mean, square = np.empty((n_leaves, p)), np.empty((n_leaves, p))
+    for k, j in enumerate(columns.numbers):
+        values = np.tile(rows[:, j], n_trees)
+        mean[:, k] = np.bincount(flat, values, n_leaves) / count
+        square[:, k] = np.bincount(flat, (values - mean[flat, k]) ** 2, n_leaves)
+    tally = np.zeros((n_leaves, n_places))
+    for k in range(spots.shape[1]):
+        np.add.at(tally, (flat, np.tile(spots[:, k], n_trees)), 1.0)
+    lower, upper = np.full((n_leaves, p), -np.inf), np.full((n_leaves, p), np.inf)
+    _, first = np.unique(flat, return_index=True)
+    tree, member = np.divmod(first, places.shape[1])
+    spot = np.zeros(rows.shape[1], dtype=np.int64)
+    spot[columns.numbers] = np.arange(p)
+    spot[columns.levels] = np.cumsum(columns.n_groups) - columns.n_groups
+    width = np.ones(rows.shape[1], dtype=np.int64)
+    width[columns.levels] = columns.n_groups
+    allowed = np.ones((n_leaves, n_places), dtype=np.bool_)
+    _find_boxes(grove, tree, member, rows, spot, width, lower, upper, allowed)
+    return Statistics(count, mean, square, lower, upper, tally, allowed)
+
+
+@kernel
+def _find_boxes(
+    grove: Grove,
+    tree: Ints,
+    member: Ints,
+    rows: Floats,
+    spot: Ints,
+    width: Ints,
+    lower: Floats,
+    upper: Floats,
+    allowed: Bools,
+) -> None:
+    """Write the box of each leaf but the root's, and its levels: the path of a row in it tells."""
+    for leaf in range(1, len(tree)):
+        node = grove.roots[tree[leaf] - 1]  # tree 0 is the root alone
+        while grove.left[node] != LEAF:
+            j, edge = grove.feature[node], grove.threshold[node]
+            value = rows[member[leaf], j]
+            if grove.level[node] == BY_THRESHOLD:
+                goes_right = value > edge
+                if goes_right:
+                    lower[leaf, spot[j]] = max(lower[leaf, spot[j]], edge)
+                else:
+                    upper[leaf, spot[j]] = min(upper[leaf, spot[j]], edge)
+            else:
+                goes_right = value == grove.level[node]
+                for level in range(width[j]):
+                    if (level == grove.level[node]) != goes_right:
+                        allowed[leaf, spot[j] + level] = False
+            node = grove.right[node] if goes_right else grove.left[node]
+
+
+def _rate_own(
+    numbers: Floats, spots: Ints, places: Ints, total: Statistics, margins: Margins
+) -> Floats:
+    """Return the log-likelihood (n,) of observed rows, each by leaves without it."""
+    n = len(numbers)
+    sums = np.full(n, -np.inf)
+    for at in places:
+        rest = total.at(at).without(numbers, spots)
+        scale, constant = normal_shapes(rest, margins)
+        logs = (constant - 0.5 * (scale * (numbers - rest.mean)) ** 2).sum(axis=1)
+        logs += np.take_along_axis(log_levels(rest, margins), spots, axis=1).sum(axis=1)
+        share = rest.count / max(n - 1, 1)
+        logs += np.where(share > 0.0, np.log(np.where(share > 0.0, share, 1.0)), -np.inf)
+        sums = np.logaddexp(sums, logs)
+    return np.asarray(sums - np.log(len(places)))
+
+
+@kernel
+def _rate(
+    grove: Grove,
+    leaves: Leaves,
+    numbers: Ints,
+    levels: Ints,
+    rows: Floats,
+    highest: Floats,
+    total: Floats,
+) -> None:
+    """Add up the likelihoods of each row: ``exp(highest) * total``, tree after tree.
+
+    All rows pass through a tree before the next: its leaves then stay in the processor's cache.
+    """
+    for t in range(ROOT, len(grove.roots)):
+        for i in range(len(rows)):
+            place = 0 if t == ROOT else leaves.of_node[find_leaf(grove, grove.roots[t], rows[i])]
+            if place < 0:
+                continue
+            value = leaves.log_share[place]
+            for k in range(len(numbers)):
+                z = (rows[i, numbers[k]] - leaves.mean[place, k]) * leaves.scale[place, k]
+                value += leaves.constant[place, k] - 0.5 * z * z
+            for k in range(len(levels)):
+                spot = leaves.offset[k] + int(rows[i, levels[k]])
+                value += leaves.log_level[place, spot]
+            if value > highest[i]:
+                total[i] = total[i] * np.exp(highest[i] - value) + 1.0
+                highest[i] = value
+            else:
+                total[i] += np.exp(value - highest[i])

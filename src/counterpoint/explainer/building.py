@@ -1,0 +1,152 @@
+"""Building: what an Explainer is built of, which is what its pickle holds.
+
+Nothing that was fitted travels: the other process builds it again of the same parts, and so with
+the same results. What the data are is not inferred again, so nothing is warned of twice.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, Self
+
+from counterpoint.arrays import Bools, Floats
+from counterpoint.models.files import pickled
+from counterpoint.models.onnx import accelerated
+from counterpoint.models.predictor import Predictor
+from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_aims
+from counterpoint.problem.problem import Observed
+from counterpoint.table.encoding import Encoding
+from counterpoint.table.frames import Form
+from counterpoint.table.schema import Schema
+from counterpoint.table.space import describe_space
+
+INSTEAD = (
+    "give a function without arguments that makes the Explainer there, such as "
+    "explain_frame(make_explainer, rows, ...), or use counterpoint batch, which sends files"
+)
+
+
+class Known(NamedTuple):
+    """What is known of the data.
+
+    Attributes
+    ----------
+    schema : Schema
+        What the columns are.
+    form : Form
+        The kind of table they came in.
+    genomes : ndarray of shape (n, d)
+        The observed rows.
+    may_miss : ndarray of shape (d,)
+        What counterfactuals may lack.
+    shares : ndarray of shape (k,)
+        The weights of the k nearest rows.
+    """
+
+    schema: Schema
+    form: Form
+    genomes: Floats
+    may_miss: Bools
+    shares: Floats
+
+
+class Given(NamedTuple):
+    """What the caller gave besides the data: objects of which only the caller knows what they are.
+
+    Attributes
+    ----------
+    model : object
+        The model.
+    objectives, distance, plausibility, classes : object
+        As `Explainer` takes them.
+    """
+
+    model: Any
+    objectives: tuple[Objective, ...]
+    distance: Distance | None
+    plausibility: Plausibility | Objective | None
+    classes: Sequence[Any] | None
+
+    def packed(self) -> bytes:
+        """Return them as bytes; say which of them cannot be.
+
+        Raises
+        ------
+        InvalidInput
+            If one of them cannot be pickled.
+        """
+        model = pickled(self.model, f"the model of type {type(self.model).__name__}", INSTEAD)
+        others = pickled(tuple(self[1:]), "an objective, distance or plausibility", INSTEAD)
+        return pickle.dumps((model, others))
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> Given:
+        """Return what was packed."""
+        model, others = pickle.loads(packed)  # noqa: S301 - part of the pickle that is being read
+        return cls(pickle.loads(model), *pickle.loads(others))  # noqa: S301
+
+
+class Built:
+    """What an Explainer holds: built here, and again of the same parts where its pickle is read.
+
+    Attributes
+    ----------
+    schema : Schema
+        What the columns are.
+    encoding : Encoding
+        Rows as genomes and back.
+    predictor : Predictor
+        The model, asked.
+    observed : Observed
+        The data, with what the model says of them.
+    """
+
+    schema: Schema
+    encoding: Encoding
+    predictor: Predictor
+    observed: Observed
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """The model's class labels, or None if it has a single output."""
+        return self.predictor.classes
+
+    def _build(self, known: Known, given: Given, accelerate: Literal["onnx"] | None) -> None:
+        """Fit what is needed, from what is known of the data and what the caller gave."""
+        self._given = given
+        self.schema, genomes = known.schema, known.genomes
+        self.encoding = Encoding(self.schema, known.form)
+        genomes.setflags(write=False)
+        space = describe_space(self.schema, genomes, known.may_miss)
+        aims = check_aims(
+            given.objectives, given.distance, given.plausibility, self.encoding, genomes, space
+        )
+        predictor = Predictor(given.model, self.encoding, genomes, given.classes)
+        self.predictor = accelerated(predictor, accelerate)
+        outputs = self.predictor.observed_outputs
+        self.observed = Observed(genomes, outputs, space, known.shares, aims)
+
+    def __copy__(self) -> Self:
+        """Return one that shares all it is made of: a copy stays here, and builds nothing."""
+        twin = object.__new__(type(self))
+        twin.__dict__ |= self.__dict__
+        return twin
+
+    def __getstate__(self) -> tuple[Known, bytes, Literal["onnx"] | None]:
+        """Return what it is built of; a pickle holds the data, the model and the settings."""
+        known = Known(
+            self.schema,
+            self.encoding.form,
+            self.observed.genomes,
+            self.observed.space.may_miss,
+            self.observed.shares,
+        )
+        # An accelerator that was not believed is not asked again, nor warned of.
+        accelerate: Literal["onnx"] | None = "onnx" if self.predictor.is_accelerated else None
+        return known, self._given.packed(), accelerate
+
+    def __setstate__(self, state: tuple[Known, bytes, Literal["onnx"] | None]) -> None:
+        """Build it again, with the same results bit for bit; nothing is warned of twice."""
+        known, packed, accelerate = state
+        self._build(known, Given.unpacked(packed), accelerate)

@@ -1,0 +1,397 @@
+"""Explainer: fits what it needs once, then explains rows; the only place that knows every step."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.arrays import Ints
+from counterpoint.errors import InvalidInput
+from counterpoint.explainer.building import Built, Given, Known
+from counterpoint.explainer.group import explain_group
+from counterpoint.explainer.progress import Progress
+from counterpoint.explainer.schedule import (
+    MEMORY,
+    Plan,
+    check_memory,
+    check_results_fit,
+    check_workers,
+    most_candidates,
+    plan_groups,
+    search_groups,
+    tell_interrupted,
+)
+from counterpoint.explainer.task import (
+    Asked,
+    Constraint,
+    Demands,
+    Task,
+    bytes_of_rules,
+    check_allowed,
+    check_search,
+    check_weights,
+    problem_of,
+    row_as_given,
+)
+from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_objectives
+from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.result.long_table import OutputSchema
+from counterpoint.search.baselines import WhatIf
+from counterpoint.search.settings import Search
+from counterpoint.search.watch import Watch
+from counterpoint.streams import check_seed
+from counterpoint.table.encoding import Encoding, Rows, as_frame
+from counterpoint.table.frames import read_data
+from counterpoint.table.kinds import Declared
+from counterpoint.table.schema import Precision, Schema, remarked
+
+
+class Explainer(Built):
+    """Explains rows of one table to one model's users.
+
+    Parameters
+    ----------
+    model : callable, object with `predict_proba` or `predict`, or one of the following
+        Takes rows as `data` has them and returns scores of shape (n,), (n, 1) or (n, classes);
+        scikit-learn estimators and pipelines as they are. Also models of XGBoost, LightGBM and
+        CatBoost, PyTorch modules, Keras 3 models, ONNX files and sessions, MLflow's `pyfunc`,
+        a `RemoteModel`, and what `load_model` and `one_output` return.
+    data : DataFrame of pandas or polars, Table of pyarrow, or array of shape (n, columns)
+        The observed rows, features only. It is never modified. The model is asked with rows of the
+        same kind and dtypes, and results come in them; the columns of an array are 0, 1, ...
+    precision : {"observed", "full"}, default="observed"
+        Search float columns on the decimals seen in the data, so that what is returned is what
+        was searched and scored; or on the reals, as the paper does.
+    k : int, default=1
+        How many nearest observed rows `implausibility` looks at.
+    weights : sequence of k numbers, optional
+        Their weights, the nearest first; scaled to sum to one. None weighs them equally.
+    objectives : iterable of Objective, default=()
+        What else is to be minimised: functions with names, which join the built-in four.
+    distance : Distance, optional
+        What `distance` is, in place of Gower's.
+    plausibility : ForestPlausibility or Objective, optional
+        What `implausibility` is, in place of the nearness of observed rows.
+    classes : sequence, optional
+        Class labels of a callable, in the order of its columns; with two labels a single column
+        is the probability of the second.
+    features : dict of column name to kind, optional
+        What a column is, where that is not what it looks like: ``Integer(18, 90)``,
+        ``Real(0, 1, decimals=2)``, ``Ordered(["low", "mid", "high"])``, ``Categorical()``,
+        ``Date("2020-01-01", "2024-12-31")``. `schema` prints what is used.
+    groups : dict of name to list of columns, optional
+        Columns that are one categorical feature, one-hot encoded, full or without the first. They
+        change together, as one feature of that name. None looks for such groups and announces
+        what it finds by a `DataWarning`; ``{}`` keeps all columns apart.
+    allow_missing : iterable of column names or bool, default=False
+        What counterfactuals may lack though the row has it; the data must miss some of its values
+        too. True allows all such. What the row lacks may always stay missing.
+    units : dict of feature name to str, optional
+        What numbers are counted in, for texts and figures: ``{"duration": "months"}``.
+    protected : iterable of feature names, default=()
+        Features never proposed to people as something to change; searches may, unless `fixed`.
+    accelerate : {"onnx"} or None, default=None
+        Let ONNX Runtime score the candidates in the model's place; what is returned is scored by
+        the model itself. Needs the extra `counterpoint[onnx]`. A model that cannot be converted,
+        or disagrees with its converted self, is used as it is, with an `AcceleratorWarning`.
+
+    Examples
+    --------
+    >>> import counterpoint as cp
+    >>> data = pd.DataFrame({"income": [10, 20, 30, 40], "debt": [5.0, 4.0, 2.5, 1.0]})
+    >>> def accept(rows):
+    ...     return 1 / (1 + np.exp(0.8 * rows["debt"] - 0.1 * rows["income"]))
+    >>> explainer = cp.Explainer(accept, data)
+    >>> found = explainer.explain({"income": 12, "debt": 4.5}, target=(0.5, 1.0), seed=0)
+    >>> found.status
+    'found'
+    >>> list(found.to_frame().columns)
+    ['income', 'debt', 'prediction', 'gap', 'distance', 'changes', 'implausibility']
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        data: Any,
+        *,
+        precision: Precision = "observed",
+        k: int = 1,
+        weights: Sequence[float] | None = None,
+        objectives: Iterable[Objective] = (),
+        distance: Distance | None = None,
+        plausibility: Plausibility | Objective | None = None,
+        classes: Sequence[Any] | None = None,
+        features: Mapping[Any, Declared] | None = None,
+        groups: Mapping[Any, Sequence[Any]] | None = None,
+        allow_missing: Iterable[Hashable] | bool = False,
+        units: Mapping[Any, str] | None = None,
+        protected: Iterable[Hashable] = (),
+        accelerate: Literal["onnx"] | None = None,
+    ) -> None:
+        frame, form = read_data(data)
+        inferred = Schema.infer(frame, precision, features=features, groups=groups)
+        schema = remarked(inferred, units, protected)
+        known = Known(
+            schema,
+            form,
+            genomes=Encoding(schema, form).encode(frame, "data"),
+            may_miss=check_allowed(allow_missing, schema),
+            shares=check_weights(k, weights, len(frame)),
+        )
+        given = Given(model, check_objectives(objectives), distance, plausibility, classes)
+        self._build(known, given, accelerate)
+
+    def output_schema(
+        self, id: str | None = None, id_dtype: Any = "int64", prefix: str = ""
+    ) -> OutputSchema:
+        """Return the columns of the long table that `explain_frame` makes, known beforehand.
+
+        Parameters
+        ----------
+        id : str, optional
+            The column of the rows that is handed through.
+        id_dtype : dtype, default="int64"
+            Its dtype.
+        prefix : str, default=""
+            What is put before the names of the result's own columns.
+
+        Returns
+        -------
+        OutputSchema
+            `meta()` is an empty pandas frame, `arrow()` a schema of Arrow, `ddl()` one of Spark.
+
+        Raises
+        ------
+        InvalidInput
+            If two columns would have the same name.
+        """
+        objectives = self.observed.aims.names
+        return OutputSchema(self.schema.columns, objectives, id, id_dtype, prefix)
+
+    def explain(
+        self,
+        row: Rows,
+        target: object,
+        search: Search | WhatIf | None = None,
+        seed: int = 0,
+        *,
+        fixed: Iterable[Hashable] = (),
+        ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
+        max_changed: int | None = None,
+        constraints: Iterable[Constraint] = (),
+        costs: Mapping[Any, float] | None = None,
+        progress: bool | None = None,
+    ) -> Counterfactuals:
+        """Return what would have had to be different for one row.
+
+        Parameters
+        ----------
+        row : DataFrame of one row, Series or dict; an array if the data are one
+            The row to explain, with every column of the data; it need not be of their kind.
+        target : class label, (label, (low, high)), number, (low, high) or "opposite"
+            The wanted outcome. A class label wants its probability above 0.5 and the model's own
+            `predict` to say so; `None` leaves a side of an interval open; "opposite" wants what
+            the model does not say now.
+        search : Search or WhatIf, optional
+            Budget and method; `Search()` if left out.
+        seed : int, default=0
+            Same seed, same result.
+        fixed : iterable of column names, default=()
+            Features that may not change.
+        ranges : dict of column name to (low, high), optional
+            Where numeric features may go; None keeps the observed end. By default the range of
+            the data and the row.
+        max_changed : int, optional
+            The most features a counterfactual may change.
+        constraints : iterable of str or callable, default=()
+            Rules every counterfactual must satisfy, besides the limits: texts such as
+            "age increases" or "amount <= 5 * income" (docs/rules.md has the language), or
+            functions that take candidates, in a table like the data, and return a truth value for
+            each.
+        costs : dict of column name to number, optional
+            How hard features are to change; 1 for those not named. `distance` is then the mean of
+            all features' shares of their ranges weighted by these: at cost 3 a change counts three
+            times as much. `changes` and `implausibility` stay as they are.
+        progress : bool, optional
+            Whether to show a bar if it takes long; None shows it in a terminal or a notebook.
+
+        Returns
+        -------
+        Counterfactuals
+            The non-dominated set; `valid()` are those that reach the target.
+
+        Raises
+        ------
+        InvalidInput, UnknownFeatureError
+            If an argument cannot be used, or rules contradict each other, the limits or the row.
+        PredictorError
+            If the model fails.
+        """
+        frame = self._as_frame(row, "row")
+        if len(frame) != 1:
+            raise InvalidInput(
+                f"row must be one row, got {len(frame)}; use explain_many for several."
+            )
+        demands = Demands.of(self.schema, fixed, ranges, max_changed, constraints, costs)
+        asked = Asked(target, check_search(search), check_seed(seed), demands)
+        task = Task.of(frame, "row", asked, self.observed, self.predictor)
+        return next(self._results(task, 1, np.inf, progress))
+
+    def explain_many(
+        self,
+        rows: Rows,
+        target: object,
+        search: Search | WhatIf | None = None,
+        seed: int = 0,
+        *,
+        fixed: Iterable[Hashable] = (),
+        ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
+        max_changed: int | None = None,
+        constraints: Iterable[Constraint] = (),
+        costs: Mapping[Any, float] | None = None,
+        workers: int | None = None,
+        memory: float = MEMORY,
+        progress: bool | None = None,
+    ) -> list[Counterfactuals]:
+        """Return one `Counterfactuals` per row, in order, searched side by side.
+
+        One model call judges the candidates of many rows, which is where the time goes. Each row
+        gets the same counterfactuals, bit for bit, as it would alone. Ctrl-C ends the search with
+        what is done: the rows begun with the best so far, the others are left out.
+
+        Parameters
+        ----------
+        rows : DataFrame, Table, list of dicts; an array if the data are one
+            The rows to explain.
+        target, search, seed, fixed, ranges, max_changed, constraints, costs, progress
+            As in `explain`, the same for all rows.
+        workers : int, optional
+            Threads that share the rows. None uses all cores, but one thread for what may not bear
+            being called by several at once: a plain function, be it model, rule or objective, a
+            network, a `pyfunc` of MLflow.
+        memory : float, default=4.0
+            GiB that results and rows in flight may take together; more is refused beforehand.
+
+        Returns
+        -------
+        list of Counterfactuals
+            One per row; fewer if it was interrupted.
+
+        Raises
+        ------
+        InvalidInput, UnknownFeatureError
+            If an argument cannot be used, or the results would not fit into `memory`.
+        PredictorError
+            If the model fails.
+        """
+        demands = Demands.of(self.schema, fixed, ranges, max_changed, constraints, costs)
+        frame = self._as_frame(rows, "rows")
+        asked = Asked(target, check_search(search), check_seed(seed), demands)
+        task = Task.of(frame, "rows", asked, self.observed, self.predictor)
+        is_shared = self._is_shared(demands)
+        memory, workers = check_memory(memory), check_workers(workers, is_shared=is_shared)
+        if len(task.genomes):
+            check_results_fit(self._plan(task, workers, memory), memory)
+        found = list(self._results(task, workers, memory, progress))
+        if len(found) < len(task.genomes):
+            tell_interrupted(len(found), len(task.genomes))
+        return found
+
+    def explain_each(
+        self,
+        rows: Rows,
+        target: object,
+        search: Search | WhatIf | None = None,
+        seed: int = 0,
+        *,
+        fixed: Iterable[Hashable] = (),
+        ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
+        max_changed: int | None = None,
+        constraints: Iterable[Constraint] = (),
+        costs: Mapping[Any, float] | None = None,
+        workers: int | None = None,
+        memory: float = MEMORY,
+        progress: bool | None = None,
+    ) -> Iterator[Counterfactuals]:
+        """Yield one `Counterfactuals` per row, in order: for more rows than results fit in memory.
+
+        Rows are searched side by side in groups, as by `explain_many` and with the same results.
+        Those of a group are yielded when it is done; no more than `memory` is in use at a time, as
+        long as the caller does not keep them.
+
+        Parameters
+        ----------
+        rows, target, search, seed, workers, progress
+        fixed, ranges, max_changed, constraints, costs
+            As in `explain_many`.
+        memory : float, default=4.0
+            GiB that rows in flight and results not yet taken may use.
+
+        Yields
+        ------
+        Counterfactuals
+            One per row.
+
+        Examples
+        --------
+        >>> import counterpoint as cp
+        >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
+        >>> explainer = cp.Explainer(lambda rows: rows["age"] / 100, data)
+        >>> for found in explainer.explain_each(data, target=(0.4, 1.0)):
+        ...     print(found.status)
+        found
+        found
+        already_met
+        already_met
+        """
+        demands = Demands.of(self.schema, fixed, ranges, max_changed, constraints, costs)
+        frame = self._as_frame(rows, "rows")
+        asked = Asked(target, check_search(search), check_seed(seed), demands)
+        task = Task.of(frame, "rows", asked, self.observed, self.predictor)
+        is_shared = self._is_shared(demands)
+        memory, workers = check_memory(memory), check_workers(workers, is_shared=is_shared)
+        return self._results(task, workers, memory, progress)
+
+    def _as_frame(self, rows: Rows, argument: str) -> pd.DataFrame:
+        """Return rows as a pandas frame; arrays only where the data are one."""
+        is_array = self.encoding.form.kind == "numpy"
+        columns = [column.name for column in self.schema.columns]
+        return as_frame(rows, argument, columns if is_array else None)
+
+    def _is_shared(self, demands: Demands) -> bool:
+        """Whether all that is asked may be asked by several threads: of functions nobody knows."""
+        functions = (*demands.rules.functions, *self.observed.aims.functions)
+        return self.predictor.is_shared and not functions
+
+    def _plan(self, task: Task, workers: int, memory: float) -> Plan:
+        """Return how the rows are grouped."""
+        (n, d), n_observed = task.genomes.shape, len(self.observed.genomes)
+        n_candidates, aims = most_candidates(task.search), self.observed.aims
+        extra = bytes_of_rules(task.demands.rules, n_candidates) + aims.n_bytes(n_candidates)
+        return plan_groups(n, d, n_observed, task.search, workers, memory, extra)
+
+    def _results(
+        self, task: Task, workers: int, memory: float, progress: bool | None
+    ) -> Iterator[Counterfactuals]:
+        """Yield the results of the rows in order, group by group."""
+        if len(task.genomes) == 0:
+            return
+        plan = self._plan(task, workers, memory)
+        budget = most_candidates(task.search)
+        with Progress(len(task.genomes), budget, progress) as bar:
+            watch = Watch(bar.hear)
+
+            def search_group(group: Ints) -> list[Counterfactuals]:
+                problem = problem_of(task, group, self.observed, self.predictor)
+                rows = [row_as_given(task, i, self.encoding) for i in group]
+                with self.predictor.one_thread():
+                    return explain_group(problem, task.search, task.seed, rows, watch)
+
+            # Threads go on while the caller looks at a result, so the limit must hold then too.
+            with self.predictor.one_thread() if plan.workers > 1 else nullcontext():
+                for results in search_groups(plan, search_group, watch):
+                    yield from results

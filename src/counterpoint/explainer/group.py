@@ -1,0 +1,312 @@
+"""Rescoring: what an accelerator found is told in the words of the model itself.
+
+The members of a result are scored again by the model. Their new gaps may let other candidates in,
+which are scored too, until every member carries the model's own score.
+
+One group of rows, from problem to results: search, confirm with the model, note what matters.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from counterpoint.arrays import MISSING, Bools, Floats, Ints
+from counterpoint.errors import AcceleratorWarning
+from counterpoint.problem.objectives import CHANGES, GAP
+from counterpoint.problem.problem import Evaluation, Problem, denied_gaps
+from counterpoint.result.counterfactuals import Again, Counterfactuals
+from counterpoint.search.archive import Archive
+from counterpoint.search.baselines import WhatIf, search_randomly, take_nearest
+from counterpoint.search.explore.loop import explore
+from counterpoint.search.nsga2.loop import evolve
+from counterpoint.search.settings import Search
+from counterpoint.search.watch import Watch
+
+
+def explain_group(
+    problem: Problem,
+    search: Search | WhatIf,
+    seed: int,
+    rows: list[Any],
+    watch: Watch | None = None,
+) -> list[Counterfactuals]:
+    """Search the rows of one problem that do not reach their target yet."""
+    watch = watch or Watch()
+    own = replace(problem, predictor=problem.predictor.own)
+    met = is_met(own)
+    todo = np.flatnonzero(~met)
+    watch.hear(0, len(met) - len(todo))
+    results: dict[int, Counterfactuals] = {}
+    for a in np.flatnonzero(met).tolist():
+        one = own.alone(np.array([a]))
+        results[a] = Counterfactuals.of(Archive(one, 1), 0, one, rows[a], search, seed, ())
+    if len(todo):
+        wanted = (own if isinstance(search, WhatIf) else problem).take(todo)
+        archive = run(wanted, search, watch)
+        drafts = rescore(archive, wanted) if wanted.predictor.is_accelerated else []
+        found = []
+        for i, a in enumerate(todo.tolist()):
+            one = wanted.alone(np.array([i]))
+            again = search_again(one, seed, rows[a])
+            notes = notes_on(one)
+            found.append(Counterfactuals.of(archive, i, one, rows[a], search, seed, notes, again))
+            if drafts:
+                own_search = search_again(drafts[i].problem, seed, rows[a])
+                found[i] = settle(found[i], drafts[i], own_search)
+        results |= zip(todo.tolist(), found if drafts else confirm(found, archive), strict=True)
+    return [results[a] for a in range(len(rows))]
+
+
+def run(problem: Problem, search: Search | WhatIf, watch: Watch) -> Archive:
+    """Run the method the settings name."""
+    if isinstance(search, WhatIf):
+        watch.hear(0, len(problem.rows))
+        return take_nearest(problem, search)
+    methods = {"explore": explore, "nsga2": evolve, "random": search_randomly}
+    return methods[search.method or "explore"](problem, search, watch)
+
+
+def search_again(problem: Problem, seed: int, row: Any) -> Again:
+    """Return the function that searches one row again, recalling what the model said before."""
+
+    def again(search: Search, replies: Floats) -> Counterfactuals:
+        with problem.predictor.one_thread():
+            return explain_group(problem.after(replies), search, seed, [row])[0]
+
+    return again
+
+
+def is_met(problem: Problem) -> Bools:
+    """Return which rows reach their target already; a class only if `predict` says so."""
+    gaps = [t.gap_of(p) for t, p in zip(problem.targets, problem.row_predictions, strict=True)]
+    met: Bools = np.array(gaps) <= 0.0
+    if met.any() and problem.targets[0].is_decision and problem.predictor.has_decision:
+        met = met & problem.confirmed(problem.rows[:, None, :])[:, 0]
+    return met
+
+
+def confirm(found: list[Counterfactuals], archive: Archive) -> list[Counterfactuals]:
+    """Let the model's own `predict` confirm the valid ones of class targets, all in one call.
+
+    On the observed rows `predict` agreed with the probabilities, so the search trusted them. If it
+    disagrees here after all, it is asked about every candidate that seemed to reach the target, and
+    the result is drawn again from those it confirms: no candidate is new, so no budget is spent.
+    """
+    problem = found[0].problem
+    must_ask = problem.targets[0].is_decision and problem.predictor.has_decision
+    asked = [i for i, each in enumerate(found) if each.reaches.any()]
+    if not must_ask or problem.asks_labels or not asked:
+        return found
+    codes = problem.predictor.uneven_labels([found[i].genomes[found[i].reaches] for i in asked])
+    confirmed = list(found)
+    for i, labels in zip(asked, codes, strict=True):
+        if not np.all(found[i].target.accepts_label(labels)):
+            confirmed[i] = draw_confirmed(found[i], archive, i)
+    return confirmed
+
+
+def draw_confirmed(found: Counterfactuals, archive: Archive, i: int) -> Counterfactuals:
+    """Return the result of row i again, drawn from what `predict` confirms."""
+    careful = found.problem.with_labels()
+    return Counterfactuals.of(
+        archive.of_confirmed(i, careful),
+        0,
+        careful,
+        found.row,
+        found.search,
+        found.seed,
+        notes_on(careful),
+        search_again(found.problem, found.seed, found.row),  # as it was searched: without labels
+    )
+
+
+def notes_on(problem: Problem) -> tuple[str, ...]:
+    """Return what a careful reader should know of the result of one row."""
+    features, space, row = (
+        problem.predictor.encoding.schema.features,
+        problem.space,
+        problem.rows[0],
+    )
+    is_outside = ((row < space.low) | (row > space.high)) & ~space.is_level & (row != MISSING)
+    notes = [
+        f"the row's {features[j].name!r} = {features[j].shown(row[j])} lies outside the data's "
+        f"range [{features[j].shown(space.low[j])}, {features[j].shown(space.high[j])}]; the "
+        "search box was widened to it."
+        for j in np.flatnonzero(is_outside)
+    ]
+    notes += [_note_on_forced(problem, int(j)) for j in np.flatnonzero(problem.box.is_forced[0])]
+    if problem.asks_labels:
+        notes.append(
+            "the model's predict does not always name the likeliest class; it was asked about "
+            "every candidate."
+        )
+    if problem.predictor.gives_only_labels:
+        notes.append("the model gives labels only, so a gap is either 0 or 0.5.")
+    if problem.recalled is not None:
+        notes.append(
+            f"the search started from the {len(problem.recalled.genomes)} counterfactuals of an "
+            "earlier one, as far as they are still allowed; from scratch it may find others."
+        )
+    if problem.predictor.is_known_variant:
+        notes.append(
+            "the model's scores depend on which rows it is asked together; each row's candidates "
+            "were scored on their own to keep the result independent of its company."
+        )
+    return tuple(notes)
+
+
+def _note_on_forced(problem: Problem, j: int) -> str:
+    """Say that every counterfactual changes feature j, and whether a range or a rule is why."""
+    encoding, row, limits = problem.predictor.encoding, problem.rows[0], problem.limits
+    feature = encoding.schema.features[j]
+    name = feature.name
+    if problem.ruling is None or row[j] < limits.low[j] or row[j] > limits.high[j]:
+        return (
+            f"the range given for {name!r} excludes the row's own value {feature.shown(row[j])}, "
+            "so every counterfactual changes it."
+        )
+    value = encoding.by_feature(problem.rows.copy())[name].iloc[0]
+    return (
+        f"the constraints exclude the row's own {name!r} = {value}, so every counterfactual "
+        "changes it."
+    )
+
+
+class Draft:
+    """The candidates of one row, of which the model itself scores those that would be returned.
+
+    Parameters
+    ----------
+    archive : Archive
+        What the accelerator's search evaluated.
+    row : int
+        Which of its rows.
+    problem : Problem
+        The problem of that row, with the model itself as predictor.
+
+    Attributes
+    ----------
+    archive, row : Archive, int
+        The candidates with the model's own scores where these are known.
+    difference : float
+        The greatest difference of both scores so far.
+    complaint : str
+        The candidate where they differ so, and both scores.
+    """
+
+    def __init__(self, archive: Archive, row: int, problem: Problem) -> None:
+        self.archive, self.row, self.problem = archive, row, problem
+        self.difference, self.complaint = 0.0, ""
+        self._is_own = np.arange(archive.size[row]) < archive.n_learnt  # observed: scored before
+
+    @property
+    def unscored(self) -> Ints:
+        """The members the model itself has not scored yet."""
+        members = self.archive.members[self.row, : self.archive.n_members[self.row]]
+        return np.sort(members[~self._is_own[members]])
+
+    def learn(self, which: Ints, outputs: Floats) -> None:
+        """Take the model's outputs (n, c) of the given candidates and draw the members again."""
+        n, target = len(self._is_own), self.problem.targets[0]
+        genomes = self.archive.genomes[self.row, :n]
+        predictions = self.archive.predictions[self.row, :n].copy()
+        objectives = self.archive.objectives[self.row, :n].copy()
+        scores = np.asarray(target.prediction(outputs))
+        self._compare(genomes[which], predictions[which], scores)
+        predictions[which] = scores
+        objectives[which, GAP] = self._gaps(genomes[which], scores)
+        self._is_own[which] = True
+        self.archive = redraw(self.archive, self.row, self.problem, predictions, objectives)
+        self.row = 0
+
+    def _compare(self, genomes: Floats, quick: Floats, own: Floats) -> None:
+        """Note where the accelerator and the model differ most."""
+        differences = np.abs(quick - own)
+        worst = int(np.argmax(differences))
+        if differences[worst] >= self.difference:
+            self.difference = float(differences[worst])
+            encoding = self.problem.predictor.encoding
+            values = encoding.by_feature(genomes[[worst]]).to_dict("records")[0]
+            self.complaint = f"of {values} it says {quick[worst]:.6g}, the model {own[worst]:.6g}"
+
+    def _gaps(self, genomes: Floats, predictions: Floats) -> Floats:
+        """Return the gaps of genomes (n, d); a class is reached only if `predict` says so."""
+        problem, target = self.problem, self.problem.targets[0]
+        gaps = np.array([target.gap_of(prediction) for prediction in predictions.tolist()])
+        if target.is_decision and problem.predictor.has_decision:
+            asked = np.flatnonzero((gaps <= 0.0) | problem.asks_labels)
+            if len(asked):
+                denied = asked[~problem.confirmed(genomes[None, asked])[0]]
+                gaps[denied] = denied_gaps(gaps[denied], predictions[denied])
+        return gaps
+
+
+def rescore(archive: Archive, problem: Problem) -> list[Draft]:
+    """Let the model itself score the members of every row; the calls of all rows are merged."""
+    predictor = problem.predictor
+    own = replace(problem, predictor=predictor.own)
+    drafts = [Draft(archive, a, own.alone(np.array([a]))) for a in range(len(problem.rows))]
+    while True:
+        unscored = [(d, d.unscored) for d in drafts if d.difference <= predictor.tolerance]
+        unscored = [(draft, which) for draft, which in unscored if len(which)]
+        if not unscored:
+            return drafts
+        blocks = [draft.archive.genomes[draft.row, which] for draft, which in unscored]
+        outputs = predictor.own.uneven_blocks(blocks)
+        for (draft, which), answers in zip(unscored, outputs, strict=True):
+            draft.learn(which, answers)
+
+
+def redraw(
+    archive: Archive, row: int, problem: Problem, predictions: Floats, objectives: Floats
+) -> Archive:
+    """Return the archive of one row with other predictions (n,) and objectives (n, m)."""
+    n = len(predictions)
+    again = Archive(problem, n)
+    is_learnt = (np.arange(n) < archive.n_learnt) & (objectives[:, CHANGES] > 0)  # else it fills
+    again.add(
+        archive.genomes[None, row, :n].copy(),
+        Evaluation(predictions[None].copy(), objectives[None].copy()),
+        np.zeros(1, dtype=np.int64),
+        generation=0,
+        counts=archive.is_asked[None, row, :n] | is_learnt,
+    )
+    again.generation[0] = archive.generation[row, :n]
+    again.is_asked[0] = archive.is_asked[row, :n]
+    again.n_learnt, again.stopped[0] = archive.n_learnt, archive.stopped[row]
+    return again
+
+
+def settle(found: Counterfactuals, draft: Draft, own_search: Again) -> Counterfactuals:
+    """Return what the accelerator found, as the model scores it; search again if they disagree.
+
+    The replies stay the accelerator's: a search that goes on must recall what it was told.
+    """
+    tolerance = found.problem.predictor.tolerance
+    if draft.difference > tolerance and isinstance(found.search, Search):
+        warnings.warn(
+            f"accelerate='onnx' is not believed: {draft.complaint}, where {tolerance:.2g} is "
+            "allowed; the row is searched again with the model itself.",
+            AcceleratorWarning,
+            stacklevel=2,
+        )
+        return own_search(found.search, np.empty(0))
+    note = (
+        "candidates were scored by ONNX Runtime, and those returned again by the model itself; "
+        f"the greatest difference was {draft.difference:.1g}."
+    )
+    settled = Counterfactuals.of(
+        draft.archive,
+        draft.row,
+        draft.problem,
+        found.row,
+        found.search,
+        found.seed,
+        (*found.notes, note),
+        found.again,
+    )
+    return replace(settled, trace=replace(settled.trace, replies=found.trace.replies))

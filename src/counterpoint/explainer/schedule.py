@@ -1,0 +1,232 @@
+"""Lockstep: many rows searched in groups that share model calls, on threads, within a memory limit.
+
+A model scores a thousand candidates in one call far faster than in fifty calls. So rows are
+searched side by side, generation by generation, and groups of rows on several threads: kernels and
+most models let go of Python's lock. What a row finds depends on nothing of this.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from counterpoint.arrays import Ints
+from counterpoint.errors import InvalidInput
+from counterpoint.neighbours.index import NEAR, SINGLE, WIDE_BYTES, bytes_at_hand
+from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.search.baselines import WhatIf
+from counterpoint.search.settings import Search
+from counterpoint.search.watch import Watch
+
+MEMORY = 4.0  # GiB a call may use for rows in flight and for results, unless told otherwise
+MOST_TOGETHER = (
+    128  # rows in one group: more fill no larger calls worth having, but spill the caches
+)
+GIB = 2.0**30
+MOST_MEMORY = 2.0**20  # GiB: no limit at all
+
+SearchGroup = Callable[[Ints], list[Counterfactuals]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many rows are searched side by side, and what that takes.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows to explain.
+    together : int
+        Rows in one group.
+    workers : int
+        Groups searched at a time.
+    row_bytes : int
+        Most memory of one row in flight.
+    result_bytes : int
+        Estimated memory of one row's result.
+    """
+
+    n_rows: int
+    together: int
+    workers: int
+    row_bytes: int
+    result_bytes: int
+
+    @property
+    def groups(self) -> list[Ints]:
+        """The rows of each group, by position."""
+        starts = range(0, self.n_rows, self.together)
+        return [np.arange(i, min(i + self.together, self.n_rows)) for i in starts]
+
+
+def plan_groups(
+    n_rows: int,
+    d: int,
+    n_observed: int,
+    search: Search | WhatIf,
+    workers: int,
+    memory: float,
+    row_extra: int = 0,
+) -> Plan:
+    """Choose the size of the groups so that all in flight fit into half of `memory` GiB.
+
+    The other half is for the model and for results that wait to be taken. `row_extra` is what a
+    row needs for its rules.
+    """
+    row_bytes = bytes_in_flight(d, n_observed, search) + row_extra
+    room = int(min(memory, MOST_MEMORY) * GIB / 2)
+    if row_bytes > room:
+        raise InvalidInput(
+            f"memory={memory:g} GiB is too little: the search of one row takes up to "
+            f"{2 * row_bytes / GIB:.2g} GiB; raise memory or lower evaluations."
+        )
+    workers = max(1, min(workers, n_rows, room // row_bytes))
+    most = min(MOST_TOGETHER, room // (workers * row_bytes), -(-n_rows // workers))
+    return Plan(n_rows, max(1, most), workers, row_bytes, bytes_of_result(d, search))
+
+
+def bytes_in_flight(d: int, n_observed: int, search: Search | WhatIf) -> int:
+    """Return the most memory the search of one row takes: its candidates and its surroundings."""
+    n = most_candidates(search)
+    candidates = n * (8 * (d + 12) + 32)  # genomes, objectives, front, indices, memory of hashes
+    near = bytes_at_hand(d) * min(n_observed, NEAR)
+    beyond = WIDE_BYTES + min(SINGLE * n_observed, WIDE_BYTES) if n_observed > NEAR else 0
+    return candidates + near + beyond
+
+
+def bytes_of_result(d: int, search: Search | WhatIf) -> int:
+    """Return about what one result takes: a third of the candidates, a trace, and all replies."""
+    n = most_candidates(search)
+    return 4096 + 8 * n + 8 * (d + 10) * (n // 3 + 1)
+
+
+def most_candidates(search: Search | WhatIf) -> int:
+    """Return the most candidates a row's search looks at."""
+    return search.most_candidates if isinstance(search, Search) else search.n
+
+
+def check_results_fit(plan: Plan, memory: float) -> None:
+    """Refuse to gather more results than fit into `memory` GiB, with the estimate."""
+    needed = plan.n_rows * plan.result_bytes / GIB
+    if needed > memory:
+        raise InvalidInput(
+            f"the results of {plan.n_rows:,} rows would take about {needed:.2g} GiB, more than "
+            f"memory={memory:g} allows; use explain_each, which yields one result after the other, "
+            "or raise memory."
+        )
+
+
+def check_memory(memory: object) -> float:
+    """Return the memory limit in GiB, or say what it should be."""
+    is_number = isinstance(memory, int | float | np.number) and not isinstance(memory, bool)
+    if not is_number or not 0.0 < float(memory) < np.inf:  # type: ignore[arg-type]
+        raise InvalidInput(f"memory must be a number of GiB above 0, got {memory!r}.")
+    return float(memory)  # type: ignore[arg-type]
+
+
+def check_workers(workers: object, *, is_shared: bool) -> int:
+    """Return the number of threads; None means all cores if the model may be shared among them."""
+    if workers is None:
+        return n_cores() if is_shared else 1
+    if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
+        raise InvalidInput(
+            f"workers must be a whole number of at least 1, or None for all cores, got {workers!r}."
+        )
+    return int(workers)
+
+
+def n_cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def search_groups(
+    plan: Plan, search_group: SearchGroup, watch: Watch
+) -> Iterator[list[Counterfactuals]]:
+    """Yield the results of each group in order, until all are searched or `watch` says stop.
+
+    Parameters
+    ----------
+    plan : Plan
+        The groups and the number of threads.
+    search_group : callable
+        Searches one group.
+    watch : Watch
+        Told to stop, the groups in flight end with the best so far and no other is begun.
+    """
+    if plan.workers == 1:
+        for group in plan.groups:
+            if watch.is_stopped:
+                return
+            with stopped_by_interrupt(watch):
+                results = search_group(group)
+            yield results
+        return
+    with ThreadPoolExecutor(plan.workers) as pool:
+        try:
+            yield from _in_order(pool, plan, search_group, watch)
+        finally:  # also when the caller takes no more: nothing goes on unseen
+            watch.stop()
+            pool.shutdown(cancel_futures=True)
+
+
+def _in_order(
+    pool: ThreadPoolExecutor, plan: Plan, search_group: SearchGroup, watch: Watch
+) -> Iterator[list[Counterfactuals]]:
+    """Yield the groups in order; one more than there are threads may be begun, none waits idly."""
+    waiting = deque(plan.groups)
+    begun: deque[Future[list[Counterfactuals]]] = deque()
+    while (waiting and not watch.is_stopped) or begun:
+        while waiting and len(begun) <= plan.workers and not watch.is_stopped:
+            begun.append(pool.submit(search_group, waiting.popleft()))
+        with stopped_by_interrupt(watch):
+            results = begun.popleft().result()
+        yield results
+
+
+@contextmanager
+def stopped_by_interrupt(watch: Watch) -> Iterator[None]:
+    """Let Ctrl-C stop the watched searches with the best so far; a second one stops at once.
+
+    Only where Python's own handler is in force: somebody else's is left alone.
+    """
+    is_ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if not is_ours:
+        yield
+        return
+
+    def stop(number: int, frame: Any) -> None:
+        if watch.is_stopped:
+            signal.default_int_handler(number, frame)
+        watch.stop()
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def tell_interrupted(n_done: int, n_rows: int) -> None:
+    """Say how many rows were explained before the interrupt."""
+    logging.getLogger("counterpoint").warning(
+        "interrupted: the first %d of %d rows are explained, the last of them as far as the "
+        "search had come.",
+        n_done,
+        n_rows,
+    )

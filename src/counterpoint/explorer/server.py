@@ -1,0 +1,136 @@
+"""Serving: the explorer on a port of this computer, until somebody ends it."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import secrets
+import socket
+import sys
+import threading
+import webbrowser
+from typing import Any
+
+import pandas as pd
+import uvicorn
+
+from counterpoint.cli.reading import read_target
+from counterpoint.errors import InvalidInput
+from counterpoint.explainer.explainer import Explainer
+from counterpoint.explainer.task import Demands
+from counterpoint.explorer.app import Limits, create_app
+from counterpoint.explorer.describing import Rows
+from counterpoint.streams import check_seed
+
+HOST = "127.0.0.1"
+MOST_SEARCHES = 64
+GRACE = 2  # seconds that open requests have when the server ends
+
+
+class Explorer:
+    """The explorer of one explainer, bound to a port.
+
+    Parameters
+    ----------
+    explainer : Explainer
+        The model and its data.
+    data : DataFrame
+        The data, whose labels the rows have.
+    rows : DataFrame, optional
+        Other rows to pick from.
+    port : int, default=0
+        Where to listen; 0 takes any free port.
+    limits : Limits, optional
+        What a visitor may take.
+    first : dict, optional
+        The question the page starts with.
+
+    Attributes
+    ----------
+    address : str
+        Where to find it, with its token.
+    app : Guard
+        The guarded application.
+    """
+
+    def __init__(
+        self,
+        explainer: Explainer,
+        data: pd.DataFrame,
+        rows: pd.DataFrame | None = None,
+        *,
+        port: int = 0,
+        limits: Limits | None = None,
+        first: dict[str, Any] | None = None,
+    ) -> None:
+        self._socket = bound(port)
+        port, token = self._socket.getsockname()[1], secrets.token_urlsafe(24)
+        self.address = f"http://{HOST}:{port}/?token={token}"
+        pickable = Rows.of(explainer, data, rows)
+        self.app = create_app(
+            explainer, pickable, token=token, port=port, limits=limits, first=first
+        )
+        config = uvicorn.Config(
+            self.app,
+            log_level="critical",  # what fails is in our own log; what ends with it is no failure
+            access_log=False,  # it would keep the token
+            timeout_graceful_shutdown=GRACE,
+            server_header=False,
+        )
+        self._server = uvicorn.Server(config)
+
+    def run(self) -> None:
+        """Serve until Ctrl-C or `stop`."""
+        self._server.run(sockets=[self._socket])
+
+    def stop(self) -> None:
+        """End serving; may be called from another thread."""
+        self._server.should_exit = True
+
+
+def starting_with(
+    options: argparse.Namespace, explainer: Explainer
+) -> tuple[Limits, dict[str, Any]]:
+    """Return what the options of the command line allow, and the question they start with."""
+    if not 0 < options.seconds < math.inf:
+        raise InvalidInput(f"--seconds must be a number above 0, got {options.seconds}.")
+    if not 1 <= options.searches <= MOST_SEARCHES:
+        raise InvalidInput(
+            f"--searches must lie between 1 and {MOST_SEARCHES}, got {options.searches}."
+        )
+    if options.target is not None:
+        read_target(options.target, explainer.classes)
+    Demands.of(explainer.schema, options.fix, None, options.max_changes, options.rule)
+    first = {
+        "row": options.row,
+        "target": options.target or "",
+        "fixed": list(options.fix),
+        "rules": list(options.rule),
+        "max_changed": options.max_changes,
+        "seed": check_seed(options.seed),
+    }
+    return Limits(seconds=options.seconds, searches=options.searches), first
+
+
+def bound(port: int) -> socket.socket:
+    """Return a socket bound to a port of this computer only."""
+    if not 0 <= port <= 65535:
+        raise InvalidInput(f"--port must lie between 0 and 65535, got {port}; 0 takes a free one.")
+    try:
+        return socket.create_server((HOST, port))
+    except OSError as error:
+        raise InvalidInput(
+            f"--port {port} cannot be used ({error.strerror}); choose another, or 0 for a free one."
+        ) from error
+
+
+def serve_until_ended(explorer: Explorer, *, opens: bool = False) -> None:
+    """Tell the address and serve until Ctrl-C; with `opens` a browser is sent there."""
+    sys.stdout.write(f"The explorer is at {explorer.address}\nCtrl-C ends it.\n")
+    sys.stdout.flush()
+    if opens:
+        threading.Timer(0.5, webbrowser.open, [explorer.address]).start()
+    try:
+        explorer.run()
+    except KeyboardInterrupt:  # uvicorn passes it on when it is done
+        sys.stdout.write("\n")

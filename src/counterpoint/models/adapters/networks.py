@@ -1,0 +1,211 @@
+"""Networks of PyTorch and Keras 3: a matrix of numbers goes in, and logits may come out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.arrays import Floats
+from counterpoint.errors import InvalidInput, PredictorError, listed
+from counterpoint.models.adapters.scorer import is_loaded
+from counterpoint.models.answers import TOLERANCE
+
+HALF_PRECISION = 0.02  # how far rounding to 16 bits may take the sum of probabilities from 1
+MOST_ROWS = 8192  # in one call: a network's inner layers may be far wider than the table
+
+
+def as_matrix(rows: pd.DataFrame, who: str) -> Floats:
+    """Return a frame of numbers as a matrix (n, d); `who` cannot take anything else.
+
+    Examples
+    --------
+    >>> as_matrix(pd.DataFrame({"age": [30, 40], "owns": [True, False]}), "the module Net")
+    array([[30.,  1.],
+           [40.,  0.]])
+    """
+    texts = [
+        name
+        for name, dtype in rows.dtypes.items()
+        if not pd.api.types.is_numeric_dtype(dtype)  # truth values count as numbers
+    ]
+    if texts:
+        raise InvalidInput(
+            f"{who} takes numbers, but {listed(texts)} of the data are no numbers; pass a function "
+            "that turns a frame into the model's input and returns its scores."
+        )
+    return rows.to_numpy(dtype=np.float64, copy=True)  # a view is read-only, which PyTorch minds
+
+
+def in_parts(ask: Callable[[Floats], Any], numbers: Floats) -> Any:
+    """Return the answers of a network that is asked about a bounded number of rows at a time.
+
+    Examples
+    --------
+    >>> in_parts(lambda part: part.sum(axis=1), np.ones((20_000, 2))).shape
+    (20000,)
+    """
+    starts = range(0, len(numbers), MOST_ROWS)
+    return np.concatenate([ask(numbers[start : start + MOST_ROWS]) for start in starts])
+
+
+def as_outputs(raw: Any, classes: Any, who: str, remedy: str) -> Any:
+    """Return a network's outputs as float64; where they must be probabilities, refuse logits.
+
+    They must be if the caller named classes or if there are several per row; shapes and NaN are
+    checked by the predictor.
+
+    Examples
+    --------
+    >>> as_outputs([[0.8125, 0.1865]], None, "the module Net", "add softmax").sum()  # bfloat16
+    np.float64(1.0)
+    """
+    outputs = np.asarray(raw, dtype=np.float64)
+    is_single = outputs.ndim < 2 or outputs.shape[1] == 1
+    if outputs.ndim > 2 or not np.isfinite(outputs).all() or (is_single and classes is None):
+        return outputs
+    table = outputs.reshape(len(outputs), -1)
+    sums = np.ones((len(table), 1)) if is_single else table.sum(axis=1, keepdims=True)
+    is_outside = ((table < -TOLERANCE) | (table > 1.0 + TOLERANCE)).any(axis=1, keepdims=True)
+    is_bad = is_outside | (np.abs(sums - 1.0) > HALF_PRECISION)
+    if is_bad.any():
+        first = outputs[int(np.flatnonzero(is_bad)[0])].tolist()
+        raise PredictorError(
+            f"{who} returned {first} for one row, which are no probabilities but look like "
+            f"logits; {remedy}."
+        )
+    is_rough = np.abs(sums - 1.0) > 100 * TOLERANCE
+    return np.where(is_rough, table / sums, table).reshape(outputs.shape)
+
+
+KERAS_REMEDY = "give its last layer activation='softmax', or 'sigmoid' for a single output"
+
+
+class KerasModel:
+    """A model from a matrix of numbers (n, d) to scores.
+
+    Parameters
+    ----------
+    model : keras.Model
+        The model, with one input.
+    classes : sequence, optional
+        The class labels.
+    """
+
+    is_shared = False  # layers may hold state, and no backend promises otherwise
+
+    def __init__(self, model: Any, classes: Sequence[Any] | None = None) -> None:
+        self.model, self.classes_ = model, classes
+        self._who = f"the Keras model {model.name!r}"
+        n_inputs = len(getattr(model, "inputs", None) or [None])
+        if n_inputs > 1:
+            raise InvalidInput(
+                f"{self._who} has {n_inputs} inputs; pass a function that splits a frame into "
+                "them and returns the model's scores."
+            )
+
+    def score(self, rows: pd.DataFrame) -> Any:
+        """Return the model's outputs."""
+        numbers = as_matrix(rows, self._who).astype(self.model.variable_dtype)
+        return as_outputs(in_parts(self._ask, numbers), self.classes_, self._who, KERAS_REMEDY)
+
+    def _ask(self, numbers: Any) -> Any:
+        """Return the raw outputs of a part of the rows."""
+        with without_gradients():
+            answer = self.model(numbers, training=False)
+        if isinstance(answer, list | tuple | dict):
+            raise PredictorError(
+                f"{self._who} has {len(answer)} outputs; pass a function that asks the model and "
+                "returns the scores of one."
+            )
+        if is_loaded(answer, "torch", "Tensor"):  # Keras' own conversion warns since NumPy 2
+            return answer.detach().cpu().double().numpy()  # NumPy knows no bfloat16
+        return sys.modules["keras"].ops.convert_to_numpy(answer)
+
+
+def without_gradients() -> AbstractContextManager[Any]:
+    """Return a context in which the backend records nothing for gradients."""
+    is_torch = sys.modules["keras"].config.backend() == "torch"
+    return sys.modules["torch"].no_grad() if is_torch else nullcontext()
+
+
+def adapted_keras(model: Any, classes: Sequence[Any] | None) -> KerasModel | None:
+    """Return the adapter of a Keras 3 model."""
+    is_model = is_loaded(model, "keras", "Model") and hasattr(sys.modules["keras"], "ops")
+    return KerasModel(model, classes) if is_model else None
+
+
+TORCH_REMEDY = (
+    "end the module with torch.nn.Softmax(dim=1), or torch.nn.Sigmoid() for a single output, "
+    "for example torch.nn.Sequential(module, torch.nn.Softmax(dim=1))"
+)
+
+
+class TorchModule:
+    """A module from a matrix of numbers (n, d) to scores.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The module; its training flags are put back after each call.
+    classes : sequence, optional
+        The class labels.
+    """
+
+    is_shared = False  # evaluation mode is a flag of the module, seen by all threads
+
+    def __init__(self, module: Any, classes: Sequence[Any] | None = None) -> None:
+        self.module, self.classes_ = module, classes
+        self._who = f"the PyTorch module {type(module).__name__}"
+
+    def score(self, rows: pd.DataFrame) -> Any:
+        """Return the module's outputs."""
+        numbers = as_matrix(rows, self._who)
+        with evaluating(self.module), sys.modules["torch"].no_grad():
+            outputs = in_parts(self._ask, numbers)
+        return as_outputs(outputs, self.classes_, self._who, TORCH_REMEDY)
+
+    def _ask(self, numbers: Floats) -> Any:
+        """Return the raw outputs of a part of the rows."""
+        torch = sys.modules["torch"]
+        dtype, device = self._kind()
+        # Converted first: not every device knows float64.
+        answer = self.module(torch.as_tensor(numbers, dtype=dtype).to(device))
+        if not isinstance(answer, torch.Tensor):
+            raise PredictorError(
+                f"{self._who} returned {type(answer).__name__} instead of a tensor; pass a "
+                "function that asks the module and returns its scores."
+            )
+        return answer.cpu().double().numpy()
+
+    def _kind(self) -> tuple[Any, Any]:
+        """Return dtype and device of the weights; without weights, PyTorch's defaults."""
+        weights = (weight for weight in self.module.parameters() if weight.is_floating_point())
+        first = next(weights, None)
+        if first is None:
+            return sys.modules["torch"].get_default_dtype(), "cpu"
+        return first.dtype, first.device
+
+
+@contextmanager
+def evaluating(module: Any) -> Iterator[None]:
+    """Put a module into evaluation mode for a while, and each of its parts back as it was."""
+    before = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part, was_training in before:  # `train()` would also wake parts that were frozen
+            part.training = was_training
+
+
+def adapted_torch(model: Any, classes: Sequence[Any] | None) -> TorchModule | None:
+    """Return the adapter of a module; one with a `predict_proba` of its own is asked by that."""
+    is_module = is_loaded(model, "torch.nn", "Module")
+    return (
+        TorchModule(model, classes) if is_module and not hasattr(model, "predict_proba") else None
+    )

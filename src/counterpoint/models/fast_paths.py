@@ -1,0 +1,237 @@
+"""Fast paths: ways to ask a model past what costs time, each believed after a trial only."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from counterpoint.arrays import Floats
+from counterpoint.models.column_tables import ColumnTables, is_plain, nameless, tabulate
+from counterpoint.models.trees import add_up, of_boosting, of_forest
+from counterpoint.table.encoding import Encoding
+
+
+class Core:
+    """The inside of an estimator, asked like the estimator.
+
+    Parameters
+    ----------
+    score : callable
+        Returns scores (n, c) or (n,) of an array (n, d).
+    classes : ndarray or None
+        The labels of a classifier.
+    """
+
+    def __init__(self, score: Callable[[Any], Any], classes: Any) -> None:
+        self.score, self.classes = score, classes
+
+    def predict_proba(self, rows: Any) -> Any:
+        """Return the probability of each class, shape (n, c)."""
+        scores = self.score(rows)
+        return scores if scores.ndim == 2 else np.vstack([1.0 - scores, scores]).T
+
+    def predict(self, rows: Any) -> Any:
+        """Return the likeliest class, or the score of a regressor, shape (n,)."""
+        if self.classes is None:
+            return self.score(rows).reshape(-1)
+        return self.classes.take(np.argmax(self.predict_proba(rows), axis=1), axis=0)
+
+
+def core_of(model: Any) -> Any:
+    """Return what scores inside `model`: its trees or its booster; None if it shows neither."""
+    if hasattr(model, "_predictors") and hasattr(model, "_raw_predict"):
+        return boosting_core(model) if model._preprocessor is None else None
+    classes = getattr(model, "classes_", None)
+    trees = [model] if hasattr(model, "tree_") else getattr(model, "estimators_", None)
+    if isinstance(trees, list) and trees and all(hasattr(tree, "tree_") for tree in trees):
+        return Core(forest_score([tree.tree_ for tree in trees]), classes)
+    booster: Any = getattr(model, "booster_", None)
+    return Core(booster.predict, classes) if hasattr(booster, "predict") else None
+
+
+def forest_score(trees: list[Any]) -> Callable[[Any], Any]:
+    """Return the function that averages the leaves of scikit-learn's trees."""
+    forest, n_outputs = of_forest(trees), trees[0].value.shape[2]
+
+    def score(rows: Any) -> Any:
+        total = np.zeros((len(rows), n_outputs))
+        add_up(np.ascontiguousarray(rows, dtype=np.float32), forest, total)
+        return total / len(trees)
+
+    return score
+
+
+def boosting_core(model: Any) -> Any:
+    """Return a copy of scikit-learn's histogram boosting that adds up its trees in one go."""
+    forest, start = of_boosting(model), model._baseline_prediction
+
+    def raw_predict(rows: Any, n_threads: int | None = None) -> Any:  # noqa: ARG001 - its name
+        total = np.zeros((len(rows), model.n_trees_per_iteration_))
+        total += start
+        add_up(np.ascontiguousarray(rows, dtype=np.float64), forest, total)
+        return np.asfortranarray(total)
+
+    core = copy.copy(model)
+    core._raw_predict = raw_predict  # what it is made of stays; only the walk is ours
+    return core
+
+
+MOST_ROWS = 1024  # observed rows in a trial, evenly spaced
+SIZES = (8, 24, 40)  # rows of the calls a search makes
+
+
+def quickest(method: str, plain: Ask, ways: list[Way], observed: Floats) -> Ask:
+    """Return the first way that answers as `plain` does in every bit and does not warn.
+
+    It is `plain` if none does, or if `plain` itself fails on rows that mix the observed ones.
+    """
+    asks = [ask for way in ways if (ask := way.ask(method)) is not None]
+    try:
+        questions = trial_rows(observed) if asks else []
+        expected = [plain(rows) for rows in questions]
+    except Exception:
+        return plain
+    return next((ask for ask in asks if is_exact(ask, questions, expected)), plain)
+
+
+def is_exact(ask: Ask, questions: list[Floats], expected: list[Any]) -> bool:
+    """Whether `ask` gives the expected answers bit for bit, and raises or warns of nothing."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return all(
+                are_same(ask(rows), answers)
+                for rows, answers in zip(questions, expected, strict=True)
+            )
+    except Exception:
+        return False
+
+
+def are_same(answers: Any, expected: Any) -> bool:
+    """Whether two answers have the same form and bits."""
+    answers, expected = np.asarray(answers), np.asarray(expected)
+    return answers.dtype == expected.dtype and np.array_equal(answers, expected)
+
+
+def trial_rows(observed: Floats) -> list[Floats]:
+    """Return observed rows, and rows that mix their columns, at once and in blocks of a search."""
+    n = len(observed)
+    some = np.ascontiguousarray(observed[np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(np.int64)])
+    mixed = mix_columns(some)
+    long = np.resize(mixed, (3 * max(SIZES), observed.shape[1]))  # a small table is repeated
+    blocks = [long[i * size : (i + 1) * size] for size in SIZES for i in range(2)]
+    return [some, mixed, *blocks]
+
+
+def mix_columns(genomes: Floats) -> Floats:
+    """Return genomes (n, d) with every column shifted by another number of rows.
+
+    Each column keeps its values; which of them meet is new.
+    """
+    n, d = genomes.shape
+    shifts = 1 + np.arange(d) * max(1, n // (d + 1)) + np.arange(d) ** 2
+    return np.ascontiguousarray(genomes[(np.arange(n)[:, None] + shifts) % n, np.arange(d)])
+
+
+Ask: TypeAlias = Callable[[Floats], Any]  # from genomes (n, d) to a model's raw answers
+
+
+class Way(NamedTuple):
+    """One way to ask a model.
+
+    Parameters
+    ----------
+    to_rows : callable
+        Turns genomes (n, d) into the rows `model` takes.
+    model : object
+        Who is asked: a copy of the caller's estimator without names, or a part of it.
+    """
+
+    to_rows: Callable[[Floats], Any]
+    model: Any
+
+    def ask(self, method: str) -> Ask | None:
+        """Return the function that asks for `method`, or None if this model lacks it."""
+        function = getattr(self.model, method, None)
+        to_rows = self.to_rows
+        return None if function is None else lambda genomes: function(to_rows(genomes))
+
+
+def quick_ways(model: Any, encoding: Encoding, observed: Floats) -> list[Way]:
+    """Return quick ways to ask `model`, the quickest first; none is known to be exact."""
+    try:
+        return [quick for way in bare_ways(model, encoding, observed) for quick in cut_short(way)]
+    except Exception:  # what looks like an estimator may be none: it is asked as it is
+        return []
+
+
+def cut_short(way: Way) -> list[Way]:
+    """Return the ways past the layers of a model that takes arrays."""
+    last = peel(way)
+    core = core_of(last.model)
+    return [last] if core is None else [Way(last.to_rows, core), last]
+
+
+def bare_ways(model: Any, encoding: Encoding, observed: Floats) -> Iterator[Way]:
+    """Yield ways past the frame, to a model that takes a bare array."""
+    while hasattr(model, "best_estimator_"):  # a search over settings asks the best it found
+        model = model.best_estimator_
+    if not hasattr(model, "n_features_in_"):  # no estimator, or not fitted
+        return
+    # Tables have no place for a missing level.
+    is_tabled = not encoding.has_missing
+    tables, rest = past_columns(model, encoding, observed) if is_tabled else (None, model)
+    if tables is not None:
+        yield Way(tables, nameless(rest))
+    elif all(map(is_plain, encoding.columns)):
+        for to_array in array_layouts(encoding):
+            yield Way(to_array, nameless(model))
+
+
+def past_columns(
+    model: Any, encoding: Encoding, observed: Floats
+) -> tuple[ColumnTables | None, Any]:
+    """Return tables of the ColumnTransformer a model begins with, and the model behind it."""
+    if hasattr(model, "steps") and hasattr(model.steps[0][1], "transformers_"):
+        rest = copy.copy(model)
+        rest.steps = model.steps[1:]
+        return tabulate(model.steps[0][1], encoding, observed), rest
+    inner = getattr(model, "_preprocessor", None)  # histogram boosting encodes categories by one
+    if hasattr(inner, "transformers_"):
+        rest = copy.copy(model)
+        rest._preprocessor = None
+        return tabulate(inner, encoding, observed), rest
+    return None, model
+
+
+def peel(way: Way) -> Way:
+    """Return the way past a pipeline: its transforming steps join `to_rows`, its last is asked."""
+    if not hasattr(way.model, "steps"):
+        return way
+    *steps, last = [step for _, step in way.model.steps if step not in (None, "passthrough")]
+
+    def to_rows(genomes: Floats) -> Any:
+        rows = way.to_rows(genomes)
+        for step in steps:
+            rows = step.transform(rows)
+        return rows
+
+    return Way(to_rows, last)
+
+
+def array_layouts(encoding: Encoding) -> Iterator[Callable[[Floats], Any]]:
+    """Yield functions from genomes to arrays: in the dtype and order of the frame's, or plain.
+
+    The order in memory decides how a matrix product adds up, and so its last bits.
+    """
+    dtypes, by_column = [column.dtype for column in encoding.columns], encoding.by_column
+    if not encoding.is_float and all(isinstance(dtype, np.dtype) for dtype in dtypes):
+        common = np.result_type(*dtypes)
+        yield lambda genomes: by_column(genomes).astype(common, order="F")
+    if not encoding.is_float:
+        yield lambda genomes: by_column(genomes).copy(order="F")
+    yield lambda genomes: np.copy(by_column(genomes))

@@ -1,0 +1,392 @@
+"""Predictor: the caller's model behind one door, asked in blocks, its answers checked."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import cached_property
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from counterpoint.arrays import MISSING, Floats, Ints
+from counterpoint.errors import CounterpointError, InvalidInput, PredictorError, listed
+from counterpoint.models.adapters.choice import adapt
+from counterpoint.models.adapters.multi_output import several_outputs
+from counterpoint.models.adapters.scorer import Scorer
+from counterpoint.models.answers import (
+    as_probabilities,
+    as_scores,
+    check_classes,
+    codes_of,
+    unknown_columns,
+)
+from counterpoint.models.fast_paths import Ask, quick_ways, quickest
+from counterpoint.models.threads import one_thread
+from counterpoint.table.encoding import Encoding
+from counterpoint.table.schema import Kind
+
+# A row's candidates are scored in blocks padded to a multiple of this: matrix products of such
+# blocks give the same bits alone and merged with others (tested in `is_batch_invariant`).
+BLOCK = 8
+CHUNK = 65_536  # rows of the observed data scored in one call
+
+
+class Question(NamedTuple):
+    """One thing to ask a model about genomes: as its user would, and by the quickest exact way."""
+
+    plain: Ask
+    quick: Ask
+
+
+class Predictor:
+    """Scores genomes with the caller's model.
+
+    Parameters
+    ----------
+    model : callable, or object with `predict_proba` or `predict`, or what `adapt` knows
+        The model.
+    encoding : Encoding
+        Turns genomes into the rows the model expects.
+    observed : ndarray of shape (n, d)
+        The observed rows, which the model is asked once.
+    classes : sequence, optional
+        Class labels of a callable, in the order of its outputs; estimators bring their own.
+
+    Attributes
+    ----------
+    model, method : object, str
+        Whom scores are asked of, and by which of its methods.
+    observed_outputs : ndarray of shape (n, c)
+        What the model says of the observed rows.
+    classes : tuple or None
+        The class labels; None for a model with a single output that is not a class.
+    gives_only_labels : bool
+        Whether the model has classes but no probabilities, so that outputs are 0 or 1.
+    is_shared : bool
+        Whether several threads may ask the model at once.
+    tolerance : float
+        How far an accelerator's scores may be from the model's; 0 without one.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        encoding: Encoding,
+        observed: Floats,
+        classes: Sequence[Any] | None = None,
+    ) -> None:
+        model = unbound(model)
+        check_columns(model, [column.name for column in encoding.columns])
+        model = adapt(model, classes)
+        self.encoding, self.observed = encoding, observed
+        self.model, self.method = asked_method(model)
+        own = getattr(model, "classes_", None)
+        self.classes = check_classes(own if classes is None else classes)
+        self.gives_only_labels = self.method == "predict" and own is not None
+        self.tolerance = 0.0
+        self._own: Predictor | None = None
+        self._threads = ThreadpoolController()
+        is_adapted = isinstance(model, Scorer)
+        # An estimator's methods bear several threads at once; of a plain function nobody knows.
+        self.is_shared = model.is_shared if is_adapted else self.method != "__call__"
+        self._turn = threading.Lock() if is_adapted and not self.is_shared else nullcontext()
+        has_labels = self.method in ("predict_proba", "score") and hasattr(model, "predict")
+        self._score = self._asked_plainly(self.method)
+        self._predict = self._asked_plainly("predict") if has_labels else None
+        self._name_columns()
+        self.observed_outputs = self.score_observed()
+        self._choose_ways()
+
+    @property
+    def own(self) -> Predictor:
+        """The predictor that asks the model itself, where an accelerator answers in its place."""
+        return self._own or self
+
+    @property
+    def is_accelerated(self) -> bool:
+        """Whether an accelerator answers in the model's place."""
+        return self._own is not None
+
+    def scored_by(self, ask: Ask, tolerance: float) -> Predictor:
+        """Return a predictor whose scores come from an accelerator; labels stay the model's."""
+        quick = copy.copy(self)
+        quick._own, quick.tolerance = self, tolerance
+        quick._score = Question(self._score.plain, ask)
+        return quick
+
+    def taking_turns(self) -> Predictor:
+        """Return a predictor that several threads may ask: if the model may not be, in turns."""
+        if self.is_shared:
+            return self
+        polite, lock = copy.copy(self), threading.Lock()
+        polite.is_shared = True
+        polite._own = None if self._own is None else self._own.taking_turns()
+        polite._score = in_turns(self._score, lock)
+        polite._predict = None if self._predict is None else in_turns(self._predict, lock)
+        return polite
+
+    def outputs(self, genomes: Floats) -> Floats:
+        """Return the model's outputs for `genomes` (n, d): shape (n, c), finite, checked."""
+        raw = self._ask(self._score, genomes)
+        if self.gives_only_labels:
+            codes = codes_of(raw, len(genomes), self.classes)
+            return np.eye(len(self.classes or ()))[codes]
+        outputs = as_scores(raw, len(genomes))
+        if not np.isfinite(outputs).all():
+            raise self._not_finite(outputs, genomes)
+        return outputs if self.classes is None else as_probabilities(outputs, self.classes)
+
+    def blocks(self, genomes: Floats) -> Floats:
+        """Return outputs (r, n, c) of genomes (r, n, d), all rows asked in one call."""
+        return np.asarray(self._in_blocks(self.outputs, genomes))
+
+    def label_blocks(self, genomes: Floats) -> Ints:
+        """Return `labels` (r, n) of genomes (r, n, d), all rows asked in one call."""
+        return np.asarray(self.own._in_blocks(self.own.labels, genomes))
+
+    def _in_blocks(self, ask: Callable[[Floats], Any], genomes: Floats) -> Any:
+        """Ask for genomes (r, n, d) with each row's block padded, merged if that changes no bit."""
+        r, n, d = genomes.shape
+        padded = pad(genomes)
+        if r > 1 and not self.is_batch_invariant:
+            answers = np.concatenate([ask(block) for block in padded])
+        else:
+            answers = ask(padded.reshape(-1, d))
+        return answers.reshape(r, padded.shape[1], *answers.shape[1:])[:, :n]
+
+    def uneven_blocks(self, blocks: Sequence[Floats]) -> list[Floats]:
+        """Return the outputs (n_a, c) of blocks (n_a, d) of several rows, asked in one call."""
+        return self._in_uneven_blocks(self.outputs, blocks)
+
+    def uneven_labels(self, blocks: Sequence[Floats]) -> list[Ints]:
+        """Return `labels` (n_a,) of blocks (n_a, d) of several rows, asked in one call."""
+        return self.own._in_uneven_blocks(self.own.labels, blocks)
+
+    def _in_uneven_blocks(
+        self, ask: Callable[[Floats], Any], blocks: Sequence[Floats]
+    ) -> list[Any]:
+        """Ask for blocks (n_a, d), each padded as in `_in_blocks`: its company changes no bit."""
+        padded = [pad(block[None])[0] for block in blocks]
+        if len(blocks) > 1 and not self.is_batch_invariant:
+            answers = [ask(block) for block in padded]
+        else:
+            ends = np.cumsum([len(block) for block in padded])[:-1]
+            answers = np.split(ask(np.concatenate(padded)), ends)
+        return [answer[: len(block)] for answer, block in zip(answers, blocks, strict=True)]
+
+    def labels(self, genomes: Floats) -> Ints:
+        """Return the class code the model's own `predict` gives each genome (n, d)."""
+        if self._predict is None:  # a bare callable: its likeliest class is its decision
+            return np.asarray(np.argmax(self.outputs(genomes), axis=-1))
+        return codes_of(self._ask(self._predict, genomes), len(genomes), self.classes)
+
+    @cached_property
+    def observed_labels(self) -> Ints:
+        """The class codes `predict` gives the observed rows."""
+        return self.labels(self.observed)
+
+    @cached_property
+    def is_consistent(self) -> bool:
+        """Whether on all observed rows `predict` names a class just when its probability leads."""
+        if self._predict is None:
+            return True
+        outputs, labels = self.observed_outputs, self.observed_labels
+        named = outputs[np.arange(len(labels)), labels]
+        return bool((named >= outputs.max(axis=1)).all())
+
+    @property
+    def has_decision(self) -> bool:
+        """Whether the class decided for may not be the one with a probability above 0.5.
+
+        A model's own `predict` may decide otherwise, and of three classes none may exceed 0.5.
+        """
+        return self._predict is not None or len(self.classes or ()) > 2
+
+    @cached_property
+    def is_batch_invariant(self) -> bool:
+        """Whether a row's block gets the same bits alone and merged with other rows.
+
+        Checked once, on observed rows, in blocks and calls of the sizes a search uses.
+        """
+        observed = self.observed
+        for n in (BLOCK, 3 * BLOCK, 100 * 3 * BLOCK):
+            order = np.arange(n) * (1 + np.arange(n) // BLOCK)  # no two blocks alike
+            rows = np.ascontiguousarray(observed[order % len(observed)])
+            merged = self.outputs(rows)
+            for start in range(0, n, max(BLOCK, n // 4 // BLOCK * BLOCK)):
+                alone = self.outputs(rows[start : start + BLOCK])
+                if not np.array_equal(alone, merged[start : start + BLOCK]):
+                    return False
+        return True
+
+    @property
+    def is_known_variant(self) -> bool:
+        """Whether merged scores were tried and found to differ from scores alone."""
+        return not self.__dict__.get("is_batch_invariant", True)
+
+    def one_thread(self) -> AbstractContextManager[None]:
+        """Return a context that keeps the model's libraries on one thread."""
+        return one_thread(self._threads)
+
+    def score_observed(self) -> Floats:
+        """Return the outputs (n, c) of the observed rows, asked in large chunks."""
+        starts = range(0, len(self.observed), CHUNK)
+        return np.concatenate([self.outputs(self.observed[i : i + CHUNK]) for i in starts])
+
+    def _name_columns(self) -> None:
+        """Give the columns of a callable that has several numbers as classes."""
+        if self.classes is None:
+            few = self.observed[:BLOCK]
+            n_columns = as_scores(self._ask(self._score, few), len(few)).shape[1]
+            if n_columns > 1 and self.method == "predict" and hasattr(self.model, "n_features_in_"):
+                raise several_outputs(n_columns)  # a regressor's: classes would have been told
+            self.classes = tuple(range(n_columns)) if n_columns > 1 else None
+
+    def _asked_plainly(self, method: str) -> Question:
+        """Return the question of a method, asked as the model's user would: with frames."""
+        function = getattr(self.model, method)
+        decode = self._decode_of(self.model)
+
+        def plain(genomes: Floats) -> Any:
+            rows = decode(genomes)
+            with self._turn:  # held only for an adapter that bears one thread at a time
+                return function(rows)
+
+        return Question(plain, plain)
+
+    def _decode_of(self, model: Any) -> Callable[[Floats], Any]:
+        """Return what turns genomes into the rows a model takes; it may write to them.
+
+        Adapters are ours and take pandas; all others are asked with the caller's kind of table.
+        """
+        encoding = self.encoding
+        if isinstance(model, Scorer):
+            return lambda genomes: encoding.decode(genomes.copy())
+        if wants_array(model, encoding):
+            return lambda genomes: encoding.by_column(genomes.copy())
+        return lambda genomes: encoding.to_rows(genomes.copy())
+
+    def _choose_ways(self) -> None:
+        """Ask by the quickest ways that are exact; chosen here once, for it catches warnings."""
+        with self.one_thread():
+            ways = quick_ways(self.model, self.encoding, self.observed)
+            quick = quickest(self.method, self._score.plain, ways, self.observed)
+            self._score = self._score._replace(quick=quick)
+            if self._predict is not None:
+                quick = quickest("predict", self._predict.plain, ways, self.observed)
+                self._predict = self._predict._replace(quick=quick)
+
+    def _not_finite(self, outputs: Floats, genomes: Floats) -> PredictorError:
+        """Build the error for NaN and infinite scores, showing the first row that got one."""
+        is_bad = ~np.isfinite(outputs).all(axis=1)
+        first = self.encoding.by_feature(genomes[is_bad][:1]).to_dict("records")[0]
+        return PredictorError(
+            f"the model returned NaN or infinite scores for {int(is_bad.sum())} of "
+            f"{len(genomes)} rows, first for {first}.{self._hint(genomes)}"
+        )
+
+    def _ask(self, question: Question, genomes: Floats) -> Any:
+        """Ask the model; an error of its own gets the row count added."""
+        if question.quick is not question.plain:
+            with suppress(Exception):  # what a quick way cannot do, the model may
+                return question.quick(genomes)
+        try:
+            return question.plain(genomes)
+        except CounterpointError:  # an adapter's own, which says more
+            raise
+        except Exception as error:
+            raise PredictorError(
+                f"the model raised {type(error).__name__} on {len(genomes)} rows: {error}"
+                f"{self._hint(genomes)}"
+            ) from error
+
+    def _hint(self, genomes: Floats) -> str:
+        """Say that values are missing, if they are, which may be why a model fails."""
+        is_missing = (genomes == MISSING).any(axis=0)
+        if not is_missing.any():
+            return ""
+        names = [self.encoding.schema.names[j] for j in np.flatnonzero(is_missing)]
+        return (
+            f" Values of {listed(names)} are missing in the data: give a model that takes them, "
+            "such as one of gradient boosting or a pipeline that fills them, or fill or drop those "
+            "rows."
+        )
+
+
+def in_turns(question: Question, lock: threading.Lock) -> Question:
+    """Return a question that one thread asks at a time."""
+
+    def waiting(ask: Ask) -> Ask:
+        def ask_alone(genomes: Floats) -> Any:
+            with lock:
+                return ask(genomes)
+
+        return ask_alone
+
+    plain = waiting(question.plain)
+    is_plain = question.quick is question.plain
+    return Question(plain, plain if is_plain else waiting(question.quick))
+
+
+def pad(blocks: Floats) -> Floats:
+    """Return blocks (r, n, d) with n a multiple of BLOCK, the last of each repeated."""
+    r, n, d = blocks.shape
+    n_more = -n % BLOCK
+    if n_more == 0:
+        return blocks
+    return np.concatenate([blocks, np.broadcast_to(blocks[:, -1:], (r, n_more, d))], axis=1)
+
+
+def check_columns(model: Any, columns: list[Any]) -> None:
+    """Refuse columns the model was not trained on: they would be searched for nothing."""
+    if unknown := unknown_columns(model, columns):
+        raise InvalidInput(
+            f"data has the columns {listed(unknown)}, which the model was not trained on; leave "
+            f"them out, as in data.drop(columns={unknown!r})."
+        )
+
+
+def asked_method(model: Any) -> tuple[Any, str]:
+    """Return whom to ask for scores, and by which method."""
+    if isinstance(model, Scorer):
+        return model, "score"
+    for method in ("predict_proba", "predict"):
+        if hasattr(model, method):
+            return model, method
+    if inspect.ismethod(model) and getattr(model.__self__, model.__name__, None) == model:
+        return model.__self__, model.__name__
+    if callable(model):
+        return model, "__call__"
+    raise InvalidInput(
+        f"model must be a callable or have predict_proba or predict, got {type(model).__name__}"
+        + (
+            f"; load a file with load_model({str(model)!r})."
+            if isinstance(model, str | PathLike)
+            else "."
+        )
+    )
+
+
+def unbound(model: Any) -> Any:
+    """Return the estimator when its bound `predict_proba` was passed: it knows the classes."""
+    if inspect.ismethod(model) and model.__name__ == "predict_proba":
+        return model.__self__
+    return model
+
+
+def wants_array(model: Any, encoding: Encoding) -> bool:
+    """Whether an estimator was fitted on a bare array, so that a frame would make it warn."""
+    if encoding.form.kind == "numpy":  # rows are arrays anyway, in the data's own dtype
+        return False
+    is_fitted_on_array = hasattr(model, "n_features_in_") and not hasattr(
+        model, "feature_names_in_"
+    )
+    return is_fitted_on_array and all(
+        column.is_numeric and column.kind is not Kind.DATE for column in encoding.columns
+    )

@@ -1,0 +1,1 @@
+"""Which observed rows are near: Gower's distance and the nearest-neighbour index."""

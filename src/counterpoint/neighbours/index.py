@@ -1,0 +1,271 @@
+"""The nearest-neighbour index: which observed rows are nearest to a candidate."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoint.arrays import MISSING, Floats, Ints, Singles
+from counterpoint.kernels import inner, kernel
+from counterpoint.neighbours.gower import LANES, ROUGH, SLACK, Circle, fill_blocks, measure_roughly
+from counterpoint.table.space import Space, first_copies
+
+SINGLE = 4  # bytes of a number in single precision
+N_BINS = 1024  # of distances, to select the nearest rows without sorting all
+
+
+class Crowd(NamedTuple):
+    """The observed rows that count for nearness.
+
+    Attributes
+    ----------
+    genomes : ndarray of shape (n, d)
+        Them, without needless copies.
+    which : ndarray of shape (n,)
+        Which observed row each is.
+    origin, unit : ndarray of shape (d,)
+        ``(value - origin) * unit`` stands in the blocks.
+    blocks : ndarray of shape (n_blocks, d, LANES)
+        The genomes in single precision: a look at all of them takes a fraction of the time.
+    places : ndarray of shape (n,)
+        0 … n - 1.
+    """
+
+    genomes: Floats
+    which: Ints
+    origin: Floats
+    unit: Floats
+    blocks: Singles
+    places: Ints
+
+
+def gather_crowd(genomes: Floats, k: int, space: Space) -> Crowd:
+    """Return the observed rows (n, d), equal ones k times at most: more copies tell nothing new.
+
+    Where few are dropped, all stay: the copy would cost memory and save no time.
+    """
+    n_all, which = len(genomes), np.flatnonzero(first_copies(genomes, k))
+    if 2 * len(which) > len(genomes):
+        which = np.arange(len(genomes))
+    else:
+        genomes = np.ascontiguousarray(genomes[which])
+    span = space.high - space.low
+    origin = np.where(space.is_level, 0.0, space.low)
+    unit = 1.0 / np.where(space.is_level | (span <= 0.0), 1.0, span)
+    places = np.arange(len(genomes)) if len(genomes) < n_all else which
+    blocks = empty_blocks(len(genomes), genomes.shape[1])
+    fill_blocks(genomes, padded(places), origin, unit, blocks)
+    return Crowd(genomes, which, origin, unit, blocks, places)
+
+
+def empty_blocks(n: int, d: int) -> Singles:
+    """Return room for n observed rows of d features."""
+    return np.empty((-(-n // LANES), d, LANES), dtype=np.float32)
+
+
+def padded(places: Ints) -> Ints:
+    """Return places (n,) with the last repeated up to a whole block."""
+    return np.pad(places, (0, -len(places) % LANES), mode="edge")
+
+
+def rough_distances(rows: Floats, crowd: Crowd, weight: Floats, cap: Floats) -> Singles:
+    """Return the distances (r, n) of a few rows (r, d) to the crowd, off by `slack_of` at most."""
+    distances = np.empty((len(rows), len(crowd.blocks), LANES), dtype=np.float32)
+    rough = ((rows - crowd.origin) * weight).astype(np.float32)
+    ratio = (weight / crowd.unit).astype(np.float32)
+    measure_roughly(crowd.blocks, rough, ratio, cap.astype(np.float32), distances)
+    return distances.reshape(len(rows), -1)[:, : len(crowd.genomes)]
+
+
+def slack_of(d: int) -> float:
+    """Return how far a distance of d features in single precision may be off."""
+    return ROUGH * (d + 4)
+
+
+def nearest_first(distances: Singles, n: int, after: int = -1) -> Ints:
+    """Return which are the n smallest of some distances, ascending, ties by index.
+
+    Those up to `after` in that order are left out.
+
+    Examples
+    --------
+    >>> distances = np.array([0.5, 0.1, 0.3, 0.1], dtype=np.float32)
+    >>> nearest_first(distances, 3), nearest_first(distances, 3, after=3)
+    (array([1, 3, 2]), array([2]))
+    """
+    least = np.float32(0.0) if after < 0 else distances[after]
+    is_some = distances >= least
+    if 4 * n < len(distances):
+        is_some &= distances <= radius_of(distances, n)
+    some = np.flatnonzero(is_some)
+    # Bits of floats above 0 are ordered as they are, and whole numbers are sorted far quicker.
+    keys = distances[some].view(np.uint32).astype(np.uint64) << np.uint64(32) | some.astype(
+        np.uint64
+    )
+    keys.sort()
+    places = (keys & np.uint64(2**32 - 1)).astype(np.int64)
+    if after < 0:
+        return places[:n]
+    n_before = int(np.count_nonzero(distances < least))
+    n_known = int(np.flatnonzero(places == after)[0]) + 1
+    return places[n_known : n - n_before]
+
+
+def radius_of(distances: Singles, n: int) -> float:
+    """Return a radius within which at least n of the distances lie, and not many more."""
+    highest = float(distances.max())
+    counts = np.zeros(N_BINS + 1, dtype=np.int64)
+    _count(distances, N_BINS / highest if highest > 0.0 else 0.0, counts)
+    b = int(np.searchsorted(np.cumsum(counts), n))  # the first bin that makes n
+    return min(highest, (b + 1.0) / N_BINS * highest * (1.0 + SLACK))
+
+
+@kernel
+def _count(distances: Singles, scale: float, counts: Ints) -> None:
+    """Count the distances that fall into each bin of width 1 / scale."""
+    for i in range(len(distances)):
+        counts[int(distances[i] * scale)] += 1
+
+
+def gower_weights(rows: Floats, space: Space) -> tuple[Floats, Floats]:
+    """Return the weights (r, d) and caps (d,) of Gower's distance around each row (r, d)."""
+    rows = np.where(rows == MISSING, space.low, rows)
+    ranges = np.maximum(space.high, rows) - np.minimum(space.low, rows)
+    weight = np.where(ranges > 0, 1.0 / np.where(ranges > 0, ranges, 1.0), 0.0)
+    weight = np.ascontiguousarray(np.where(space.is_level, 1.0, weight))
+    return weight, np.where(space.is_level, 1.0, np.inf)
+
+
+NEAR = 4096  # observed rows kept at hand for each explained row
+WIDE_BYTES = 2**24  # memory of the observed rows fetched for one explained row, and of distances
+SHARED = 8  # explained rows measured in one pass over the observed ones
+
+
+class Surroundings(NamedTuple):
+    """The nearest observed rows of each of r explained rows, as kernels read them.
+
+    Attributes
+    ----------
+    at : ndarray of shape (r,)
+        Where each row stands in the arrays below; they may hold rows no longer searched.
+    crowd : Crowd
+        All observed rows.
+    blocks, radius, order : ndarray of shape (rows, …)
+        Those near each row; see `Circle`.
+    weight : ndarray of shape (rows, d)
+        1 / R_j of Gower's distance, over the observed rows and the explained one; 0 if constant or
+        missing in the explained row.
+    ratio : ndarray of shape (rows, d)
+        The same in the crowd's units, in single precision.
+    cap : ndarray of shape (d,)
+        The most a feature contributes: 1 for levels, which are equal or not.
+    shares : ndarray of shape (k,)
+        Weights of the k nearest rows, the nearest first, summing to one.
+    n_near : int
+        How many observed rows are at hand; the rest of the last block is padding.
+    horizon : ndarray of shape (rows,)
+        How near to the explained row an observed row that is not at hand may be.
+    """
+
+    at: Ints
+    crowd: Crowd
+    blocks: Singles
+    radius: Floats
+    order: Ints
+    weight: Floats
+    ratio: Singles
+    cap: Floats
+    shares: Floats
+    n_near: int
+    horizon: Floats
+
+    def of_rows(self, which: Ints) -> Surroundings:
+        """Return the surroundings of some of the rows only; nothing is copied."""
+        return self._replace(at=self.at[which])
+
+    @property
+    def last_place(self) -> int:
+        """Which of the crowd is the farthest at hand, of the first row."""
+        return int(self.order[self.at[0], self.n_near - 1])
+
+
+@inner
+def circle_at(around: Surroundings, at: int, row: Floats) -> Circle:
+    """Return what is at hand around the explained row that stands at `at`."""
+    return Circle(
+        row,
+        around.weight[at],
+        around.cap,
+        around.crowd.origin,
+        around.ratio[at],
+        around.blocks[at],
+        around.radius[at],
+        around.order[at],
+        around.n_near,
+        around.crowd.genomes,
+        -1.0,
+        -1,
+    )
+
+
+def surround(
+    rows: Floats,
+    crowd: Crowd,
+    space: Space,
+    shares: Floats,
+    most: int = NEAR,
+    kept: dict[int, Singles] | None = None,
+) -> Surroundings:
+    """Sort the nearest observed rows around each explained row (r, d), once per search.
+
+    The distances of all observed rows to each are put into `kept` if it is given, if they may be
+    needed again and if they are not too large.
+    """
+    weight, cap = gower_weights(rows, space)
+    weight = np.where(rows == MISSING, 0.0, weight)  # nothing is near or far in what it lacks
+    n_near = min(most, len(crowd.genomes))
+    around = empty_surroundings(crowd, weight, cap, shares, n_near)
+    is_kept = n_near < len(crowd.genomes) and SINGLE * len(crowd.genomes) <= WIDE_BYTES
+    for first in range(0, len(rows), SHARED):
+        some = slice(first, first + SHARED)
+        for a, distances in enumerate(rough_distances(rows[some], crowd, weight[some], cap), first):
+            fill_shell(around, a, nearest_first(distances, n_near), distances)
+            if is_kept and kept is not None:
+                kept[a] = distances
+    return around
+
+
+def empty_surroundings(
+    crowd: Crowd, weight: Floats, cap: Floats, shares: Floats, n_near: int
+) -> Surroundings:
+    """Return surroundings of rows with these weights (r, d), with room for n observed rows."""
+    (r, d), n_blocks = weight.shape, -(-n_near // LANES)
+    return Surroundings(
+        at=np.arange(r),
+        crowd=crowd,
+        blocks=np.empty((r, n_blocks, d, LANES), dtype=np.float32),
+        radius=np.empty((r, n_blocks * LANES)),
+        order=np.empty((r, n_blocks * LANES), dtype=np.int64),
+        weight=weight,
+        ratio=(weight / crowd.unit).astype(np.float32),
+        cap=cap,
+        shares=shares,
+        n_near=n_near,
+        horizon=np.empty(r),
+    )
+
+
+def fill_shell(around: Surroundings, a: int, nearest: Ints, distances: Singles) -> None:
+    """Write the `nearest` of the crowd, in that order, to place a; rough `distances` (n,)."""
+    crowd, order = around.crowd, padded(nearest)
+    fill_blocks(crowd.genomes, order, crowd.origin, crowd.unit, around.blocks[a])
+    around.radius[a], around.order[a] = distances[order], order
+    is_all = len(nearest) == len(crowd.genomes)
+    farthest = float(distances[nearest[-1]])
+    around.horizon[a] = np.inf if is_all else farthest - slack_of(crowd.genomes.shape[1])
+
+
+def bytes_at_hand(d: int) -> int:
+    """Return the memory of one observed row at hand: its values, its distance and its place."""
+    return SINGLE * d + 16

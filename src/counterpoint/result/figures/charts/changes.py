@@ -1,0 +1,263 @@
+"""Strips: what was observed of each changed feature, with arrows from old to new values.
+
+Parallel coordinates (Dandl et al. 2020, figure 2a).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from counterpoint.result.figures.charts import theme
+from counterpoint.result.figures.frames.axes import Axis, wrapped
+from counterpoint.result.figures.frames.changes import (
+    MOST_ARROWS,
+    MOST_AXES,
+    MOST_STRIPS,
+    lines_and_note,
+    strips_and_axes,
+)
+from counterpoint.result.figures.frames.common import MOST_SHOWN, ROW, how_many
+
+if TYPE_CHECKING:
+    from counterpoint.result.counterfactuals import Counterfactuals
+
+
+PARALLEL_TITLE = "What the counterfactuals change"
+HEIGHT, STEP, LINE = 320, 118, 15
+
+
+def parallel(
+    found: Counterfactuals,
+    features: Sequence[Hashable] | None = None,
+    most: int = MOST_AXES,
+    n: int = MOST_SHOWN,
+    width: int | None = None,
+    dark: bool = False,
+) -> Any:
+    """Return parallel coordinates of the changed features."""
+    colors = theme.palette(dark)
+    frames, left_out = lines_and_note(found, features, most, n)
+    n_axes = len(frames["axes"])
+    if n_axes == 0:
+        return theme.nothing(
+            colors, PARALLEL_TITLE, f"Nothing to show: {found.message}", width or 520
+        )
+    width = max(460, STEP * n_axes) if width is None else width
+    room = max(8, int(width / n_axes / 7.2))
+    labels = [wrapped(name, room) for name in frames["axes"]["feature"]]
+    n_lines = 1 + max(label.count("\n") for label in labels)
+    # All have as many lines, so that they end at one height, above the numbers.
+    labels = ["\n" * (n_lines - 1 - label.count("\n")) + label for label in labels]
+    frames["axes"] = frames["axes"].assign(label=labels)
+    layers = [
+        *axis_layers(n_axes, n_lines, colors),
+        *line_layers(n_axes, colors, min(n, len(found))),
+        *tick_layers(n_axes, colors),
+    ]
+    chart = alt.layer(*layers).properties(width=width, height=HEIGHT)
+    return theme.finished(chart, frames, colors, PARALLEL_TITLE, [how_many(found, n), left_out])
+
+
+def across(n: int) -> alt.X:
+    """Return where axis number 0 to n - 1 stands."""
+    return alt.X("axis:Q", scale=alt.Scale(domain=[-0.5, n - 0.5], nice=False), axis=None)
+
+
+def upwards() -> alt.Y:
+    """Return the height on an axis."""
+    return alt.Y("position:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=None)
+
+
+def axis_layers(n_axes: int, n_lines: int, colors: theme.Palette) -> list[Any]:
+    """Return the axes and their names."""
+    base = theme.drawn_from("axes").encode(x=across(n_axes))
+    rules = base.mark_rule(color=colors.line, strokeWidth=1.5).encode(
+        y=alt.value(0), y2=alt.value(HEIGHT)
+    )
+    names = base.mark_text(
+        baseline="line-bottom",
+        fontSize=12,
+        fontWeight=600,
+        color=colors.ink,
+        lineBreak="\n",
+        lineHeight=LINE,
+    ).encode(text="label:N", y=alt.value(-30 - LINE * (n_lines - 1)))
+    return [rules, names]
+
+
+def line_layers(n_axes: int, colors: theme.Palette, n: int) -> list[Any]:
+    """Return the lines of the counterfactuals, then the row's on top."""
+    legend = theme.signs("stroke", offset=34)  # below the numbers at the axes' ends
+    tint = theme.color(colors, legend)
+    picked = alt.selection_point(name="picked", fields=["counterfactual"], empty=True)
+    strength = float(np.clip(6.0 / max(1, n), 0.18, 0.75))
+    everyone = theme.drawn_from("counterfactuals").encode(
+        x=across(n_axes), y=upwards(), detail="counterfactual:N"
+    )
+    others = everyone.transform_filter("datum.counterfactual > 0")
+    notes = theme.tooltip(
+        {
+            **theme.PERSON,
+            "feature:N": "feature",
+            "value:N": "value",
+            "prediction:Q": "prediction",
+        }
+    )
+    drawn = others.mark_line(strokeWidth=1.6).encode(
+        color=tint,
+        strokeDash=theme.dash(legend),
+        opacity=alt.condition(picked, alt.value(strength), alt.value(0.06)),
+        order="axis:Q",
+        tooltip=notes,
+    )
+    dots = others.mark_point(filled=True, size=34, opacity=1).encode(
+        color=alt.condition("datum.changed", tint, alt.value(colors.quiet)),
+        opacity=alt.condition(picked, alt.value(0.95), alt.value(0.1)),
+        tooltip=notes,
+    )
+    own = everyone.transform_filter("datum.counterfactual === 0")
+    row_line = own.mark_line(strokeWidth=3.5).encode(color=tint, order="axis:Q", tooltip=notes)
+    row_dots = own.mark_point(
+        filled=True, size=90, shape=theme.SHAPES[ROW], opacity=1, stroke=colors.paper
+    ).encode(color=tint, tooltip=notes)
+    return [drawn.add_params(picked), dots, row_line, row_dots]
+
+
+def tick_layers(n_axes: int, colors: theme.Palette) -> list[Any]:
+    """Return what is written on the axes: ends outside of them, levels and the row's beside."""
+    layers = []
+    places: dict[str, dict[str, Any]] = {
+        "datum.end === 'high'": {"dy": -12},
+        "datum.end === 'low'": {"dy": 14},
+        "datum.end === ''": {"dx": 10, "align": "left"},
+    }
+    for rule, options in places.items():
+        base = (
+            theme.drawn_from("ticks")
+            .transform_filter(rule)
+            .encode(x=across(n_axes), y=upwards(), text="text:N")
+        )
+        style: dict[str, Any] = {"fontSize": 11, "baseline": "middle", "limit": 104} | options
+        halo = base.mark_text(
+            **style, stroke=colors.paper, strokeWidth=4, strokeJoin="round", color=colors.paper
+        )
+        words = base.mark_text(**style).encode(
+            color=alt.condition("datum.is_row", alt.value(colors.row), alt.value(colors.faint))
+        )
+        layers += [halo, words]
+    return layers
+
+
+STRIPS_TITLE = "From the row's values to new ones"
+WIDTH, COLUMNS = 300, 2
+TALL, LANE = 4.0, 11  # the histogram in lanes, a lane in pixels
+
+
+def strips(
+    found: Counterfactuals,
+    features: Sequence[Hashable] | None = None,
+    most: int = MOST_STRIPS,
+    n: int = MOST_SHOWN,
+    width: int | None = None,
+    dark: bool = False,
+) -> Any:
+    """Return a strip for each feature that changes."""
+    colors = theme.palette(dark)
+    frames, axes, left_out = strips_and_axes(found, features, most, n)
+    if not axes:
+        return theme.nothing(
+            colors, STRIPS_TITLE, f"Nothing to show: {found.message}", width or 520
+        )
+    columns = min(COLUMNS, len(axes))
+    each = WIDTH if width is None else max(80, width // columns)
+    arrows = frames["counterfactuals"]
+    panels = []
+    for number, axis in enumerate(axes):
+        lanes = 1 + arrows.loc[arrows["panel"] == number, "lane"].max() if len(arrows) else 0
+        lanes = 1 if pd.isna(lanes) else max(1, int(lanes))
+        panel = strip_of(axis, number, lanes, colors)
+        panels.append(panel.properties(width=each, height=round(LANE * (TALL + lanes + 1))))
+    is_cut = (arrows["lane"] < 0).any() if len(arrows) else False
+    subtitle = [
+        how_many(found, n),
+        "Grey: the observed rows. Arrows: the changes, thicker where several counterfactuals agree",
+        f"Arrows to the {MOST_ARROWS} most frequent new values; ticks show all" if is_cut else "",
+        left_out,
+        *(note for axis in axes for note in axis.notes),
+    ]
+    chart = alt.concat(*panels, columns=columns, spacing=30) if len(panels) > 1 else panels[0]
+    return theme.finished(chart, frames, colors, STRIPS_TITLE, subtitle)
+
+
+def strip_of(axis: Axis, number: int, lanes: int, colors: theme.Palette) -> Any:
+    """Return one strip: bars above, arrows in lanes below, the row's value through both."""
+    here = f"datum.panel === {number}"
+    scale = alt.Scale(domain=[-lanes - 1.0, TALL], nice=False)
+
+    def up(field: str) -> alt.Y:
+        return alt.Y(f"{field}:Q", scale=scale, axis=None)
+
+    def along(field: str) -> Any:
+        return theme.position(axis, alt.X, field)
+
+    bars = (
+        theme.drawn_from("bars")
+        .transform_filter(here)
+        .transform_calculate(top=f"datum.height * {TALL}", bottom="0")
+        .mark_rect(color=colors.quiet, stroke=colors.paper, strokeWidth=0.8, clip=True)
+        .encode(
+            x=along("start"), x2="end", y=up("bottom"), y2="top", tooltip=alt.Tooltip("count:Q")
+        )
+    )
+    row = (
+        theme.drawn_from("row")
+        .transform_filter(here)
+        .mark_rule(color=colors.row, strokeWidth=2.5)
+        .encode(x=along("x"), tooltip=theme.tooltip({"value:N": "the row"}))
+    )
+    return alt.layer(bars, row, *arrow_layers(axis, here, scale, colors))
+
+
+def arrow_layers(axis: Axis, here: str, scale: alt.Scale, colors: theme.Palette) -> list[Any]:
+    """Return a tick for every new value, and arrows in lanes to the most frequent ones."""
+    old, new = (theme.position(axis, alt.X, field) for field in ("old", "new"))
+    height = alt.Y("height:Q", scale=scale, axis=None)
+    notes = theme.tooltip(
+        {**theme.PERSON, "old_value:N": "from", "new_value:N": "to", "together:Q": "so many"}
+    )
+    moves = theme.drawn_from("counterfactuals").transform_filter(here)
+    # All counterfactuals have a tick at the new value; those of one value share an arrow.
+    ticks = moves.mark_tick(orient="vertical", thickness=1.5, size=7, opacity=0.8).encode(
+        x=new, y=alt.Y(datum=-0.35, scale=scale, axis=None), color=theme.color(colors)
+    )
+    arrows = moves.transform_filter("datum.lane >= 0").transform_calculate(
+        height="-datum.lane - 1.2", heading="datum.new > datum.old ? 'right' : 'left'"
+    )
+    thick = alt.StrokeWidth(
+        "together:Q", scale=alt.Scale(domain=[1, 10], range=[1.2, 3], clamp=True), legend=None
+    )
+    shafts = arrows.mark_rule(opacity=0.85).encode(
+        x=old,
+        x2="new",
+        y=height,
+        color=theme.color(colors),
+        strokeWidth=thick,
+        tooltip=notes,
+    )
+    heads = arrows.mark_point(filled=True, size=70, opacity=1).encode(
+        x=new,
+        y=height,
+        color=theme.color(colors),
+        shape=alt.Shape(
+            "heading:N",
+            scale=alt.Scale(domain=["right", "left"], range=["triangle-right", "triangle-left"]),
+            legend=None,
+        ),
+        tooltip=notes,
+    )
+    return [ticks, shafts, heads]

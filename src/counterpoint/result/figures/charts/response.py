@@ -1,0 +1,315 @@
+"""Response surface over two features (Dandl et al. 2020, figure 2b).
+
+ICE curves of the row, with the counterfactuals that lie on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from counterpoint.result.figures.charts import theme
+from counterpoint.result.figures.frames.axes import Axis, prediction_name
+from counterpoint.result.figures.frames.response import (
+    CURVE_POINTS,
+    MOST_CURVES,
+    SURFACE_POINTS,
+    ice_axes,
+    ice_data,
+    surface_axes,
+    surface_data,
+)
+from counterpoint.result.words.message import counted
+
+if TYPE_CHECKING:
+    from counterpoint.result.counterfactuals import Counterfactuals
+
+
+ICE_TITLE = "The row's prediction as one feature changes"
+WIDTH, PANEL, COLUMNS = 480, 240, 3
+
+
+def ice(
+    found: Counterfactuals,
+    features: Sequence[Hashable] | None = None,
+    most: int = MOST_CURVES,
+    resolution: int = CURVE_POINTS,
+    width: int | None = None,
+    dark: bool = False,
+) -> Any:
+    """Return the curve of one feature, or of each of those that change."""
+    colors = theme.palette(dark)
+    frames = ice_data(found, features, most, resolution)
+    axes, left_out = ice_axes(found, features, most)
+    if not axes:
+        return theme.nothing(colors, ICE_TITLE, f"Nothing to show: {found.message}", width or 520)
+    columns = min(COLUMNS, len(axes))
+    each = (WIDTH if len(axes) == 1 else PANEL) if width is None else max(80, width // columns)
+    ends = heights(found, frames)
+    low, high = np.clip([found.target.low, found.target.high], *ends)
+    frames["target"] = pd.DataFrame({"low": [low], "high": [high]})
+    panels = [
+        panel_of(found, axis, number, ends, colors).properties(
+            width=each, height=round(each * 0.62)
+        )
+        for number, axis in enumerate(axes)
+    ]
+    subtitle = [
+        f"All others stay; the shaded part is the target, {found.target}",
+        left_out,
+        *(note for axis in axes for note in axis.notes),
+    ]
+    chart = alt.concat(*panels, columns=columns, spacing=28) if len(panels) > 1 else panels[0]
+    return theme.finished(chart, frames, colors, ICE_TITLE, subtitle)
+
+
+def heights(found: Counterfactuals, frames: dict[str, pd.DataFrame]) -> tuple[float, float]:
+    """Return the range of predictions all panels share, the target's near end included."""
+    values = np.concatenate([frame["prediction"].to_numpy(float) for frame in frames.values()])
+    low, high = float(values.min()), float(values.max())
+    target = found.target
+    low, high = min(low, target.high), max(high, target.low)
+    room = (high - low or 1.0) * 0.06
+    is_share = found.problem.predictor.classes is not None
+    return (max(0.0, low - room), min(1.0, high + room)) if is_share else (low - room, high + room)
+
+
+def panel_of(
+    found: Counterfactuals,
+    axis: Axis,
+    number: int,
+    ends: tuple[float, float],
+    colors: theme.Palette,
+) -> Any:
+    """Return one curve with the target's band, the counterfactuals on it and the row."""
+    x = theme.position(axis, alt.X, "x")
+    y = alt.Y(
+        "prediction:Q",
+        scale=alt.Scale(domain=list(ends), nice=False, zero=False),
+        axis=alt.Axis(title=None if number % COLUMNS else prediction_name(found), tickCount=5),
+    )
+    here = f"datum.panel === {number}"
+    notes = {"value:N": axis.title, "prediction:Q": "prediction"}
+    curve = theme.drawn_from("curves").transform_filter(here).encode(x=x, y=y)
+    if axis.is_level:
+        drawn = curve.mark_tick(orient="horizontal", thickness=3, size=26, color=colors.quiet)
+    else:
+        drawn = curve.mark_line(color=colors.faint, strokeWidth=2)
+    points = (
+        theme.drawn_from("counterfactuals")
+        .transform_filter(here)
+        .encode(
+            x=x,
+            y=y,
+            color=theme.color(colors),
+            shape=theme.shape(),
+            tooltip=theme.tooltip({**theme.PERSON, **notes}),
+        )
+    )
+    others = points.transform_filter("datum.counterfactual > 0").mark_point(
+        filled=True, opacity=1, size=44
+    )
+    row = points.transform_filter("datum.counterfactual === 0").mark_point(
+        filled=True, opacity=1, size=170, stroke=colors.paper, strokeWidth=1.5
+    )
+    band = band_of(found, ends, colors)
+    return alt.layer(band, drawn.encode(tooltip=theme.tooltip(notes)), others, row)
+
+
+def band_of(found: Counterfactuals, ends: tuple[float, float], colors: theme.Palette) -> Any:
+    """Return the target as a shaded band; a line where it is a single number."""
+    base = theme.drawn_from("target")
+    scale = alt.Scale(domain=list(ends), nice=False, zero=False)
+    if found.target.low == found.target.high:
+        return base.mark_rule(color=colors.valid, strokeDash=[6, 4]).encode(
+            y=alt.Y("low:Q", scale=scale)
+        )
+    return base.mark_rect(color=colors.valid, opacity=0.12).encode(
+        y=alt.Y("low:Q", scale=scale), y2="high"
+    )
+
+
+WIDTH, SIDE = 440, 56
+NARROW = 400  # pixels; in less, a legend beside another is a list
+PER_LEVEL = 44
+MOST_OUTLINED = 60  # points large enough for an outline
+ROOM = (26, 14)  # pixels a number takes
+MOST_NUMBERED = 15  # points with their number beside them
+
+
+def surface(
+    found: Counterfactuals,
+    x: Hashable,
+    y: Hashable,
+    resolution: int = SURFACE_POINTS,
+    width: int | None = None,
+    dark: bool = False,
+) -> Any:
+    """Return the prediction over two features, with the row and what changes only those."""
+    colors = theme.palette(dark)
+    frames = surface_data(found, x, y, resolution)
+    axes = surface_axes(found, x, y)
+    width = WIDTH if width is None else width
+    height = round(width * 0.8)
+    if axes[1].is_level:
+        height = min(height, PER_LEVEL * len(axes[1].codes) + 20)
+    points = frames["counterfactuals"]
+    frames["counterfactuals"] = points.assign(is_numbered=apart(points, axes, (width, height)))
+    main = alt.layer(
+        heat(axes, colors, found, width),
+        *contours(axes, colors),
+        *people(len(points), axes, colors, width),
+    ).properties(width=width, height=height)
+    above = bars(axes[0], "x", colors).properties(width=width, height=SIDE)
+    beside = bars(axes[1], "y", colors).properties(width=SIDE, height=height)
+    chart = alt.vconcat(
+        above, alt.hconcat(main, beside, spacing=18, bounds="flush"), spacing=10, bounds="flush"
+    )
+    n = len(points) - 1
+    who = f"Points: the row and {counted(n, 'counterfactual')} that change nothing else"
+    has_target = frames["lines"]["is_target"].any()
+    subtitle = [
+        f"All other features as in the row. {who if n else 'No counterfactual changes only these'}",
+        f"Dashed: where the target begins, {found.target}" if has_target else "",
+        *(note for axis in axes for note in axis.notes),
+    ]
+    title = f"{prediction_name(found)} by {axes[0].title} and {axes[1].title}"
+    return theme.finished(chart, frames, colors, title, subtitle)
+
+
+def heat(axes: tuple[Axis, Axis], colors: theme.Palette, found: Counterfactuals, width: int) -> Any:
+    """Return the cells, coloured by prediction."""
+    name = prediction_name(found)
+    shade = alt.Fill(
+        "prediction:Q",
+        scale=alt.Scale(range=list(colors.ramp), interpolate="lab"),
+        legend=alt.Legend(
+            title=name,
+            direction="horizontal",
+            gradientLength=min(180, width // 2),
+            format=theme.SHORT,
+        ),
+    )
+    notes = {"x_value:N": axes[0].title, "y_value:N": axes[1].title, "prediction:Q": name}
+    return (
+        theme.drawn_from("grid")
+        # Cells overlap a little, else the paper would show between them.
+        .mark_rect(clip=True, x2Offset=0.7, y2Offset=0.7 if axes[1].is_level else -0.7)
+        .encode(
+            x=theme.position(axes[0], alt.X, "x"),
+            x2="x2",
+            y=theme.position(axes[1], alt.Y, "y"),
+            y2="y2",
+            fill=shade,
+            tooltip=theme.tooltip(notes),
+        )
+    )
+
+
+def contours(axes: tuple[Axis, Axis], colors: theme.Palette) -> list[Any]:
+    """Return contour lines with their numbers; the target's dashed and strong."""
+    if any(axis.is_level for axis in axes):
+        return []
+    where = {"x": theme.position(axes[0], alt.X, "x"), "y": theme.position(axes[1], alt.Y, "y")}
+    lines = (
+        theme.drawn_from("lines")
+        .mark_line(color=colors.ink, interpolate="linear")
+        .encode(
+            **where,
+            detail="line:N",
+            order="order:Q",
+            strokeWidth=alt.condition("datum.is_target", alt.value(2.2), alt.value(0.7)),
+            opacity=alt.condition("datum.is_target", alt.value(0.95), alt.value(0.6)),
+            strokeDash=alt.condition("datum.is_target", alt.value([6, 4]), alt.value([1, 0])),
+        )
+    )
+    labels = theme.drawn_from("labels").encode(**where, text="text:N")
+    halo = labels.mark_text(
+        fontSize=10, stroke=colors.paper, strokeWidth=3, color=colors.paper, opacity=0.85
+    )
+    return [lines, halo, labels.mark_text(fontSize=10, color=colors.ink)]
+
+
+def people(n: int, axes: tuple[Axis, Axis], colors: theme.Palette, width: int) -> list[Any]:
+    """Return the counterfactuals, numbered if they are few, and the row on top."""
+    picked = alt.selection_point(name="picked", fields=["counterfactual"])
+    base = theme.drawn_from("counterfactuals").encode(
+        x=theme.position(axes[0], alt.X, "x"),
+        y=theme.position(axes[1], alt.Y, "y"),
+        tooltip=theme.tooltip(
+            {
+                **theme.PERSON,
+                "x_value:N": axes[0].title,
+                "y_value:N": axes[1].title,
+                "prediction:Q": "prediction",
+            }
+        ),
+    )
+    few = n - 1 <= MOST_OUTLINED
+    legend = theme.signs()
+    legend.direction = "vertical" if width < NARROW else "horizontal"
+    coded = base.encode(color=theme.color(colors, legend), shape=theme.shape(legend))
+    others = coded.transform_filter("datum.counterfactual > 0").mark_point(
+        filled=True,
+        size=80 if few else 24,
+        stroke=colors.paper if few else None,
+        strokeWidth=1.2,
+    )
+    row = coded.transform_filter("datum.counterfactual === 0").mark_point(
+        filled=True, opacity=1, size=200, stroke=colors.paper, strokeWidth=1.5
+    )
+    seen = alt.condition(picked, alt.value(1), alt.value(0.25))
+    numbers = base.transform_filter("datum.is_numbered").encode(text="counterfactual:Q")
+    style: dict[str, Any] = {"dx": 8, "dy": -8, "fontSize": 10, "fontWeight": 600}
+    halo = numbers.mark_text(**style, stroke=colors.paper, strokeWidth=3, color=colors.paper)
+    words = numbers.mark_text(**style, color=colors.ink)
+    return [others.encode(opacity=seen).add_params(picked), halo, words, row]
+
+
+def apart(points: pd.DataFrame, axes: tuple[Axis, Axis], size: tuple[int, int]) -> list[bool]:
+    """Return which points have room for their number: few, inside, and not beside another's."""
+    taken: list[tuple[float, float]] = []
+    given = []
+    ends = [axis.domain for axis in axes]
+    for number, *place in points[["counterfactual", "x", "y"]].itertuples(index=False):
+        x, y = (
+            (at - low) / (high - low) * pixels
+            for at, (low, high), pixels in zip(place, ends, size, strict=True)
+        )
+        is_free = all(abs(x - left) > ROOM[0] or abs(y - up) > ROOM[1] for left, up in taken)
+        given.append(bool(number > 0 and len(points) <= MOST_NUMBERED + 1 and is_free))
+        if (given[-1] or number == 0) and not (pd.isna(x) or pd.isna(y)):
+            taken.append((x, y))
+    return given
+
+
+def bars(axis: Axis, name: str, colors: theme.Palette) -> Any:
+    """Return the histogram of the observed rows along one axis, the row's value marked."""
+    place, far, along, size, zero = (
+        (alt.X, "x2", alt.Y, "y", {"y2": alt.Y2(datum=0)})
+        if name == "x"
+        else (alt.Y, "y2", alt.X, "x", {"x2": alt.X2(datum=0)})
+    )
+    hidden = theme.position(axis, place, "start")
+    hidden.axis = alt.Axis(labels=False, ticks=False, title=None, grid=False, domain=False)
+    own = hidden.copy()
+    own.shorthand = f"{name}:T" if axis.is_date else f"{name}:Q"
+    count = alt.Axis(title="rows", tickCount=2, grid=False, titleFontSize=10, labelFontSize=9)
+    shown = theme.drawn_from(f"bars_{name}").mark_rect(
+        color=colors.quiet, stroke=colors.paper, strokeWidth=0.8, clip=True
+    )
+    row = (
+        theme.drawn_from("counterfactuals")
+        .transform_filter("datum.counterfactual === 0")
+        .mark_rule(color=colors.row, strokeWidth=2)
+        .encode(**{name: own})
+    )
+    notes = theme.tooltip({"count:Q": "rows"})
+    encoded = shown.encode(
+        **{name: hidden, far: "end", size: along("count:Q", axis=count)}, **zero, tooltip=notes
+    )
+    return alt.layer(encoded, row)

@@ -1,0 +1,214 @@
+"""Strips: where each changed feature's values lie, and arrows from the row's to the new ones.
+
+Parallel coordinates: each changed feature an axis, each counterfactual a line across them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.result.figures.frames.axes import Axis, histogram, names_of, unique, written
+from counterpoint.result.figures.frames.common import (
+    MOST_SHOWN,
+    Frames,
+    all_genes,
+    chosen,
+    everyone,
+    shown,
+)
+from counterpoint.table.schema import Feature
+
+if TYPE_CHECKING:
+    from counterpoint.result.counterfactuals import Counterfactuals
+
+
+MOST_AXES = 12
+BELOW = 0.15  # of an axis: how far missing values stand below all others
+MOST_TICKS = 8  # levels named on one axis; of more only the ends and the row's
+
+
+def parallel_data(
+    found: Counterfactuals,
+    features: Sequence[Hashable] | None = None,
+    most: int = MOST_AXES,
+    n: int = MOST_SHOWN,
+) -> Frames:
+    """Return the lines and axes of parallel coordinates.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``counterfactuals``: one line per counterfactual and axis, the row as number 0; `position`
+        runs from 0, the smallest value on the axis, to 1. ``axes``: the axes in their order.
+        ``ticks``: what is written on them, the smallest and largest value or the levels.
+    """
+    return lines_and_note(found, features, most, n)[0]
+
+
+def lines_and_note(
+    found: Counterfactuals, features: Sequence[Hashable] | None, most: int, n: int
+) -> tuple[Frames, str]:
+    """Return the frames of `parallel_data`, and which features they leave out, in words."""
+    drawn = shown(found, n, "plot.parallel")
+    places, left_out = chosen(found, features, most, "plot.parallel", drawn[1:] - 1)
+    names = names_of(found)
+    people, genes = everyone(found).iloc[drawn], all_genes(found)[drawn]
+    lines, ticks = [], []
+    for order, place in enumerate(places):
+        feature = found.problem.predictor.encoding.schema.features[place]
+        column, position = genes[:, place], positions(feature, genes[:, place])
+        cells = {
+            "axis": order,
+            "feature": names[place],
+            "value": [written(feature, gene) for gene in column],
+            "position": position,
+            "changed": _differs(column),
+        }
+        lines.append(people.assign(**cells))
+        ticks += ticks_of(order, feature, column, position)
+    axes = pd.DataFrame(
+        {"axis": np.arange(len(places)), "feature": [names[place] for place in places]}
+    )
+    empty = people.iloc[:0].assign(axis=0, feature="", value="", position=0.0, changed=False)
+    frames = {
+        "counterfactuals": pd.concat(lines, ignore_index=True) if lines else empty,
+        "axes": axes,
+        "ticks": pd.DataFrame(ticks, columns=["axis", "position", "text", "end", "is_row"]),
+    }
+    return frames, left_out
+
+
+def _differs(genes: Floats) -> Bools:
+    """Return which genes differ from the first, the row's; a missing value equals another."""
+    both_missing = np.isnan(genes) & np.isnan(genes[0])
+    return np.asarray((genes != genes[0]) & ~both_missing)
+
+
+def positions(feature: Feature, genes: Floats) -> Floats:
+    """Return where genes (n,) stand between the smallest, 0, and the largest, 1; in order.
+
+    Levels that occur are evenly spaced; a single value stands in the middle. Where some are missing
+    (NaN), these stand at 0, a little below all others.
+    """
+    is_missing = np.isnan(genes)
+    if is_missing.any() and not is_missing.all():
+        known = positions(feature, genes[~is_missing])
+        places = np.zeros(len(genes))
+        places[~is_missing] = BELOW + (1.0 - BELOW) * known
+        return places
+    if is_missing.all():
+        return np.full(len(genes), 0.5)
+    if not feature.is_numeric:
+        genes = np.searchsorted(np.unique(genes), genes).astype(np.float64)
+    low, high = genes.min(), genes.max()
+    if low == high:
+        return np.full(len(genes), 0.5)
+    size = max(abs(low), abs(high))  # else the span of the largest numbers would overflow
+    low, high, genes = low / size, high / size, genes / size
+    return np.asarray(np.clip((genes - low) / (high - low), 0.0, 1.0))
+
+
+def ticks_of(axis: int, feature: Feature, genes: Floats, position: Floats) -> list[dict[str, Any]]:
+    """Return what is written on one axis: the levels or both ends, and the row's own value."""
+    spots = dict(sorted(zip(position.tolist(), genes.tolist(), strict=True)))
+    known = position[~np.isnan(genes)]
+    if feature.is_numeric or len(spots) > MOST_TICKS:
+        marked = {*spots} & {min(spots), known.min(initial=1.0), max(spots), float(position[0])}
+    else:
+        marked = set(spots)
+    texts = dict(zip(spots, _texts(feature, list(spots.values())), strict=True))
+    ends = {min(spots): "low", max(spots): "high"} if len(spots) > 1 else {}
+    return [
+        {
+            "axis": axis,
+            "position": spot,
+            "text": texts[spot],
+            "end": ends.get(spot, ""),
+            "is_row": spot == position[0],
+        }
+        for spot in spots
+        if spot in marked
+    ]
+
+
+def _texts(feature: Feature, genes: list[float]) -> list[str]:
+    """Return texts of values; those of levels tell them apart."""
+    if feature.is_numeric:
+        return [written(feature, gene) for gene in genes]
+    levels = unique(feature.levels)
+    return [written(feature, gene) if np.isnan(gene) else levels[int(gene)] for gene in genes]
+
+
+MOST_STRIPS = 12
+MOST_ARROWS = 6  # lanes below one strip
+
+
+def strips_data(
+    found: Counterfactuals,
+    features: Sequence[Hashable] | None = None,
+    most: int = MOST_STRIPS,
+    n: int = MOST_SHOWN,
+) -> Frames:
+    """Return what was observed of each feature, and how the counterfactuals change it.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``bars``: histograms of the observed rows (none for a loaded result), `height` up to 1.
+        ``counterfactuals``: one line for each change of a feature, from `old` to `new`; those to
+        one value share a `lane`, -1 where there are too many to draw. ``row``: its own values.
+    """
+    return strips_and_axes(found, features, most, n)[0]
+
+
+def strips_and_axes(
+    found: Counterfactuals, features: Sequence[Hashable] | None, most: int, n: int
+) -> tuple[Frames, list[Axis], str]:
+    """Return the frames of `strips_data`, their axes, and what is left out in words."""
+    drawn = shown(found, n, "plot.strips")[1:] - 1
+    places, left_out = chosen(found, features, most, "plot.strips", drawn)
+    axes = [Axis.of(found, place) for place in places]
+    bars, arrows, own = [], [], []
+    for panel, axis in enumerate(axes):
+        seen = histogram(found, axis)
+        seen["height"] = seen["count"] / max(1, seen["count"].max())
+        bars.append(seen[seen["count"] > 0].assign(panel=panel, feature=axis.title))
+        arrows.append(arrows_of(found, axis, drawn).assign(panel=panel, feature=axis.title))
+        gene = all_genes(found)[:1, axis.place]
+        row = {"x": axis.at(gene), "value": axis.written(gene)}
+        own.append(pd.DataFrame(row).assign(counterfactual=0, panel=panel, feature=axis.title))
+    empty = pd.DataFrame({"panel": np.empty(0, dtype=np.int64)})
+    frames = {
+        "bars": pd.concat(bars, ignore_index=True) if bars else empty,
+        "counterfactuals": pd.concat(arrows, ignore_index=True) if arrows else empty,
+        "row": pd.concat(own, ignore_index=True) if own else empty,
+    }
+    return frames, axes, left_out
+
+
+def arrows_of(found: Counterfactuals, axis: Axis, drawn: Ints) -> pd.DataFrame:
+    """Return the counterfactuals that change a feature, from where to where, each in its lane.
+
+    The values most often proposed get lanes, ordered by how far they are from the row's.
+    """
+    changing = drawn[found.changed[drawn, axis.place]]
+    genes, old = all_genes(found)[1 + changing, axis.place], all_genes(found)[:1, axis.place]
+    values, code, counts = np.unique(genes, return_inverse=True, return_counts=True)
+    kept = np.argsort(-counts, kind="stable")[:MOST_ARROWS]
+    nearest_first = kept[np.argsort(np.abs(values[kept] - old[0]), kind="stable")]
+    lane = np.full(len(values), -1)
+    lane[nearest_first] = np.arange(len(kept))
+    people: pd.DataFrame = everyone(found).iloc[1 + changing]
+    return people.assign(
+        old=axis.at(np.repeat(old, len(genes))),
+        new=axis.at(genes),
+        old_value=axis.written(old)[0],
+        new_value=axis.written(genes),
+        lane=lane[code],
+        together=counts[code] if len(code) else code,
+    )

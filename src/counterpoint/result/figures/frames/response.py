@@ -1,0 +1,227 @@
+"""Response surface: the prediction over two features, all others as in the row.
+
+ICE curves: the row's prediction as one feature changes and all others stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.arrays import Floats
+from counterpoint.checks import needed
+from counterpoint.errors import InvalidInput
+from counterpoint.result.figures.frames.axes import Axis, histogram, number
+from counterpoint.result.figures.frames.common import (
+    Frames,
+    all_genes,
+    ask,
+    changes_only,
+    check_can_ask,
+    chosen,
+    everyone,
+    place_of,
+    target_ends,
+    varied,
+)
+from counterpoint.search.settings import check_whole
+
+if TYPE_CHECKING:
+    from counterpoint.result.counterfactuals import Counterfactuals
+
+
+MOST_CURVES = 6
+CURVE_POINTS = 60
+
+
+def ice_axes(
+    found: Counterfactuals, features: Sequence[Hashable] | None, most: int
+) -> tuple[list[Axis], str]:
+    """Return the axes of the features whose curves are drawn, and what is left out."""
+    places, left_out = chosen(found, features, most, "plot.ice")
+    return [Axis.of(found, place) for place in places], left_out
+
+
+def ice_data(
+    found: Counterfactuals,
+    features: Sequence[Hashable] | None = None,
+    most: int = MOST_CURVES,
+    resolution: int = CURVE_POINTS,
+) -> Frames:
+    """Return the row's prediction over single features, and the counterfactuals on these curves.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``curves``: the prediction at each value of each feature (`panel` counts them), the row's
+        own value included. ``counterfactuals``: the row, and those that change only this feature.
+    """
+    check_can_ask(found, "ice")
+    check_whole("resolution", resolution, 2, 1000, owner="plot.ice")
+    axes, _ = ice_axes(found, features, most)
+    curves = [curve_of(found, axis, panel, resolution) for panel, axis in enumerate(axes)]
+    points = [points_on_curve(found, axis, panel) for panel, axis in enumerate(axes)]
+    columns = ["panel", "feature", "x", "value", "prediction"]
+    people = list(everyone(found).columns)
+    return {
+        "curves": pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(columns=columns),
+        "counterfactuals": pd.concat(points, ignore_index=True)
+        if points
+        else pd.DataFrame(columns=[*people, "panel", "feature", "x", "value"]),
+    }
+
+
+def curve_of(found: Counterfactuals, axis: Axis, panel: int, resolution: int) -> pd.DataFrame:
+    """Return one curve, at values the feature can have and at the row's and the set's own."""
+    on_curve = all_genes(found)[[0, *(1 + changes_only(found, [axis.place]))], axis.place]
+    genes = np.unique(np.concatenate([axis.grid(resolution), on_curve[np.isfinite(on_curve)]]))
+    return pd.DataFrame(
+        {
+            "panel": panel,
+            "feature": axis.title,
+            "x": axis.at(genes),
+            "value": axis.written(genes),
+            "prediction": ask(found, varied(found, {axis.place: genes})),
+        }
+    )
+
+
+def points_on_curve(found: Counterfactuals, axis: Axis, panel: int) -> pd.DataFrame:
+    """Return the row and the counterfactuals that change nothing but this feature."""
+    which = [0, *(1 + changes_only(found, [axis.place]))]
+    genes = all_genes(found)[which, axis.place]
+    return (
+        everyone(found)
+        .iloc[which]
+        .assign(panel=panel, feature=axis.title, x=axis.at(genes), value=axis.written(genes))
+    )
+
+
+SURFACE_POINTS = 40
+EDGE = 0.04  # of an axis: closer to its end a label would stick out
+FLAT = 1e-9
+N_LEVELS = 7  # contour lines, about
+NICE_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+
+
+def surface_axes(found: Counterfactuals, x: Hashable, y: Hashable) -> tuple[Axis, Axis]:
+    """Return the axes of two features; refuse unknown ones and one feature twice."""
+    first, second = (
+        place_of(found, name, f"plot.surface({arg}=...)") for name, arg in ((x, "x"), (y, "y"))
+    )
+    if first == second:
+        raise InvalidInput(
+            f"plot.surface needs two different features, got {x!r} twice; for one feature there is "
+            f"plot.ice({x!r})."
+        )
+    return Axis.of(found, first), Axis.of(found, second)
+
+
+def surface_data(
+    found: Counterfactuals, x: Hashable, y: Hashable, resolution: int = SURFACE_POINTS
+) -> Frames:
+    """Return the prediction over two features, and who stands on it.
+
+    Places on an axis are the feature's own numbers, milliseconds since 1970 for dates, and 0, 1, 2
+    for levels; `x_value` and `y_value` are texts.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``grid``: the model's prediction of each cell, from (x, y) to (x2, y2). ``lines``: contour
+        lines, those of the target marked. ``labels``: a number on each. ``counterfactuals``: the
+        row, and those that change only these two features. ``bars_x``, ``bars_y``: histograms.
+    """
+    check_can_ask(found, "surface")
+    check_whole("resolution", resolution, 2, 200, owner="plot.surface")
+    axes = surface_axes(found, x, y)
+    grid, heights = grid_of(found, axes, resolution)
+    lines = contour_lines(found, axes, resolution, heights)
+    return {
+        "grid": grid,
+        "lines": lines,
+        "labels": labels_of(lines, axes),
+        "counterfactuals": points_on_surface(found, axes),
+        "bars_x": histogram(found, axes[0]),
+        "bars_y": histogram(found, axes[1]),
+    }
+
+
+def grid_of(
+    found: Counterfactuals, axes: tuple[Axis, Axis], resolution: int
+) -> tuple[pd.DataFrame, Floats]:
+    """Return the cells with their predictions, and these as an array (rows of y, columns of x)."""
+    genes = [axis.grid(resolution) for axis in axes]
+    across, up = (mesh.ravel() for mesh in np.meshgrid(*genes))
+    predictions = ask(found, varied(found, {axes[0].place: across, axes[1].place: up}))
+    columns: dict[str, Any] = {}
+    for name, axis, own, index in zip(
+        "xy", axes, genes, np.indices((len(genes[1]), len(genes[0])))[::-1], strict=True
+    ):
+        start, end = axis.cells(own)
+        columns |= {name: start[index.ravel()], f"{name}2": end[index.ravel()]}
+        columns |= {f"{name}_value": np.array(axis.written(own), dtype=object)[index.ravel()]}
+    frame = pd.DataFrame(columns | {"prediction": predictions})
+    return frame, predictions.reshape(len(genes[1]), len(genes[0]))
+
+
+def points_on_surface(found: Counterfactuals, axes: tuple[Axis, Axis]) -> pd.DataFrame:
+    """Return the row and the counterfactuals that change nothing but the two features."""
+    which = [0, *(1 + changes_only(found, [axis.place for axis in axes]))]
+    people, genes = everyone(found).iloc[which], all_genes(found)[which]
+    columns: dict[str, Any] = {}
+    for name, axis in zip("xy", axes, strict=True):
+        own = genes[:, axis.place]
+        columns |= {name: axis.at(own), f"{name}_value": axis.written(own)}
+    return people.assign(**columns).reset_index(drop=True)
+
+
+def contour_lines(
+    found: Counterfactuals, axes: tuple[Axis, Axis], resolution: int, heights: Floats
+) -> pd.DataFrame:
+    """Return contour lines point by point; none where an axis has levels or a single value."""
+    rows: list[pd.DataFrame] = []
+    if not any(axis.is_level for axis in axes) and min(heights.shape) > 1:
+        contourpy = needed("contourpy", "plot.surface", '"counterpoint[figures]"')
+        places = [axis.at(axis.grid(resolution)) for axis in axes]
+        generator = contourpy.contour_generator(*places, heights)
+        ends = [end for end in target_ends(found) if heights.min() < end < heights.max()]
+        for level in sorted({*ends, *contour_levels(heights, ends)}):
+            for line in generator.lines(level):
+                points = pd.DataFrame(line, columns=["x", "y"])
+                points = points.assign(level=level, is_target=level in ends, line=len(rows))
+                rows.append(points.assign(order=np.arange(len(points))))
+    columns = ["line", "order", "x", "y", "level", "is_target"]
+    return pd.concat(rows)[columns] if rows else pd.DataFrame(columns=columns)
+
+
+def contour_levels(heights: Floats, ends: list[float]) -> list[float]:
+    """Return round numbers between the lowest and the highest prediction, clear of the target's."""
+    low, high = float(heights.min()), float(heights.max())
+    if high - low <= FLAT * max(abs(low), abs(high), FLAT):  # rounding errors have no contours
+        return []
+    rough = (high - low) / N_LEVELS
+    power = 10.0 ** np.floor(np.log10(rough))
+    step = next(power * nice for nice in NICE_STEPS if power * nice >= rough * 0.999)
+    levels = step * np.arange(np.ceil(low / step), np.floor(high / step) + 1.0)
+    inside = levels[(levels > low) & (levels < high)]
+    return [level for level in inside.tolist() if all(abs(level - end) > step / 4 for end in ends)]
+
+
+def labels_of(lines: pd.DataFrame, axes: tuple[Axis, Axis]) -> pd.DataFrame:
+    """Return one label per contour level, in the middle of its longest line, if it fits there."""
+    found = []
+    for _, group in lines.groupby("level"):
+        longest = group[group["line"] == group["line"].value_counts().index[0]]
+        middle = longest.iloc[len(longest) // 2]
+        ends = [axis.domain for axis in axes]
+        shares = [
+            (middle[name] - low) / (high - low)
+            for name, (low, high) in zip("xy", ends, strict=True)
+        ]
+        if all(EDGE <= share <= 1.0 - EDGE for share in shares):
+            found.append({"x": middle["x"], "y": middle["y"], "text": number(middle["level"])})
+    return pd.DataFrame(found, columns=["x", "y", "text"])

@@ -1,0 +1,1 @@
+"""The file format: one result as JSON, many results as Parquet; version 1."""

@@ -1,0 +1,167 @@
+"""Many results in one Parquet file: a row for each, with its document and what one filters by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from counterpoint.checks import needed
+from counterpoint.errors import CounterpointError, InvalidInput
+from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.result.file.document import encode_text
+from counterpoint.result.file.loading import MOST_BYTES, REFUSALS, check_file, parse, read_document
+from counterpoint.result.file.saving import Pathlike, check_path, signed, whole_file, write_document
+from counterpoint.table.encoding import as_frame
+
+FORMAT_KEY, VERSION_KEY = b"counterpoint.format", b"counterpoint.version"
+FORMAT, VERSION = b"results", b"1"
+TOGETHER = 64  # results written at a time
+MOST_MANY = 2**36
+
+
+def save_many(results: Iterable[Counterfactuals], path: Pathlike) -> int:
+    """Write results to one Parquet file, which `load_many` reads back; return how many.
+
+    They may come one by one, as from `Explainer.explain_each`: few are held at a time. A file of
+    that name is replaced, in one step, when all of them are written. Besides the `document` of each
+    result, which holds all that `Counterfactuals.save` would write, there are the columns `index`
+    (of the row in its table), `status`, `message`, `n_found` and `n_valid`.
+
+    Parameters
+    ----------
+    results : iterable of Counterfactuals
+        What to write.
+    path : str or path
+        The file; its folder must exist.
+
+    Returns
+    -------
+    int
+        The number of results.
+
+    Raises
+    ------
+    InvalidInput
+        If a label or a dtype of the data has no place in a document.
+    MissingDependency
+        If pyarrow is not installed.
+    CounterpointError, FileNotFoundError
+        If the folder does not exist: an error that is both.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pandas as pd
+    >>> import counterpoint as cp
+    >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
+    >>> explainer = cp.Explainer(lambda rows: rows["age"] / 100, data)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     n = cp.save_many(explainer.explain_each(data, (0.4, 1.0)), f"{folder}/found.parquet")
+    ...     loaded = cp.load_many(f"{folder}/found.parquet")
+    >>> n, [found.status for found in loaded]
+    (4, ['found', 'found', 'already_met', 'already_met'])
+    """
+    arrow, parquet = _arrow()
+    schema, waiting, n = _schema(arrow), iter(results), 0
+    with (
+        whole_file(path) as file,
+        parquet.ParquetWriter(file, schema, compression="zstd", use_dictionary=False) as writer,
+    ):
+        while some := [_record(found) for found in islice(waiting, TOGETHER)]:
+            writer.write_table(arrow.Table.from_pylist(some, schema=schema))
+            n += len(some)
+    return n
+
+
+def load_many(path: Pathlike, *, most_bytes: int = MOST_BYTES) -> list[Counterfactuals]:
+    """Return the results that `save_many` wrote, in order; each is checked as `load` does.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    most_bytes : int, default=67108864
+        Refuse a file with a larger document.
+
+    Returns
+    -------
+    list of Counterfactuals
+        The saved results.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not a file that `save_many` wrote, or was changed since.
+    MissingDependency
+        If pyarrow is not installed.
+    CounterpointError, FileNotFoundError
+        If there is no such file: an error that is both.
+    """
+    name = check_path(path)
+    _arrow()
+    check_file(name, MOST_MANY)
+    results: list[Counterfactuals] = []
+    try:
+        for text in _documents(name, most_bytes):
+            results.append(read_document(parse(text.encode("utf-8"))))  # noqa: PERF401 - the count is needed
+    except (CounterpointError, *REFUSALS, OSError) as error:
+        raise InvalidInput(
+            f"{name!r} cannot be loaded: result {len(results)}: {' '.join(str(error).split())}"
+        ) from error
+    return results
+
+
+def _record(found: Counterfactuals) -> dict[str, Any]:
+    """Return one row of the file."""
+    return {
+        "index": str(as_frame(found.row, "row").index[0]),
+        "status": found.status,
+        "message": found.message,
+        "n_found": len(found),
+        "n_valid": int(found.reaches.sum()),
+        "document": encode_text(signed(write_document(found)), is_sorted=False),
+    }
+
+
+def _documents(name: str, most_bytes: int) -> Iterator[str]:
+    """Yield the documents of a file one by one: no more of it is ever held."""
+    arrow, parquet = _arrow()
+    with parquet.ParquetFile(name) as file:
+        _check_schema(file.schema_arrow, _schema(arrow))
+        for batch in file.iter_batches(batch_size=1, columns=["document"]):
+            for text in batch.column(0):
+                if text.as_buffer() is None:
+                    raise InvalidInput("it has no document.")
+                if len(text.as_buffer()) > most_bytes:
+                    raise InvalidInput(
+                        f"it is larger than {most_bytes:,} bytes; if you trust it, raise "
+                        "most_bytes."
+                    )
+                yield text.as_py()
+
+
+def _check_schema(found: Any, expected: Any) -> None:
+    """Refuse other tables, and versions to come, before anything is read."""
+    metadata = found.metadata or {}
+    if metadata.get(FORMAT_KEY) != FORMAT:
+        raise InvalidInput("it holds no results of counterpoint.")
+    if metadata.get(VERSION_KEY) != VERSION:
+        raise InvalidInput("it was written by another counterpoint; update counterpoint.")
+    if not found.equals(expected):
+        raise InvalidInput("its columns are not those of results.")
+
+
+def _schema(arrow: Any) -> Any:
+    """Return the columns of the file."""
+    text, count = arrow.string(), arrow.int64()
+    columns = {"index": text, "status": text, "message": text, "n_found": count, "n_valid": count}
+    fields = [arrow.field(name, kind) for name, kind in columns.items()]
+    fields.append(arrow.field("document", arrow.large_string()))
+    return arrow.schema(fields, metadata={FORMAT_KEY: FORMAT, VERSION_KEY: VERSION})
+
+
+def _arrow() -> tuple[Any, Any]:
+    """Return pyarrow and its module for Parquet."""
+    how = ("a Parquet file", '"counterpoint[parquet]"')
+    return needed("pyarrow", *how), needed("pyarrow.parquet", *how)

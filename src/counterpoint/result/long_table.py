@@ -1,0 +1,277 @@
+"""Output: the columns that counterfactuals of many rows have in one long table, known beforehand.
+
+One line per counterfactual; a row that has none to show has one line all the same. What is here
+depends on the data's schema and the objectives only, so every chunk of every job has the same
+types: as pandas, as Arrow and as Spark's DDL.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.arrays import Bools, Floats
+from counterpoint.checks import needed
+from counterpoint.errors import CounterpointError, InvalidInput, listed
+from counterpoint.table.dates import as_days
+from counterpoint.table.frames import as_objects
+from counterpoint.table.schema import Feature, Kind, is_number
+
+MOMENT = np.dtype("datetime64[us]")  # reaches from the year 1 to 9999, and is what Spark counts in
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of an object in an error: another one in every run
+
+
+class Type(Enum):
+    """What a column of the table holds: by its dtype, its Arrow type and its Spark type."""
+
+    WHOLE = ("int64", "int64", "BIGINT")
+    WHOLE_OR_NONE = ("Int64", "int64", "BIGINT")
+    REAL = ("float64", "float64", "DOUBLE")
+    TRUTH = ("bool", "bool_", "BOOLEAN")
+    TRUTH_OR_NONE = ("boolean", "bool_", "BOOLEAN")
+    TEXT = ("string[python]", "string", "STRING")
+    DATE = ("datetime64[us]", "timestamp[us]", "TIMESTAMP_NTZ")
+    NAMES = ("object", "list", "ARRAY<STRING>")
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of pandas."""
+        return pd.api.types.pandas_dtype(self.value[0])
+
+    def arrow(self, pa: Any) -> Any:
+        """Return the type of Arrow."""
+        if self is Type.DATE:
+            return pa.timestamp("us")
+        return pa.list_(pa.string()) if self is Type.NAMES else getattr(pa, self.value[1])()
+
+    @property
+    def ddl(self) -> str:
+        """The type of Spark."""
+        return str(self.value[2])
+
+
+def type_of(column: Feature) -> Type:
+    """Return what a column of the data is in the table: levels of one type are of that type."""
+    if column.kind is Kind.DATE:
+        return Type.DATE
+    if column.is_numeric:
+        return Type.WHOLE_OR_NONE if column.kind is Kind.INTEGER else Type.REAL
+    levels = column.levels
+    if all(isinstance(level, bool | np.bool_) for level in levels):
+        return Type.TRUTH_OR_NONE
+    if all(isinstance(level, int | np.integer) and is_number(level) for level in levels):
+        fits = all(-(2**63) <= int(level) < 2**63 for level in levels)
+        return Type.WHOLE_OR_NONE if fits else Type.TEXT
+    return (
+        Type.REAL if all(isinstance(level, float | np.floating) for level in levels) else Type.TEXT
+    )
+
+
+@dataclass(frozen=True)
+class OutputSchema:
+    """The columns of the long table of counterfactuals, in order.
+
+    Parameters
+    ----------
+    columns : tuple of Feature
+        The columns of the data.
+    objectives : tuple of str
+        The names of the objectives.
+    id : str, optional
+        The column of the rows that is handed through.
+    id_dtype : dtype, default="int64"
+        Its dtype.
+    prefix : str, default=""
+        What stands before the names of all columns that are neither the id nor of the data.
+
+    Examples
+    --------
+    >>> import counterpoint as cp
+    >>> data = pd.DataFrame({"age": [20, 30, 40], "job": ["a", "b", "a"]})
+    >>> schema = cp.Explainer(lambda rows: rows["age"] / 50, data).output_schema(id="loan")
+    >>> schema.names[:5], schema.names[-2:]
+    (('loan', 'row', 'counterfactual', 'status', 'message'), ('age', 'job'))
+    >>> schema.ddl()[:52]
+    '`loan` BIGINT, `row` BIGINT, `counterfactual` BIGINT'
+    """
+
+    columns: tuple[Feature, ...]
+    objectives: tuple[str, ...]
+    id: str | None = None
+    id_dtype: Any = "int64"
+    prefix: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id_dtype", pd.api.types.pandas_dtype(self.id_dtype))
+        if self.id is not None and not isinstance(self.id, str):
+            raise InvalidInput(f"id must be the name of a column, a text, got {self.id!r}.")
+        if not isinstance(self.prefix, str):
+            raise InvalidInput(f"prefix must be a text, such as 'cf_', got {self.prefix!r}.")
+        check_names([str(column.name) for column in self.columns], self.id, [*self.own])
+
+    @property
+    def own(self) -> dict[str, Type]:
+        """Our columns, prefix included, with what they hold."""
+        before = {
+            "row": Type.WHOLE,
+            "counterfactual": Type.WHOLE,
+            "status": Type.TEXT,
+            "message": Type.TEXT,
+            "valid": Type.TRUTH,
+            "prediction": Type.REAL,
+        }
+        after = {"changed": Type.NAMES, "evaluations": Type.WHOLE}
+        types = before | dict.fromkeys(self.objectives, Type.REAL) | after
+        return {f"{self.prefix}{name}": kind for name, kind in types.items()}
+
+    @property
+    def features(self) -> dict[str, Type]:
+        """The columns of the data, with what they hold."""
+        return {str(column.name): type_of(column) for column in self.columns}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns, in order."""
+        own = () if self.id is None else (self.id,)
+        return (*own, *self.own, *self.features)
+
+    def meta(self) -> pd.DataFrame:
+        """Return the table without rows: the dtypes of pandas."""
+        own = {} if self.id is None else {self.id: pd.Series([], dtype=self.id_dtype)}
+        others = {**self.own, **self.features}
+        return pd.DataFrame(
+            own | {name: pd.Series([], dtype=kind.dtype) for name, kind in others.items()}
+        )
+
+    def arrow(self) -> Any:
+        """Return the schema of Arrow; needs pyarrow."""
+        pa = needed("pyarrow", "a schema of Arrow", '"counterpoint[parquet]"')
+        own = [] if self.id is None else [(self.id, _arrow_type(self.id_dtype, pa))]
+        others = {**self.own, **self.features}
+        return pa.schema([*own, *((name, kind.arrow(pa)) for name, kind in others.items())])
+
+    def ddl(self) -> str:
+        """Return the schema as Spark writes it: names in backticks, and types."""
+        own = [] if self.id is None else [(self.id, _spark_type(self.id_dtype))]
+        others = [(name, kind.ddl) for name, kind in {**self.own, **self.features}.items()]
+        return ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in [*own, *others])
+
+    def table(self, frame: pd.DataFrame) -> Any:
+        """Return a frame with these columns as a table of Arrow, without metadata."""
+        pa = needed("pyarrow", "a table of Arrow", '"counterpoint[parquet]"')
+        schema = self.arrow()
+        if self.id is not None:
+            frame = frame.assign(**{self.id: _plain(frame[self.id])})
+        table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
+        return table.replace_schema_metadata(None)
+
+    def decoded(self, genes: Floats, is_there: Bools) -> dict[str, Any]:
+        """Return the columns of the data from genes by column (k, c), for lines (n,) that have any.
+
+        Parameters
+        ----------
+        genes : ndarray of shape (k, c)
+            As from `Encoding.by_column`: NaN is what is missing.
+        is_there : ndarray of shape (n,)
+            Which k of the n lines have a counterfactual; the others have no values.
+        """
+        full = np.full((len(is_there), len(self.columns)), np.nan)
+        full[is_there] = genes
+        return {
+            name: decoded_column(full[:, j], column, kind)
+            for j, ((name, kind), column) in enumerate(
+                zip(self.features.items(), self.columns, strict=True)
+            )
+        }
+
+
+def decoded_column(genes: Floats, column: Feature, kind: Type) -> Any:
+    """Return the values of one column from its genes (n,), where NaN is a missing value."""
+    is_missing = np.isnan(genes)
+    codes = np.where(is_missing, 0.0, genes)
+    if column.kind is Kind.DATE:
+        days = as_days(codes).astype(MOMENT)
+        days[is_missing] = np.datetime64("NaT")
+        return days
+    if column.is_numeric and kind is Type.REAL:
+        return genes
+    if column.is_numeric:
+        return pd.array(_masked(codes.astype(np.int64), is_missing), dtype=kind.dtype)
+    words = [str(level) for level in column.levels] if kind is Type.TEXT else column.levels
+    cells = as_objects(words).take(codes.astype(np.int64))
+    if kind is Type.REAL:
+        return np.where(is_missing, np.nan, cells.astype(np.float64))
+    return pd.array(_masked(cells, is_missing), dtype=kind.dtype)
+
+
+def _masked(values: Any, is_missing: Bools) -> Any:
+    """Return values as objects, None where they are missing; as they are if none is."""
+    if not is_missing.any():
+        return values
+    cells = values.astype(object)
+    cells[is_missing] = None
+    return cells
+
+
+def check_names(features: Sequence[str], id: str | None, own: Sequence[str]) -> None:
+    """Refuse names that two columns would have."""
+    if twice := sorted({name for name in features if features.count(name) > 1}):
+        raise InvalidInput(
+            f"the data have several columns written {listed(twice)}, which one table cannot hold; "
+            "rename them."
+        )
+    if id in features:
+        raise InvalidInput(
+            f"id={id!r} is a feature of the data; name a column that is none, or leave id out."
+        )
+    taken = [name for name in (*features, *(() if id is None else (id,))) if name in set(own)]
+    if taken:
+        raise InvalidInput(
+            f"the column {listed(taken)} has the name of one of the result's own; pass prefix, for "
+            "example prefix='cf_', which is put before those."
+        )
+
+
+def failure_text(error: BaseException) -> str:
+    """Return what a failed row says of its error: the same in every run."""
+    text = ADDRESS.sub("", str(error)).strip()
+    if isinstance(error, CounterpointError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _arrow_type(dtype: Any, pa: Any) -> Any:
+    """Return the Arrow type of ids of a dtype; what could be anything is text."""
+    if isinstance(dtype, pd.CategoricalDtype):
+        dtype = dtype.categories.dtype
+    if pd.api.types.is_object_dtype(dtype) or isinstance(dtype, pd.StringDtype):
+        return pa.string()
+    kind = pa.Array.from_pandas(pd.Series([], dtype=dtype)).type
+    return pa.string() if pa.types.is_large_string(kind) else kind
+
+
+def _spark_type(dtype: Any) -> str:
+    """Return the Spark type of ids of a dtype; what could be anything is text."""
+    if isinstance(dtype, pd.CategoricalDtype):
+        dtype = dtype.categories.dtype
+    plain = getattr(dtype, "numpy_dtype", dtype)
+    kind = getattr(plain, "kind", "O")
+    if kind == "M":
+        return "TIMESTAMP" if getattr(dtype, "tz", None) is not None else "TIMESTAMP_NTZ"
+    return {"i": "BIGINT", "u": "BIGINT", "f": "DOUBLE", "b": "BOOLEAN"}.get(kind, "STRING")
+
+
+def _plain(ids: pd.Series[Any]) -> pd.Series[Any]:
+    """Return ids as Arrow can take them: categories as their values, objects as text."""
+    if isinstance(ids.dtype, pd.CategoricalDtype):
+        ids = ids.astype(ids.dtype.categories.dtype)
+    if not pd.api.types.is_object_dtype(ids.dtype):
+        return ids
+    cells: list[Hashable] = [None if pd.isna(cell) else str(cell) for cell in ids]
+    return pd.Series(cells, index=ids.index, dtype=object)

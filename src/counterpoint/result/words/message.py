@@ -1,0 +1,228 @@
+"""Display: a result as it is printed and as a notebook shows it.
+
+Message: what was found in one sentence, or why nothing was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.arrays import MISSING
+from counterpoint.problem.objectives import GAP
+from counterpoint.result.choosing.subset import greatest_contribution
+from counterpoint.result.diagnosis import limits_bind, smallest_relaxation
+from counterpoint.result.words.english import ENGLISH
+from counterpoint.result.words.sentences import grammar_of, said, spoken
+from counterpoint.result.words.values import written
+from counterpoint.search.baselines import is_reaching, observed_predictions
+from counterpoint.table.schema import Feature
+
+if TYPE_CHECKING:
+    from counterpoint.result.counterfactuals import Counterfactuals
+
+
+EARLY = {
+    "seconds": "; the time ran out, so this is the best so far",
+    "interrupt": "; the search was interrupted, so this is the best so far",
+}
+
+
+def message(found: Counterfactuals) -> str:
+    """Return one sentence: how many were found, or how close the search came."""
+    target, now = found.target, readable(found.row_prediction)
+    if found.status == "already_met":
+        return f"the row already reaches {target}: its prediction is {now}."
+    asked = counted(found.evaluations, "model evaluation")
+    n_valid = int(found.reaches.sum())
+    if n_valid:
+        fewest = int(found.valid().changed.sum(axis=1).min())
+        return (
+            f"{n_valid} of {counted(len(found), 'counterfactual')} "
+            f"{'reaches' if n_valid == 1 else 'reach'} {target} (now {now}) "
+            f"with {fewest} or more changes, from {asked}{EARLY.get(found.stopped, '')}."
+        )
+    if len(found) == 0:
+        early = EARLY.get(found.stopped, "")
+        return (
+            f"no counterfactual for {target} (now {now}) from {asked}{early}; "
+            f"{observed_hint(found)}"
+        )
+    best = int(np.argmin(found.objectives[:, GAP]))
+    return (
+        f"no counterfactual reaches {target} (now {now}): the closest of {len(found)} is at "
+        f"{readable(found.predictions[best])}, a gap of {readable(found.objectives[best, GAP])}, "
+        f"after {asked}{EARLY.get(found.stopped, '')}; {observed_hint(found)}"
+    )
+
+
+def observed_hint(found: Counterfactuals) -> str:
+    """Say whether any observed row has the wanted prediction, and what to try."""
+    n_reach = int(is_reaching(found.problem, 0, slice(None)).sum())
+    if n_reach == 0:
+        predictions = observed_predictions(found.problem, 0, slice(None))
+        gaps = [found.target.gap_of(float(prediction)) for prediction in predictions]
+        return (
+            "no observed row reaches it either (the nearest is at "
+            f"{readable(predictions[int(np.argmin(gaps))])}): "
+            "ask for a target the model does give."
+        )
+    reach = f"{counted(n_reach, 'observed row')} {'does' if n_reach == 1 else 'do'} reach it"
+    if limits_bind(found.problem):
+        what = "limits" if found.problem.ruling is None else "limits and rules"
+        return f"{reach}, but within the {what} none does: {smallest_relaxation(found.problem)}."
+    return f"{reach}: give the search more evaluations."
+
+
+def own_cells(found: Counterfactuals) -> pd.DataFrame:
+    """Return the row by feature: as it was given, if that was by feature."""
+    encoding = found.problem.predictor.encoding
+    if isinstance(found.row, pd.DataFrame) and not encoding.schema.has_groups:
+        return found.row
+    return encoding.by_feature(found.problem.rows.copy())
+
+
+def readable(value: Any, decimals: int | None = None) -> str:
+    """Return a cell as text: a real number with its column's decimals, or with four digits.
+
+    Examples
+    --------
+    >>> readable(3343.5, decimals=2), readable(0.123456), readable(123456.78), readable("own")
+    ('3343.50', '0.1235', '123457', 'own')
+    """
+    if isinstance(value, pd.Timestamp):  # of a column of dates: midnight says nothing
+        return str(value.date())
+    if value is None or value is pd.NA or value is pd.NaT or value != value:
+        return "missing"
+    if not isinstance(value, float | np.floating):
+        return str(value)
+    number = float(value)
+    if decimals is not None and np.isclose(number, round(number, decimals), rtol=1e-6, atol=0.0):
+        return f"{number:.{decimals}f}"
+    return f"{number:.0f}" if abs(number) >= 1000.0 else f"{number:.4g}"
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "change"), counted(3520, "evaluation")
+    ('1 change', '3,520 evaluations')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+SHOWN = 5
+PLAIN = replace(ENGLISH.signs, quotes=("", ""))  # levels as they are
+MOST_CELLS = 12  # of the row, in a line
+OPEN, CLOSE = "\ue000", "\ue001"  # of private use: they survive escaping and become tags
+STYLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;text-align:right;margin:.5em 0"
+
+
+def summary(found: Counterfactuals, n: int = SHOWN) -> str:
+    """Return the message, the row, sentences on a few counterfactuals and a table of changes."""
+    lines = headlines(found)
+    if len(found) == 0:
+        return "\n".join(lines)
+    few = greatest_contribution(found.objectives, n, found.problem.worst).tolist()
+    width = len(str(max(few) + 1))
+    grammar = grammar_of("en")
+    lines += ["", f"The row: {row_line(found)}.", ""]
+    lines += [f"{i + 1:>{width}}. {said(found, i, grammar, 'analyst', ('*', '*'))}" for i in few]
+    lines += ["", str(changes_frame(found, few).to_string())]
+    if len(found) > len(few):
+        lines.append(f"{len(found) - len(few):,} more in to_frame().")
+    return "\n".join(lines)
+
+
+def headlines(found: Counterfactuals) -> list[str]:
+    """Return what was found, under which rules, and what else is to be known."""
+    lines = [found.message[0].upper() + found.message[1:]]
+    if found.constraints:
+        lines.append(f"Rules: {'; '.join(found.constraints)}.")
+    lines += [f"Note: {note}" for note in found.notes]
+    if aims := str(found.problem.observed.aims):
+        lines.append(f"Minimised: {aims}.")
+    return lines
+
+
+def row_line(found: Counterfactuals) -> str:
+    """Return the row's values in a line, with their names and units."""
+    features = found.problem.predictor.encoding.schema.features
+    cells = [
+        f"{spoken(f.name)} {written(f, gene, PLAIN)} {f.unit * (gene != MISSING)}".rstrip()
+        for f, gene in zip(features[:MOST_CELLS], found.problem.rows[0].tolist(), strict=False)
+    ]
+    more = len(features) - MOST_CELLS
+    return ", ".join(cells) + (f" and {more} more features" if more > 0 else "")
+
+
+def changes_frame(found: Counterfactuals, positions: list[int]) -> pd.DataFrame:
+    """Return texts: the row first, then only the changed cells of some counterfactuals.
+
+    They are numbered as in the whole result, from 1. Units stand with the names.
+    """
+    some = found.take(positions)
+    frame = some.to_pandas(only_changes=True)
+    features = found.problem.predictor.encoding.schema.features
+    shown = [f for j, f in enumerate(features) if some.changed[:, j].any()]
+    own = own_cells(found)
+    texts: dict[object, list[str]] = {}
+    for f in shown:
+        cells = [own[f.name].iloc[0], *frame[f.name]]
+        texts[title_of(f)] = [readable(cell, f.decimals) for cell in cells]
+    texts["prediction"] = [readable(p) for p in (found.row_prediction, *some.predictions.tolist())]
+    shares = found.problem.observed.aims.shares  # three decimals tell them apart
+    for name in found.objective_names[1:]:
+        values = frame[name].tolist()
+        texts[name] = ["", *(f"{v:.3f}" if name in shares else readable(v) for v in values)]
+    return pd.DataFrame(texts, index=["row", *(i + 1 for i in positions)])
+
+
+def title_of(feature: Feature) -> Hashable:
+    """Return a feature's name with its unit."""
+    return f"{feature.name} ({feature.unit})" if feature.unit else feature.name
+
+
+def notebook(found: Counterfactuals, n: int = SHOWN) -> str:
+    """Return what `summary` says as HTML, every text of it escaped, without scripts."""
+    parts = [f"<p>{escape(line)}</p>" for line in headlines(found)]
+    if len(found):
+        few = greatest_contribution(found.objectives, n, found.problem.worst).tolist()
+        parts.append(f"<p>The row: {escape(row_line(found))}.</p>")
+        parts.append(_as_list(found, few))
+        parts.append(_as_table(changes_frame(found, few)))
+        if len(found) > len(few):
+            parts.append(f"<p>{len(found) - len(few):,} more in <code>to_frame()</code>.</p>")
+    return f'<div class="counterpoint">{"".join(parts)}</div>'
+
+
+def _as_list(found: Counterfactuals, positions: list[int]) -> str:
+    """Return sentences as a list, the names of features emphasised."""
+    grammar, items = grammar_of("en"), []
+    for i in positions:
+        text = escape(said(found, i, grammar, "analyst", (OPEN, CLOSE)))
+        text = text.replace(OPEN, "<em>").replace(CLOSE, "</em>")
+        items.append(f'<li value="{i + 1}">{text}</li>')
+    return f"<ol>{''.join(items)}</ol>"
+
+
+def _as_table(frame: pd.DataFrame) -> str:
+    """Return texts as a table; the first row is the explained one."""
+    head = "".join(f"<th scope='col'>{escape(str(name))}</th>" for name in frame.columns)
+    rows = [
+        f"<tr><th scope='row'>{escape(str(label))}</th>"
+        + "".join(f"<td style='padding:.1em .6em'>{escape(str(cell))}</td>" for cell in cells)
+        + "</tr>"
+        for label, cells in zip(frame.index, frame.to_numpy(), strict=True)
+    ]
+    return (
+        f"<table style='{STYLE}'><thead><tr><th></th>{head}</tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )

@@ -1,0 +1,350 @@
+"""From text to tree, by recursive descent.
+
+    statement  = "fixed" words
+               | "at" "most" NUMBER ("change" | "changes") ["among" words]
+               | word "," words "change" "together"
+               | condition
+    condition  = either ["implies" condition]
+    either     = both {"or" both}
+    both       = negation {"and" negation}
+    negation   = "not" negation | test
+    test       = sum {comparator sum}
+               | word ["not"] "in" "{" member {"," member} "}"
+               | word "in" [number] ".." [number]
+               | word "in" "steps" "of" number ["from" number]
+               | word ("increases" | "decreases") ["by" "at" "most" number]
+               | word "changes" "by" "at" "most" number
+    sum        = product {("+" | "-") product}
+    product    = unary {("*" | "/") unary}
+    unary      = "-" unary | atom
+    atom       = NUMBER | word | "was" "(" word ")" | "changed" "(" word ")" | "(" condition ")"
+    words      = word {"," word}
+    member     = number | word
+    number     = ["-"] NUMBER
+
+One token of look-ahead decides, so a rule is read once. Parentheses hold conditions and values
+alike; that a condition stands where one is needed is checked as the tree is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast, get_args
+
+from counterpoint.errors import InvalidInput
+from counterpoint.rules.tokens import Reader
+from counterpoint.rules.tree import (
+    And,
+    AtMost,
+    Chain,
+    Changed,
+    Comparator,
+    Compare,
+    Condition,
+    Direction,
+    Expression,
+    Fixed,
+    Implies,
+    InRange,
+    InSet,
+    InSteps,
+    Moves,
+    Negative,
+    Node,
+    Not,
+    Number,
+    Operator,
+    Or,
+    Role,
+    Span,
+    Statement,
+    Together,
+    Was,
+    Word,
+)
+
+COMPARATORS = get_args(Comparator)
+EXPRESSIONS = get_args(Expression)
+
+
+def parse(text: str) -> Statement:
+    """Return the tree of a rule.
+
+    Parameters
+    ----------
+    text : str
+        One rule.
+
+    Returns
+    -------
+    Statement
+        The tree; names are not checked yet.
+
+    Raises
+    ------
+    InvalidInput
+        If the text is not a rule, with the place where it stops being one.
+
+    Examples
+    --------
+    >>> parse("age increases")
+    Moves(feature=Word(text='age'), direction='increases', most=None)
+    >>> print(parse("((a)) <= 2*b  AND not changed( `c` )"))
+    a <= 2 * b and not changed(c)
+    """
+    return _Parser(text).statement()
+
+
+class _Parser(Reader):
+    """Reads the tree of one rule; each method reads the part of the grammar it is named after."""
+
+    # Statements
+
+    def statement(self) -> Statement:
+        if self.token.kind == "end":
+            raise self.fault("it is empty; write for example 'age increases'.")
+        start = self.token.span[0]
+        statement: Statement
+        if self.takes("fixed"):
+            statement = Fixed(self.words(), span=self.since(start))
+        elif self.takes("at"):
+            statement = self.at_most(start)
+        elif self.token.kind == "word" and self.tokens[self.at + 1].is_symbol(","):
+            statement = self.together(start)
+        else:
+            statement = self.as_condition(self.condition())
+        if self.token.kind != "end":
+            raise self.fault(f"expected the end or an operator, found {self.token}.")
+        return statement
+
+    def at_most(self, start: int) -> AtMost:
+        self.expect("most")
+        where = self.token.span
+        count = self.number()
+        if not (count.is_integer() and count >= 1):
+            raise self.fault("the number of changes must be a whole number from 1 on.", where)
+        if not self.takes("change", "changes"):
+            raise self.fault(f"expected 'changes', found {self.token}.")
+        features = self.words() if self.takes("among") else ()
+        return AtMost(int(count), features, span=self.since(start))
+
+    def together(self, start: int) -> Together:
+        features = self.words()
+        self.expect("change", "together")
+        return Together(features, span=self.since(start))
+
+    # Conditions
+
+    def condition(self) -> Node:
+        left = self.either()
+        if not self.takes("implies"):
+            return left
+        premise = self.as_condition(left)
+        conclusion = self.as_condition(self.nested(self.condition))
+        return Implies(premise, conclusion, span=self.since(premise.span[0]))
+
+    def either(self) -> Node:
+        parts = self.joined("or", self.both)
+        return parts[0] if len(parts) == 1 else self.flat(Or, parts)
+
+    def both(self) -> Node:
+        parts = self.joined("and", self.negation)
+        return parts[0] if len(parts) == 1 else self.flat(And, parts)
+
+    def flat(self, kind: type[And | Or], nodes: list[Node]) -> Node:
+        """Join conditions; those joined in the same way already need no parentheses."""
+        parts: list[Condition] = []
+        for node in nodes:
+            part = self.as_condition(node)
+            parts.extend(
+                part.parts if isinstance(part, And | Or) and type(part) is kind else [part]
+            )
+        return kind(tuple(parts), span=span_of(nodes))
+
+    def joined(self, keyword: str, read: Callable[[], Node]) -> list[Node]:
+        """Return one or more nodes with `keyword` between them."""
+        parts = [read()]
+        while self.takes(keyword):
+            parts.append(read())
+        return parts
+
+    def negation(self) -> Node:
+        start = self.token.span[0]
+        if not self.takes("not"):
+            return self.test()
+        operand = self.as_condition(self.nested(self.negation))
+        return Not(operand, span=self.since(start))
+
+    def test(self) -> Node:
+        left = self.sum()
+        if self.sees(*COMPARATORS):
+            return self.comparison(self.as_value(left))
+        if self.sees("increases", "decreases", "changes"):
+            return self.moves(self.as_feature(left))
+        if self.sees("in", "not"):
+            return self.membership(self.as_feature(left))
+        return left
+
+    def comparison(self, left: Expression) -> Condition:
+        """Read ``a < b`` or ``a < b < c``, which means ``a < b and b < c``."""
+        tests: list[Condition] = []
+        while self.sees(*COMPARATORS):
+            comparator = cast(Comparator, self.next().text)
+            right = self.as_value(self.sum())
+            tests.append(Compare(left, comparator, right, span=span_of([left, right])))
+            left = right
+        return tests[0] if len(tests) == 1 else And(tuple(tests), span=span_of(tests))
+
+    def moves(self, feature: Word) -> Moves:
+        direction = cast(Direction, self.next().text)
+        most = None
+        if direction == "changes" or self.sees("by"):
+            self.expect("by", "at", "most")
+            where = self.token.span
+            most = self.number()
+            if most < 0:
+                raise self.fault("how much may change must not be below 0.", where)
+        return Moves(feature, direction, most, span=self.since(feature.span[0]))
+
+    def membership(self, feature: Word) -> Condition:
+        is_negated = self.takes("not")
+        self.expect("in")
+        start = feature.span[0]
+        if self.takes("{"):
+            members = self.members()
+            return InSet(feature, members, is_negated, span=self.since(start))
+        if is_negated:
+            raise self.fault(f"expected '{{' after 'not in', found {self.token}.")
+        if self.takes("steps"):
+            return self.steps(feature)
+        return self.range(feature)
+
+    def members(self) -> tuple[Number | Word, ...]:
+        found = [self.member()]
+        while self.takes(","):
+            found.append(self.member())
+        self.expect("}")
+        return tuple(found)
+
+    def member(self) -> Number | Word:
+        token = self.token
+        if token.kind == "number" or self.sees("-"):
+            start = token.span[0]
+            return Number(self.number(), span=self.since(start))
+        if token.kind not in ("word", "keyword") or token.role is Role.FEATURE:
+            raise self.fault(f"expected a level or a number, found {token}.")
+        self.at += 1
+        # A keyword can only be a level here, and keeps its own spelling.
+        text = self.text[slice(*token.span)] if token.kind == "keyword" else token.text
+        return Word(text, role=Role.LEVEL, span=token.span)
+
+    def steps(self, feature: Word) -> InSteps:
+        self.expect("of")
+        where = self.token.span
+        step = self.number()
+        if step <= 0:
+            raise self.fault("a step must be above 0.", where)
+        origin = self.number() if self.takes("from") else None
+        return InSteps(feature, step, origin, span=self.since(feature.span[0]))
+
+    def range(self, feature: Word) -> InRange:
+        start = self.token.span[0]
+        low = None if self.sees("..") else self.number()
+        self.expect("..")
+        high = self.number() if self.token.kind == "number" or self.sees("-") else None
+        if low is None and high is None:
+            raise self.fault("a range needs an end, as in 6..60, 6.. or ..60.", self.since(start))
+        if low is not None and high is not None and low > high:
+            raise self.fault("the range is empty: its ends are swapped.", self.since(start))
+        return InRange(feature, low, high, span=self.since(feature.span[0]))
+
+    # Values
+
+    def sum(self) -> Node:
+        return self.chain(("+", "-"), self.product)
+
+    def product(self) -> Node:
+        return self.chain(("*", "/"), self.unary)
+
+    def chain(self, operators: tuple[str, ...], read: Callable[[], Node]) -> Node:
+        first = read()
+        rest: list[tuple[Operator, Expression]] = []
+        while self.sees(*operators):
+            operator = cast(Operator, self.next().text)
+            rest.append((operator, self.as_value(read())))
+        if not rest:
+            return first
+        value, span = self.as_value(first), span_of([first, rest[-1][1]])
+        if isinstance(value, Chain) and value.rest[0][0] in operators:
+            return Chain(value.first, (*value.rest, *rest), span=span)
+        return Chain(value, tuple(rest), span=span)
+
+    def unary(self) -> Node:
+        start = self.token.span[0]
+        if not self.takes("-"):
+            return self.atom()
+        operand = self.as_value(self.nested(self.unary))
+        return Negative(operand, span=self.since(start))
+
+    def atom(self) -> Node:
+        start = self.token.span[0]
+        if self.token.kind == "number":
+            return Number(self.number(), span=self.since(start))
+        if self.token.kind == "word":
+            token = self.next()
+            return Word(token.text, role=token.role, span=token.span)
+        if self.sees("was", "changed"):
+            kind = Was if self.next().text == "was" else Changed
+            self.expect("(")
+            feature = self.word()
+            self.expect(")")
+            return kind(feature, span=self.since(start))
+        if self.takes("("):
+            inside = self.nested(self.condition)
+            self.expect(")")
+            return inside
+        raise self.unexpected("a value")
+
+    def words(self) -> tuple[Word, ...]:
+        found = [self.word()]
+        while self.takes(","):
+            found.append(self.word())
+        return tuple(found)
+
+    def word(self) -> Word:
+        """Read the name of a feature."""
+        if self.token.kind != "word":
+            raise self.unexpected("a feature")
+        token = self.next()
+        return self.as_feature(Word(token.text, role=token.role, span=token.span))
+
+    def unexpected(self, wanted: str) -> InvalidInput:
+        """Build the error for a token that cannot be what is wanted here."""
+        quoted = ""
+        if self.token.kind == "keyword":
+            quoted = "; a name of that spelling goes in quotes"
+        return self.fault(f"expected {wanted}, found {self.token}{quoted}.")
+
+    # What stands where
+
+    def as_condition(self, node: Node) -> Condition:
+        if isinstance(node, EXPRESSIONS):
+            raise self.fault("expected a condition such as age >= 21, found a value.", node.span)
+        return cast(Condition, node)
+
+    def as_value(self, node: Node) -> Expression:
+        if not isinstance(node, EXPRESSIONS):
+            raise self.fault("expected a value such as age + 5, found a condition.", node.span)
+        return cast(Expression, node)
+
+    def as_feature(self, node: Node) -> Word:
+        if not isinstance(node, Word) or node.role is Role.LEVEL:
+            raise self.fault(
+                "a single feature must stand here (single quotes are for levels).", node.span
+            )
+        return Word(node.text, role=Role.FEATURE, span=node.span)
+
+
+def span_of(nodes: Sequence[Node]) -> Span:
+    """Return the span from the first to the last of `nodes`."""
+    return nodes[0].span[0], nodes[-1].span[1]

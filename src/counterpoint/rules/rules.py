@@ -1,0 +1,370 @@
+"""Ruling: the caller's rules as they bind the rows of one search.
+
+Rules: what a counterfactual must satisfy, as the caller states it.
+
+=====================================  =========================================================
+rule                                   holds if
+=====================================  =========================================================
+``fixed sex, age``                     they keep the row's values
+``age increases`` (``decreases``)      it is the row's value or above (below) it
+``age increases by at most 5``         … and by no more than that; also ``decreases by``
+``age changes by at most 5``           it stays within 5 of the row's value
+``duration in 6..60``                  it lies in the closed range; an end may be left out
+``job in {clerk, nurse}``              it is one of these levels or numbers; also ``not in``
+``duration in steps of 6``             it is whole steps from the row's value; or ``from 0``
+``at most 3 changes``                  no more features differ from the row
+``at most 1 change among job, age``    … of these features
+``housing, job change together``       all of them differ from the row, or none
+``amount <= 5 * income``               the comparison does: = != < <= > >= of + - * / and ( )
+``age >= was(age) + 1``                … where was(…) is the row's own value
+``purpose = car implies age >= 21``    the conditions do: not, and, or, implies; changed(age)
+=====================================  =========================================================
+
+Conditions on one feature can stand wherever comparisons can. Names that are not one word are put in
+double quotes or backticks, levels in double or single quotes; single quotes always mean a level,
+backticks a feature. Words of the language are read in upper or lower case. Ordered levels compare
+by their order. Numbers that differ by round-off are equal. A comparison that divides by zero does
+not hold, and its contrary does not either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.errors import InvalidInput
+from counterpoint.rules.bounds import Bounds, Fences, bound, fence_in, narrow, start_from_box
+from counterpoint.rules.check import check
+from counterpoint.rules.contradictions import contradictions
+from counterpoint.rules.domains import Impossible, Start, start_from_data
+from counterpoint.rules.evaluate import holds
+from counterpoint.rules.grammar import parse
+from counterpoint.rules.normal_form import Core, Count, reduce
+from counterpoint.rules.program import Program, blur_of, compile_rules
+from counterpoint.rules.tokens import MOST_CHARACTERS
+from counterpoint.rules.tree import Statement, invalid
+from counterpoint.table.schema import Schema
+from counterpoint.table.space import Box, Space
+
+RowFunction = Callable[[Any], Any]  # of a table like the data
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: a statement of the language, or a Python function over rows.
+
+    Examples
+    --------
+    >>> print(Rule.parse("AGE>=18   and (age<=65)"))
+    AGE >= 18 and age <= 65
+    >>> print(Rule.of_function(lambda rows: rows["age"] > rows["years"], name="older"))
+    function older
+    """
+
+    statement: Statement | None
+    function: RowFunction | None = None
+    name: str = ""
+    source: str = field(default="", compare=False, repr=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Rule:
+        """Read a rule; names are checked when it meets a schema."""
+        return cls(parse(text), source=text)
+
+    @classmethod
+    def of_function(cls, function: RowFunction, name: str | None = None) -> Rule:
+        """Make a rule of a function that takes a frame of rows and returns a truth value for each.
+
+        Parameters
+        ----------
+        function : callable
+            Takes a table of the data's own kind and dtypes; returns booleans, one per row.
+        name : str or None, default=None
+            What the rule is called in messages and results; None takes the function's own name.
+
+        Returns
+        -------
+        Rule
+            A rule that cannot be compiled or repaired, only asked.
+        """
+        if not callable(function):
+            raise InvalidInput(f"a rule's function must be callable, got {function!r}.")
+        own = str(getattr(function, "__name__", type(function).__name__))
+        return cls(None, function, own if name is None else name)
+
+    def __str__(self) -> str:
+        return f"function {self.name}" if self.statement is None else str(self.statement)
+
+    def checked(self, schema: Schema) -> Rule:
+        """Return the rule with its names looked up in a schema."""
+        if self.statement is None:
+            return self
+        text = self.source or str(self)
+        rule = Rule(check(self.statement, schema, text), source=text)
+        if len(str(rule)) > MOST_CHARACTERS:  # it could not be read again
+            raise invalid(
+                text, (0, 1), f"written out it has {len(str(rule)):,} characters; split it."
+            )
+        return rule
+
+    def ask(self, frame: Any) -> Bools:
+        """Return what the rule's function says of each row of a table.
+
+        Raises
+        ------
+        InvalidInput
+            If the function raises, or does not return one truth value per row.
+        """
+        assert self.function is not None, "only functions are asked"
+        try:
+            answer = np.asarray(self.function(frame))
+        except Exception as error:
+            raise InvalidInput(
+                f"rule {self.name!r} raised {type(error).__name__} for {len(frame)} rows: {error}"
+            ) from error
+        if answer.shape != (len(frame),) or answer.dtype != np.bool_:
+            raise InvalidInput(
+                f"rule {self.name!r} must return one truth value per row, booleans of shape "
+                f"({len(frame)},); got {answer.dtype} of shape {answer.shape}."
+            )
+        return answer
+
+
+@dataclass(frozen=True)
+class Rules:
+    """All rules of a search, checked against the schema.
+
+    Parameters
+    ----------
+    rules : tuple of Rule
+        The rules, in the caller's order.
+    schema : Schema
+        What the columns are.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> data = pd.DataFrame({"age": [20, 40, 60], "job": ["clerk", "nurse", "smith"]})
+    >>> rules = Rules.parse(["age increases", "job=nurse IMPLIES age>30"], Schema.infer(data))
+    >>> print(rules)
+    age increases
+    job = nurse implies age > 30
+    >>> rules.holds(np.array([[30.0, 1.0], [35.0, 1.0], [10.0, 0.0]]), np.array([25.0, 0.0]))
+    array([False,  True, False])
+    """
+
+    rules: tuple[Rule, ...]
+    schema: Schema
+
+    @classmethod
+    def parse(cls, constraints: Iterable[str | Rule | RowFunction], schema: Schema) -> Rules:
+        """Read and check the caller's constraints: texts, rules or functions over rows.
+
+        Raises
+        ------
+        InvalidInput
+            If a text is not a rule, or does not fit the schema.
+        UnknownFeatureError
+            If it names a feature the data do not have.
+        """
+        if isinstance(constraints, str) or not isinstance(constraints, Iterable):
+            raise InvalidInput(
+                f"constraints must be a list of rules, got {constraints!r}; "
+                "for example constraints=['age increases']."
+            )
+        return cls(tuple(_rule_of(each).checked(schema) for each in constraints), schema)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The rules in canonical form; a function by its name."""
+        return tuple(map(str, self.rules))
+
+    def __str__(self) -> str:
+        return "\n".join(self.texts)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    @cached_property
+    def written(self) -> tuple[Rule, ...]:
+        """The rules that are statements of the language."""
+        return tuple(rule for rule in self.rules if rule.statement is not None)
+
+    @cached_property
+    def functions(self) -> tuple[Rule, ...]:
+        """The rules that are functions; one read from a file is a name, and cannot be asked."""
+        return tuple(rule for rule in self.rules if rule.function is not None)
+
+    @cached_property
+    def reduced(self) -> tuple[Core, ...]:
+        """The written rules in terms of columns and codes."""
+        d = len(self.schema)
+        return tuple(reduce(rule.statement, d) for rule in self.written if rule.statement)
+
+    @cached_property
+    def blur(self) -> Floats:
+        """How much more each feature is rounded than float64."""
+        return blur_of(self.schema)
+
+    @cached_property
+    def program(self) -> Program:
+        """The written rules, for kernels."""
+        return compile_rules(self.reduced, self.blur)
+
+    def verdicts(self, genomes: Floats, row: Floats) -> Bools:
+        """Return for genomes (n, d) which of the k written rules hold, shape (n, k)."""
+        answers = np.ones((len(genomes), len(self.written)), dtype=np.bool_)
+        for i, rule in enumerate(self.written):
+            if rule.statement is not None:
+                answers[:, i] = holds(rule.statement, genomes, row, self.blur)
+        return answers
+
+    def all_verdicts(self, genomes: Floats, row: Floats, frame: Any) -> Bools:
+        """Return which of all k rules hold, shape (n, k), functions asked about the same rows."""
+        answers = np.ones((len(genomes), len(self.rules)), dtype=np.bool_)
+        for i, rule in enumerate(self.rules):
+            if rule.statement is not None:
+                answers[:, i] = holds(rule.statement, genomes, row, self.blur)
+            elif frame is not None and rule.function is not None:
+                answers[:, i] = rule.ask(frame)
+        return answers
+
+    def holds(self, genomes: Floats, row: Floats) -> Bools:
+        """Return for which of the genomes (n, d) of a row (d,) all written rules hold."""
+        return np.asarray(self.verdicts(genomes, row).all(axis=1))
+
+    def ask(self, frame: Any) -> Bools:
+        """Return for which rows of a table all rules that are functions hold."""
+        answers = np.ones(len(frame), dtype=np.bool_)
+        for rule in self.functions:
+            answers &= rule.ask(frame)
+        return answers
+
+    def bounds(self, row: Floats, start: Start | None = None) -> Bounds:
+        """Return what the rules leave of each feature of a row, from the data's range or `start`.
+
+        Raises
+        ------
+        InvalidInput
+            If they leave nothing, with the rules that contradict each other.
+        """
+        begin = start_from_data(row, self.schema) if start is None else start
+        try:
+            return bound(self.reduced, self.schema, begin)
+        except Impossible:
+            raise InvalidInput(_refusal(self.contradictions(row, begin))) from None
+
+    def contradictions(self, row: Floats, start: Start | None = None) -> list[str]:
+        """Return a message for each smallest set of rules found that cannot hold for a row.
+
+        Parameters
+        ----------
+        row : ndarray of shape (d,)
+            The row's genome; it may break the rules, and must change then.
+        start : Start or None, default=None
+            Where the search begins; None is the data's range, widened to the row.
+
+        Returns
+        -------
+        list of str
+            Empty if none was found, which does not prove that there is none.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> schema = Schema.infer(pd.DataFrame({"age": [20, 40], "pay": [1.5, 9.0]}))
+        >>> rules = Rules.parse(["age >= 35", "pay > 2", "fixed age"], schema)
+        >>> print(*rules.contradictions(np.array([30.0, 2.0])))
+        "age >= 35" and "fixed age" cannot hold together: no value of 'age' from 20 to 40 is left.
+        """
+        begin = start_from_data(row, self.schema) if start is None else start
+        texts = [str(rule) for rule in self.written]
+        return contradictions(texts, self.reduced, self.schema, begin)
+
+    def narrow(self, rows: Floats, box: Box, space: Space) -> tuple[Box, Fences]:
+        """Return the search boxes of rows (r, d) within the rules, and fences for `repair`.
+
+        Raises
+        ------
+        InvalidInput
+            If a row is left nothing, with the rules that contradict each other.
+        """
+        starts = [start_from_box(rows, box, w) for w in range(len(rows))]
+        bounds = [self.bounds(row, start) for row, start in zip(rows, starts, strict=True)]
+        narrowed = narrow(rows, box, bounds, self.schema.names)
+        return narrowed, fence_in(rows, narrowed, bounds, space)
+
+
+def _rule_of(constraint: object) -> Rule:
+    """Return a caller's constraint as a rule."""
+    if isinstance(constraint, Rule):
+        return constraint
+    if isinstance(constraint, str):
+        return Rule.parse(constraint)
+    if callable(constraint):
+        return Rule.of_function(constraint)
+    raise InvalidInput(
+        f"constraints must hold texts or functions over rows, got {constraint!r}; "
+        "for example 'age increases'."
+    )
+
+
+def _refusal(messages: Sequence[str]) -> str:
+    """Return the error for rules that leave nothing."""
+    return "constraints contradict each other or the limits:\n" + "\n".join(messages)
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """Rules, what kernels run to repair candidates, and where each of r rows must stay.
+
+    Parameters
+    ----------
+    rules : Rules
+        The rules; what they say of a candidate is the last word.
+    program : Program
+        The written ones for kernels, with the most features that may change.
+    fences : Fences
+        The values left to the features of each row.
+    """
+
+    rules: Rules
+    program: Program
+    fences: Fences
+
+    @classmethod
+    def of(
+        cls, rules: Rules, rows: Floats, box: Box, space: Space, max_changed: int
+    ) -> tuple[Box, Ruling]:
+        """Return the boxes of rows (r, d) within the rules, and the ruling on them.
+
+        Raises
+        ------
+        InvalidInput
+            If the rules contradict each other or the limits, or nothing could change.
+        """
+        narrowed, fences = rules.narrow(rows, box, space)
+        if not (narrowed.may_change | narrowed.is_forced).any(axis=1).all():
+            raise InvalidInput(
+                "constraints and limits leave every feature at the row's value, so nothing could "
+                "change; drop a rule."
+            )
+        d = rows.shape[1]
+        count = (Count(max_changed, tuple(range(d))),) if max_changed < d else ()
+        return narrowed, cls(rules, compile_rules((*rules.reduced, *count), rules.blur), fences)
+
+    def of_rows(self, which: Ints) -> Ruling:
+        """Return the ruling on some of the rows only."""
+        return replace(self, fences=self.fences.of_rows(which))
+
+    def holds(self, genomes: Floats, rows: Floats) -> Bools:
+        """Return for which of the genomes (r, n, d) of rows (r, d) all written rules hold."""
+        answers = np.ones(genomes.shape[:2], dtype=np.bool_)
+        for a, row in enumerate(rows):
+            answers[a] = self.rules.holds(genomes[a], row)
+        return answers

@@ -1,1 +1,0 @@
-"""Past one machine: one pure function from rows to counterfactuals, wherever it runs."""

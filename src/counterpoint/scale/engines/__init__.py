@@ -1,1 +1,0 @@
-"""What does the work of a job: threads of this process, or a Dask cluster."""

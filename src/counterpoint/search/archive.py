@@ -1,0 +1,222 @@
+"""Archive: everything ever evaluated, and which of it nothing else dominates."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.kernels import assign, inner, kernel
+from counterpoint.problem.objectives import GAP
+from counterpoint.problem.problem import Evaluation, Problem, denied_gaps
+from counterpoint.search.front import admit, clear_place, empty_front
+from counterpoint.table.space import are_equal
+
+
+class Archive:
+    """The evaluated candidates of r rows, in order, with their non-dominated members.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problems of the rows.
+    capacity : int
+        Most candidates per row.
+
+    Attributes
+    ----------
+    genomes, predictions, objectives : ndarray of shape (r, capacity, …)
+        Every candidate; the first `size[a]` entries of row a are in use.
+    generation : ndarray of shape (r, capacity)
+        The generation each candidate was made in.
+    members : ndarray of shape (r, capacity)
+        Indices of the non-dominated candidates; the first `n_members[a]` are in use.
+    front : ndarray of shape (r, n_blocks, m, LANES)
+        Their objectives in the same order, laid out for comparison; see `front`.
+    entered : ndarray of shape (r, capacity)
+        Whether a candidate was non-dominated when it came: all that hypervolume ever saw.
+    stale : ndarray of shape (r,)
+        Generations since the hypervolume last grew; the initial population is none.
+    is_asked : ndarray of shape (r, capacity)
+        Whether the model was asked about a candidate: not if it was known before or only fills.
+    n_learnt : int
+        How many of the first candidates were known beforehand, so that nobody was asked.
+    stopped : list of str
+        Why each row's search ended.
+    """
+
+    def __init__(self, problem: Problem, capacity: int) -> None:
+        (r, d), m = problem.rows.shape, len(problem.objective_names)
+        self.reference = problem.reference
+        self.genomes: Floats = np.empty((r, capacity, d))
+        self.predictions: Floats = np.empty((r, capacity))
+        self.objectives: Floats = np.empty((r, capacity, m))
+        self.generation: Ints = np.zeros((r, capacity), dtype=np.int64)
+        self.members: Ints = np.zeros((r, capacity), dtype=np.int64)
+        self.n_members: Ints = np.zeros(r, dtype=np.int64)
+        self.front: Floats = empty_front(r, capacity, m)
+        self.entered: Bools = np.zeros((r, capacity), dtype=np.bool_)
+        self.size: Ints = np.zeros(r, dtype=np.int64)
+        self.stale: Ints = np.zeros(r, dtype=np.int64)
+        self.is_asked: Bools = np.zeros((r, capacity), dtype=np.bool_)
+        self.n_learnt = 0
+        self.stopped: list[Any] = [""] * r
+
+    def add(
+        self,
+        genomes: Floats,
+        judged: Evaluation,
+        rows: Ints,
+        generation: int,
+        counts: Bools | None = None,
+        *,
+        is_known: bool = False,
+    ) -> Self:
+        """Add candidates (r', n, d) of the given rows and update their non-dominated members.
+
+        Where `counts` (r', n) is False a candidate only fills its place and becomes no member. With
+        `is_known` the model was not asked about them.
+        """
+        n = genomes.shape[1]
+        start = int(self.size[rows[0]])  # rows in one wave have the same age
+        self.generation[rows, start : start + n] = generation
+        self.size[rows] += n
+        grew = np.empty(len(rows), dtype=np.bool_)
+        _enter(
+            (self.genomes, self.predictions, self.objectives),
+            (genomes, judged.predictions, judged.objectives),
+            np.ones(genomes.shape[:2], dtype=np.bool_) if counts is None else counts,
+            (self.members, self.n_members, self.entered, self.front),
+            self.reference,
+            rows,
+            start,
+            grew,
+        )
+        if not is_known:
+            self.is_asked[rows, start : start + n] = True if counts is None else counts
+        self.stale[rows] = np.where(grew | (generation == 0), 0, self.stale[rows] + 1)
+        return self
+
+    def still_going(
+        self,
+        rows: Ints,
+        generation: int,
+        last: Ints,
+        patience: int | None,
+        is_late: bool,
+        has_new: Bools | bool = True,
+        *,
+        is_stopped: bool = False,
+    ) -> Ints:
+        """Return positions in `rows` of those to search on; note why the others stopped."""
+        is_stale = self.stale[rows] >= (np.inf if patience is None else patience)
+        reasons = {
+            "exhausted": np.logical_not(has_new),
+            "patience": is_stale,
+            "seconds": np.array(is_late),
+            "interrupt": np.array(is_stopped),
+            "budget": generation >= last[rows],
+        }
+        is_going = np.ones(len(rows), dtype=np.bool_)
+        for reason, is_met in reasons.items():
+            self.stop(rows[is_going & is_met], reason)
+            is_going &= ~is_met
+        return np.flatnonzero(is_going)
+
+    def stop(self, rows: Ints, reason: str) -> None:
+        """Note why the search of these rows ended."""
+        for row in rows:
+            self.stopped[row] = reason
+
+    def of_confirmed(self, row: int, problem: Problem) -> Archive:
+        """Return the archive of one row with `predict` asked about all that seemed to be valid."""
+        n = int(self.size[row])
+        genomes, predictions = self.genomes[None, row, :n], self.predictions[None, row, :n]
+        objectives = self.objectives[None, row, :n].copy()
+        seeming = np.flatnonzero(objectives[0, :, GAP] <= 0.0)
+        is_denied = ~problem.confirmed(np.ascontiguousarray(genomes[:, seeming]))[0]
+        denied = seeming[is_denied]
+        gaps = denied_gaps(objectives[0, denied, GAP], predictions[0, denied])
+        objectives[0, denied, GAP] = gaps
+        again = Archive(problem, n)
+        first = np.zeros(1, dtype=np.int64)
+        judged = Evaluation(predictions.copy(), objectives)
+        counts = self.is_asked[None, row, :n] | (np.arange(n) < self.n_learnt)
+        again.add(genomes.copy(), judged, first, generation=0, counts=counts)
+        again.generation[0] = self.generation[row, :n]
+        again.is_asked[0] = self.is_asked[row, :n]
+        again.n_learnt, again.stopped[0] = self.n_learnt, self.stopped[row]
+        return again
+
+    def keep_all(self, row: int) -> None:
+        """Make every candidate of one row a member, dominated or not."""
+        n = int(self.size[row])
+        self.members[row, :n] = np.arange(n)
+        self.n_members[row] = n
+
+    @property
+    def evaluations(self) -> Ints:
+        """Rows the model was asked for each explained row, everything included."""
+        return np.asarray(1 + np.sum(self.is_asked, axis=1))
+
+
+@kernel
+def _enter(
+    candidates: tuple[Floats, Floats, Floats],
+    wave: tuple[Floats, Floats, Floats],
+    counts: Bools,
+    membership: tuple[Ints, Ints, Bools, Floats],
+    reference: Floats,
+    rows: Ints,
+    start: int,
+    grew: Bools,
+) -> None:
+    """Write a wave of candidates into the archive and let them enter the non-dominated members.
+
+    A candidate that repeats a member does not enter; different ones with equal objectives do.
+
+    `grew` (r,) tells for each row whether the hypervolume grew. It does exactly when a candidate
+    enters that is strictly better than the reference in every objective and equals no member: no
+    hypervolume needs to be computed to know it.
+    """
+    genomes, predictions, objectives = candidates
+    members, n_members, entered, front = membership
+    n = wave[0].shape[1]
+    for w, a in enumerate(rows):
+        grew[w] = False
+        for i in range(n):
+            new = start + i
+            assign(genomes[a, new], wave[0][w, i])
+            predictions[a, new] = wave[1][w, i]
+            assign(objectives[a, new], wave[2][w, i])
+            if not counts[w, i]:
+                continue
+            point = objectives[a, new]
+            n_now, n_equal = admit(point, front[a], members[a], n_members[a], new)
+            if n_now == 0:
+                continue
+            if n_equal > 0 and is_repeat(objectives[a], genomes[a], members[a, : n_now - 1], new):
+                clear_place(front[a], n_now - 1)
+                continue
+            n_members[a] = n_now
+            entered[a, new] = True
+            grew[w] |= n_equal == 0 and is_inside(point, reference[a])
+
+
+@inner
+def is_repeat(objectives: Floats, genomes: Floats, members: Ints, new: int) -> bool:
+    """Whether a member has the candidate's objectives and its genome too."""
+    for k in members:
+        if are_equal(objectives[k], objectives[new]) and are_equal(genomes[k], genomes[new]):
+            return True
+    return False
+
+
+@inner
+def is_inside(point: Floats, reference: Floats) -> bool:
+    """Whether a point is strictly better than the reference in every objective."""
+    is_better = True
+    for m in range(len(point)):
+        is_better &= point[m] < reference[m]
+    return is_better

@@ -1,0 +1,1 @@
+"""The default search: an evolutionary search whose population is the archive."""
