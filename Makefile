@@ -18,7 +18,7 @@ figures: .venv/dev.done  ## write the figures of the credit example to docs/figu
 	$(BIN)/python -m counterpoint.demo --figures docs/figures
 
 test: .venv/dev.done  ## run the tests and the examples in the docstrings
-	$(BIN)/python -m pytest -n 2 --dist loadfile -q --ignore tests/browser --ignore tests/scale
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q --ignore tests/browser --ignore tests/cluster
 
 test-page: node_modules/done  ## lint the report's modules and test them with node
 	npm run --silent lint
@@ -29,13 +29,13 @@ test-browser: .venv/browser.done node_modules/done  ## the report as a person us
 
 test-adapters: .venv-adapters/done  ## models of all frameworks, none of them skipped
 	COUNTERPOINT_FRAMEWORKS=all .venv-adapters/bin/python -m pytest -q \
-		tests/integration/test_adapters.py tests/unit/models/test_loading.py tests/integration/test_readme.py
+		tests/integration/test_adapters.py tests/unit/models/test_files.py tests/integration/test_readme.py
 
 test-scale: .venv/dev.done  ## batch jobs on a real Dask cluster, with faults injected, none of it skipped
-	COUNTERPOINT_DASK=required $(BIN)/python -m pytest -n 2 --dist loadfile -q tests/scale
+	COUNTERPOINT_DASK=required $(BIN)/python -m pytest -n 2 --dist loadfile -q tests/cluster
 
 test-engines: .venv-engines/done  ## the recipes for Dask, Spark (needs Java) and Ray, none of them skipped
-	COUNTERPOINT_FRAMEWORKS=all .venv-engines/bin/python -m pytest -q tests/integration/scale/test_engines_page.py
+	COUNTERPOINT_FRAMEWORKS=all .venv-engines/bin/python -m pytest -q tests/integration/batch/test_engines_page.py
 
 fuzz: .venv/dev.done  ## ten thousand random tables, models, targets and rules; N=500 for fewer
 	COUNTERPOINT_FUZZ=$(N) $(BIN)/python -m pytest -q tests/fuzz

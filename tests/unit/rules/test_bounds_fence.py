@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.kernels import called
-from tests.unit.problem.rules.small import AGE, JOB, PAY, RANK, ROW, bench_of, narrowed, starts
+from tests.unit.rules.small import AGE, JOB, PAY, RANK, ROW, bench_of, narrowed, starts
 
 from counterpoint.rules.bounds import nearest_level, nearest_number, other_value, settle
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from tests.scale import world
+from tests.cluster import world
 
 import counterpoint
 from counterpoint.batch.engines.engine import Engine

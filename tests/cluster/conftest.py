@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from types import FrameType
 
 import pytest
-from tests.scale.jobs import end_all
-from tests.scale.world import ORDER, Factory, applicants
+from tests.cluster.jobs import end_all
+from tests.cluster.world import ORDER, Factory, applicants
 
 from counterpoint.batch.engines.engine import work
 from counterpoint.batch.recipe import Recipe

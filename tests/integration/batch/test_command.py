@@ -44,7 +44,7 @@ class Hanging:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write data, a model and rows, as a user has them."""
     place = tmp_path_factory.mktemp("batch")
-    rng = np.random.default_rng(3)  # noqa: TID251 - made-up data, not a search
+    rng = np.random.default_rng(3)
     data = pd.DataFrame({"income": rng.integers(10, 90, 200), "debt": rng.integers(0, 40, 200)})
     risk = np.where(data["income"] - data["debt"] + rng.normal(0, 5, 200) > 30, "good", "bad")
     skops.io.dump(LogisticRegression().fit(data, risk), place / "m.skops")
@@ -196,7 +196,7 @@ def test_the_example_of_the_page(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "scale.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "scale.md").read_text()
     (example,) = re.findall(
         r"```python\n(.*?)```", page.partition("## Other engines")[0], flags=re.DOTALL
     )

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.unit.problem.rules.small import DATA, ROW, SCHEMA, rules_of
+from tests.unit.rules.small import DATA, ROW, SCHEMA, rules_of
 
 from counterpoint.errors import InvalidInput
 from counterpoint.rules.rules import Rule, Rules

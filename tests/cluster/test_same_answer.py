@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.scale import world
-from tests.scale.jobs import Job, explained, parts
-from tests.scale.world import ORDER, RAISES, applicants
+from tests.cluster import world
+from tests.cluster.jobs import Job, explained, parts
+from tests.cluster.world import ORDER, RAISES, applicants
 
 import counterpoint as cp
 from counterpoint.batch.engines.dask import DaskEngine

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.unit.result.wording.small import DATA, FIRST, by_age
+from tests.unit.result.words.small import DATA, FIRST, by_age
 
 import counterpoint as cp
 from counterpoint.result.words.message import counted, readable

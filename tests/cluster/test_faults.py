@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from tests.scale import world
-from tests.scale.jobs import (
+from tests.cluster import world
+from tests.cluster.jobs import (
     ENVIRONMENT,
     PART_ROWS,
     Job,
@@ -30,7 +30,7 @@ from tests.scale.jobs import (
     killed,
     parts,
 )
-from tests.scale.world import CALM, HANGS, KILLS, RAISES, WAITS, applicants, open_gate, wait_until
+from tests.cluster.world import CALM, HANGS, KILLS, RAISES, WAITS, applicants, open_gate, wait_until
 
 pytest.importorskip("distributed", reason="the Dask engine needs counterpoint[dask]")
 

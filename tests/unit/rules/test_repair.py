@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.unit.problem.rules.small import AGE, JOB, PAY, RANK, ROW, repaired, rules_of
+from tests.unit.rules.small import AGE, JOB, PAY, RANK, ROW, repaired, rules_of
 
 
 @pytest.mark.parametrize(

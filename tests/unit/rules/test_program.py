@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.unit.problem.rules.small import AGE, JOB, PAY, ROW, rules_of
+from tests.unit.rules.small import AGE, JOB, PAY, ROW, rules_of
 
 from counterpoint.rules import program as codes
 from counterpoint.rules.program import holds_all, make_room

@@ -15,8 +15,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tests.scale import world
-from tests.scale.world import HANGS, HUNGRY, KILLS, LEAVES, ORDER, PATIENCE, WAITS, applicants
+from tests.cluster import world
+from tests.cluster.world import HANGS, HUNGRY, KILLS, LEAVES, ORDER, PATIENCE, WAITS, applicants
 
 from counterpoint.batch.engines import cluster as cluster_module
 from counterpoint.batch.engines import dask as engine_module

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.kernels import called
-from tests.unit.problem.rules.small import AGE, JOB, PAY, RANK, bench_of
+from tests.unit.rules.small import AGE, JOB, PAY, RANK, bench_of
 
 from counterpoint.rules.program import run
 from counterpoint.rules.repair import HOPELESS, price_test, remedy

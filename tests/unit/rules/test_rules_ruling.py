@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.unit.problem.rules.small import AGE, DATA, ROW, SCHEMA, rules_of
+from tests.unit.rules.small import AGE, DATA, ROW, SCHEMA, rules_of
 
 from counterpoint.errors import InvalidInput
 from counterpoint.problem.limits import Limits, search_box
