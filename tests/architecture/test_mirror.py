@@ -1,0 +1,88 @@
+"""Unit tests mirror the tree: each is named after a module, and each module has one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.architecture.known_offenders import WITHOUT_UNIT_TEST
+from tests.architecture.package import ROOT, files, judge, modules
+
+UNIT = ROOT / "tests" / "unit"
+
+# Modules whose laws need more than one module, or another process: where they are tested.
+ELSEWHERE = {
+    "__main__": "integration/test_command_line.py",
+    "batch.engines.cluster": "cluster/test_dask_engine.py",
+    "batch.engines.dask": "cluster/test_dask_engine.py",
+    "batch.files": "integration/batch/test_files.py",
+    "batch.frame": "integration/batch/test_explain_frame.py",
+    "batch.job": "property/test_batch_laws.py",
+    "cli.main": "integration/test_command_line.py",
+    "demo": "integration/test_readme.py",
+    "density.conditional": "property/test_conditional_statistics.py",
+    "explorer.app": "integration/test_explorer.py",
+    "explorer.server": "integration/test_explorer.py",
+    "models.adapters.boosters": "integration/test_adapters.py",
+    "models.adapters.mlflow": "integration/test_adapters.py",
+    "models.adapters.networks": "integration/test_adapters.py",
+    "models.adapters.onnx_file": "integration/test_adapters.py",
+    "models.adapters.remote": "integration/test_remote_model.py",
+    "neighbours.far_rows": "property/test_distance_laws.py",
+    "neighbours.index": "property/test_distance_laws.py",
+    "result.choosing.interview": "property/test_choosing_laws.py",
+    "search.archive": "property/test_archive_laws.py",
+    "search.explore.breeding": "property/test_moves_laws.py",
+    "search.explore.loop": "integration/test_default_search.py",
+    "search.explore.moves": "property/test_moves_laws.py",
+    "search.explore.parents": "property/test_moves_laws.py",
+    "search.front": "property/test_front_laws.py",
+    "search.nsga2.dominance": "property/test_dominance_laws.py",
+    "search.nsga2.selection": "property/test_dominance_laws.py",
+    "search.nsga2.variation": "property/test_variation_laws.py",
+}
+# Modules that hold names only.
+NOTHING_TO_TEST = {"arrays"}
+
+
+def module_of(test: str) -> str | None:
+    """Return the module that a unit test is named after: the one of the longest name."""
+    *folders, name = test.split("/")
+    words = re.sub(r"^test_|\.py$", "", name).split("_")
+    names = (".".join([*folders, "_".join(words[:end])]) for end in range(len(words), 0, -1))
+    known = {name.partition(".")[2] for name in modules()}
+    return next((name for name in names if name in known), None)
+
+
+def unit_tests() -> list[str]:
+    """Return the unit tests by their paths below tests/unit."""
+    return sorted(str(file.relative_to(UNIT)) for file in UNIT.rglob("test_*.py"))
+
+
+@pytest.mark.parametrize("test", unit_tests())
+def test_a_unit_test_is_named_after_a_module(test: str) -> None:
+    folder = test.rpartition("/")[0].replace("/", ".")
+
+    assert module_of(test) or folder == "datasets"
+
+
+def test_every_module_has_a_unit_test_or_is_tested_elsewhere() -> None:
+    tested = {module_of(test) for test in unit_tests()} | set(ELSEWHERE) | NOTHING_TO_TEST
+
+    judge(
+        set(files()) - tested,
+        WITHOUT_UNIT_TEST,
+        "Each module has tests/unit/<folder>/test_<module>.py",
+    )
+
+
+def test_only_modules_that_have_no_unit_test_are_said_to_be_tested_elsewhere() -> None:
+    tested = {module_of(test) for test in unit_tests()}
+
+    wrong = sorted((set(ELSEWHERE) | NOTHING_TO_TEST) - (set(files()) - tested))
+
+    assert not wrong, f"take these off the lists in {__file__}: {wrong}"
+
+
+def test_the_tests_elsewhere_exist() -> None:
+    assert not [path for path in ELSEWHERE.values() if not (ROOT / "tests" / path).exists()]
