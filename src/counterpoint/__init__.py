@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from counterpoint.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from counterpoint.batch.files import explain_files
     from counterpoint.batch.frame import explain_frame
@@ -16,12 +18,15 @@ if TYPE_CHECKING:
     from counterpoint.density.plausibility import ForestPlausibility
     from counterpoint.errors import (
         AcceleratorWarning,
+        CannotWrite,
         CounterpointError,
         DataWarning,
         EngineError,
         InvalidInput,
         MissingDependency,
+        NoSuchFile,
         PredictorError,
+        TooBusyError,
         UnknownFeatureError,
     )
     from counterpoint.explainer.explainer import Explainer
@@ -38,10 +43,9 @@ if TYPE_CHECKING:
     from counterpoint.table.kinds import Categorical, Date, Integer, Ordered, Real
     from counterpoint.table.schema import Schema
 
-__version__ = "0.1.0"
-
 _HOMES = {
     "AcceleratorWarning": "errors",
+    "CannotWrite": "errors",
     "Categorical": "table.kinds",
     "CounterpointError": "errors",
     "Counterfactuals": "result.counterfactuals",
@@ -54,6 +58,7 @@ _HOMES = {
     "Integer": "table.kinds",
     "InvalidInput": "errors",
     "MissingDependency": "errors",
+    "NoSuchFile": "errors",
     "Objective": "problem.own_objectives",
     "Ordered": "table.kinds",
     "PredictorError": "errors",
@@ -63,6 +68,7 @@ _HOMES = {
     "Search": "search.settings",
     "Summary": "batch.summary",
     "Target": "problem.target",
+    "TooBusyError": "errors",
     "UnknownFeatureError": "errors",
     "WhatIf": "search.baselines",
     "explain_files": "batch.files",
@@ -76,6 +82,7 @@ _HOMES = {
 
 __all__ = [
     "AcceleratorWarning",
+    "CannotWrite",
     "Categorical",
     "Counterfactuals",
     "CounterpointError",
@@ -88,6 +95,7 @@ __all__ = [
     "Integer",
     "InvalidInput",
     "MissingDependency",
+    "NoSuchFile",
     "Objective",
     "Ordered",
     "PredictorError",
@@ -97,6 +105,7 @@ __all__ = [
     "Search",
     "Summary",
     "Target",
+    "TooBusyError",
     "UnknownFeatureError",
     "WhatIf",
     "explain_files",

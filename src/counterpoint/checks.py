@@ -8,12 +8,12 @@ from typing import Any
 from counterpoint.errors import MissingDependency
 
 
-def needed(module: str, purpose: str, install: str) -> Any:
+def require_package(module: str, purpose: str, install: str) -> Any:
     """Import a module, or say what needs it and how to install it.
 
     Examples
     --------
-    >>> needed("math", "counting", "math").factorial(3)
+    >>> require_package("math", "counting", "math").factorial(3)
     6
     """
     try:

@@ -14,9 +14,10 @@ from typing import Any
 
 import pandas as pd
 
-import counterpoint as cp
-from counterpoint.checks import needed
+from counterpoint.checks import require_package
 from counterpoint.datasets import load_credit
+from counterpoint.explainer.explainer import Explainer
+from counterpoint.result.counterfactuals import Counterfactuals
 
 TARGET = ("good", (0.5, 1.0))
 UNITS: dict[Hashable, str] = {"duration": "months", "credit_amount": "DM"}
@@ -45,18 +46,18 @@ def train_model(features: pd.DataFrame, risk: pd.Series[str]) -> Any:
     return CalibratedClassifierCV(tuned, ensemble=False).fit(features, risk)
 
 
-def credit_explainer() -> tuple[cp.Explainer, pd.DataFrame]:
+def credit_explainer() -> tuple[Explainer, pd.DataFrame]:
     """Return the explainer of a model trained on all applicants but the first, and all of them."""
     features, risk = load_credit()
     others = features.iloc[1:]
     model = train_model(others, risk.iloc[1:])
-    return cp.Explainer(model, others, units=UNITS, protected=["sex", "age"]), features
+    return Explainer(model, others, units=UNITS, protected=["sex", "age"]), features
 
 
-def explore(explainer: cp.Explainer, applicants: pd.DataFrame, port: int) -> None:
+def explore(explainer: Explainer, applicants: pd.DataFrame, port: int) -> None:
     """Open the explorer with the first applicant picked, until Ctrl-C."""
     for package in ("fastapi", "uvicorn"):
-        needed(package, "the explorer", '"counterpoint[serve]"')
+        require_package(package, "the explorer", '"counterpoint[serve]"')
     from counterpoint.explorer.server import Explorer, serve_until_ended
 
     first = {"target": "good:0.5..1"}
@@ -64,7 +65,7 @@ def explore(explainer: cp.Explainer, applicants: pd.DataFrame, port: int) -> Non
     serve_until_ended(explorer, opens=sys.stdout.isatty())
 
 
-def draw_figures(found: cp.Counterfactuals, folder: Path) -> list[Path]:
+def draw_figures(found: Counterfactuals, folder: Path) -> list[Path]:
     """Write every figure of a result as PNG; the first two are those of the paper."""
     plot = found.plot
     charts = {
@@ -110,7 +111,7 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"To ask other questions in the explorer: {EXPLORE}")
 
 
-def show(found: cp.Counterfactuals) -> None:
+def show(found: Counterfactuals) -> None:
     """Print a result."""
     applicant = ", ".join(f"{name} {value}" for name, value in found.row.iloc[0].items())
     print(f"\nThe applicant: {applicant}")

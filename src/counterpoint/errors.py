@@ -1,16 +1,24 @@
-"""What can go wrong, in one tree; every message names the argument, the value and the next step.
+"""Everything that can go wrong, in one tree; all of it can be imported from `counterpoint`.
 
     CounterpointError
     ├── InvalidInput (ValueError)        an argument cannot mean anything
     ├── UnknownFeatureError (KeyError)   a feature was named that the table does not have
     ├── PredictorError (RuntimeError)    the caller's model failed or answered nonsense
-    ├── EngineError (RuntimeError)       what shares out the rows of a job failed
-    └── MissingDependency (ImportError)  an extra is asked for that is not installed
+    ├── EngineError (RuntimeError)       the threads or processes of a batch job failed
+    ├── TooBusyError (RuntimeError)      the explorer runs as many searches as it may
+    ├── CannotWrite (OSError)            the disk is full, or a folder may not be written to
+    ├── NoSuchFile (FileNotFoundError)   a file or folder is not there
+    └── MissingDependency (ImportError)  an optional package is needed that is not installed
 
-`AcceleratorWarning` says that an accelerator was asked for and the model itself is used instead,
-`DataWarning` what was made of a column that could be meant otherwise.
+    UserWarning
+    ├── AcceleratorWarning               an accelerator was asked for, the model itself is used
+    └── DataWarning                      a column of the data could be meant otherwise
 
-Exceptions take their message as only argument, so that they survive pickling to a worker and back.
+Every message names the argument, the value and the next step. Exceptions take their message as
+only argument, so that they survive pickling to a worker and back.
+
+`Signal` is the base of exceptions that are raised and caught inside one folder of the package;
+no caller ever sees one, so they are defined where they are used.
 """
 
 from __future__ import annotations
@@ -20,12 +28,15 @@ from collections.abc import Hashable, Iterable
 
 __all__ = [
     "AcceleratorWarning",
+    "CannotWrite",
     "CounterpointError",
     "DataWarning",
     "EngineError",
     "InvalidInput",
     "MissingDependency",
+    "NoSuchFile",
     "PredictorError",
+    "TooBusyError",
     "UnknownFeatureError",
 ]
 
@@ -55,7 +66,19 @@ class PredictorError(CounterpointError, RuntimeError):
 
 
 class EngineError(CounterpointError, RuntimeError):
-    """What shares out the rows of a job cannot work on; what is done is kept."""
+    """The threads or processes of a batch job cannot go on; what is done is kept."""
+
+
+class TooBusyError(CounterpointError, RuntimeError):
+    """More searches are asked for than the explorer runs at a time."""
+
+
+class CannotWrite(CounterpointError, OSError):  # noqa: N818 - reads as what it is
+    """A batch job cannot write to its folder: the disk is full, or it may not."""
+
+
+class NoSuchFile(CounterpointError, FileNotFoundError):  # noqa: N818 - reads as what it is
+    """A file to load, or the folder to save into, is not there."""
 
 
 class UnknownFeatureError(CounterpointError, KeyError):
@@ -72,6 +95,10 @@ class UnknownFeatureError(CounterpointError, KeyError):
 
     def __str__(self) -> str:  # KeyError would print the repr of its message
         return str(self.args[0])
+
+
+class Signal(Exception):  # noqa: N818 - not an error of the caller's
+    """Base of exceptions that are raised and caught inside one folder of the package."""
 
 
 def did_you_mean(name: object, known: Iterable[object]) -> str:

@@ -240,7 +240,7 @@ def test_workers_of_other_versions_are_refused(packages: dict[str, Any], told: s
 def test_a_worker_with_another_version_stops_the_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("counterpoint.__version__", "0.0.1")
+    monkeypatch.setattr("counterpoint.batch.engines.dask.__version__", "0.0.1")
     with engine_of(world.Factory(tmp_path), 1) as engine:
         submit_all(engine, applicants(1), 1)
 

@@ -1,41 +1,78 @@
 from __future__ import annotations
 
+import ast
+import builtins
 import pickle
+from pathlib import Path
 
 import pytest
 
+import counterpoint as cp
+from counterpoint import errors
 from counterpoint.errors import (
     CounterpointError,
-    InvalidInput,
-    PredictorError,
     UnknownFeatureError,
     did_you_mean,
     listed,
 )
 
-
-@pytest.mark.parametrize(
-    ("error", "builtin"),
-    [(InvalidInput, ValueError), (UnknownFeatureError, KeyError), (PredictorError, RuntimeError)],
-)
-def test_every_error_is_ours_and_a_builtin(error: type[Exception], builtin: type) -> None:
-    assert issubclass(error, CounterpointError)
-    assert issubclass(error, builtin)
+PACKAGE = Path(errors.__file__).parent
+OURS = [getattr(errors, name) for name in errors.__all__]
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        InvalidInput("seed must be a whole number, got 'a'."),
-        PredictorError("the model raised KeyError."),
-        UnknownFeatureError.of("agee", ["age", "sex"], argument="fixed"),
-    ],
-)
-def test_an_error_survives_the_way_to_a_worker_and_back(error: Exception) -> None:
-    returned = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+def raised_elsewhere() -> set[str]:
+    """Return the classes outside of errors.py that derive from an exception other than `Signal`."""
+    known = {name for name, thing in vars(builtins).items() if is_exception(thing)}
+    known |= set(errors.__all__)
+    found: set[str] = set()
+    for file in PACKAGE.rglob("*.py"):
+        if file != PACKAGE / "errors.py":
+            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    bases = {ast.unparse(base).rpartition(".")[2] for base in node.bases}
+                    found |= {f"{file.name}: {node.name}"} if bases & known else set()
+    return found
 
-    assert type(returned) is type(error)
-    assert str(returned) == str(error)
+
+def is_exception(thing: object) -> bool:
+    """Whether something is an exception class."""
+    return isinstance(thing, type) and issubclass(thing, BaseException)
+
+
+def test_no_module_but_this_one_defines_errors_and_warnings() -> None:
+    assert not raised_elsewhere()
+
+
+def test_every_error_and_warning_is_exported_and_drawn() -> None:
+    defined = {
+        name
+        for name, thing in vars(errors).items()
+        if is_exception(thing) and thing is not errors.Signal
+    }
+
+    assert defined == set(errors.__all__)
+    assert defined <= set(cp.__all__)
+    assert all(f" {name} " in f" {errors.__doc__} ".replace("\n", " ") for name in defined)
+
+
+@pytest.mark.parametrize("error", OURS)
+def test_every_error_is_ours_and_a_builtin(error: type[Exception]) -> None:
+    is_warning = issubclass(error, Warning)
+
+    assert is_warning != issubclass(error, CounterpointError)
+    assert error is CounterpointError or any(
+        base.__module__ == "builtins" and base is not Exception for base in error.__bases__
+    )
+
+
+@pytest.mark.parametrize("error", OURS)
+def test_an_error_survives_the_way_to_a_worker_and_back(error: type[Exception]) -> None:
+    sent = error("seed must be a whole number, got 'a'.")
+
+    returned = pickle.loads(pickle.dumps(sent))  # noqa: S301 - our own bytes
+
+    assert type(returned) is error
+    assert str(returned) == str(sent) == "seed must be a whole number, got 'a'."
 
 
 def test_an_unknown_feature_is_told_with_the_closest_column() -> None:

@@ -30,7 +30,7 @@ from counterpoint.batch.rows import failed_rows
 from counterpoint.batch.schedule import Pace
 from counterpoint.batch.showing import Display
 from counterpoint.batch.summary import Summary
-from counterpoint.checks import needed
+from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.schedule import check_workers
@@ -199,7 +199,7 @@ class Batch:
     stop: Stop | None = None
 
     def __post_init__(self) -> None:
-        needed("pyarrow", "a batch job", '"counterpoint[cli]"')
+        require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
         check_settings(self.part_rows, self.row_timeout)
 
     def run(self, rows: Names) -> Summary:
@@ -333,7 +333,7 @@ def engine_named(name: str, scheduler: str | None, workers: int | None) -> NewEn
             )
         return lambda recipe, order: Threads(recipe, order, workers)
     if name == "dask":
-        needed("distributed", "engine='dask'", '"counterpoint[dask]"')
+        require_package("distributed", "engine='dask'", '"counterpoint[dask]"')
         from counterpoint.batch.engines.dask import DaskEngine
 
         return lambda recipe, order: DaskEngine(recipe, order, workers, scheduler)

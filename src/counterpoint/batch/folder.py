@@ -22,18 +22,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from counterpoint.checks import needed
-from counterpoint.errors import CounterpointError, InvalidInput
+from counterpoint.checks import require_package
+from counterpoint.errors import CannotWrite, CounterpointError, InvalidInput
 
 OURS = re.compile(
     r"chunk-\d+-\d+\.arrow|(chunk-\d+-\d+|part-\d+|manifest)\.tmp|journal\.jsonl|lock"
 )
 PART = re.compile(r"part-\d+\.parquet")
 BLOCK = 2**20
-
-
-class CannotWrite(CounterpointError, OSError):  # noqa: N818 - reads as what it is
-    """A job cannot write to its folder: the disk is full, or it may not."""
 
 
 class Folder:
@@ -172,8 +168,8 @@ GROUP = 16_384  # lines in a row group
 
 def write_part(file: BinaryIO, tables: Iterable[Any], schema: Any) -> None:
     """Write tables of Arrow, one after the other, as one Parquet file."""
-    pa = needed("pyarrow", "a batch job", '"counterpoint[cli]"')
-    parquet = needed("pyarrow.parquet", "a batch job", '"counterpoint[cli]"')
+    pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
+    parquet = require_package("pyarrow.parquet", "a batch job", '"counterpoint[cli]"')
     writer = parquet.ParquetWriter(
         file, schema, version="2.6", compression="zstd", write_page_checksum=True
     )
@@ -192,6 +188,6 @@ def write_part(file: BinaryIO, tables: Iterable[Any], schema: Any) -> None:
 
 def read_payload(payload: bytes, schema: Any) -> Any:
     """Return the table an engine's answer holds; ``pyarrow.ArrowInvalid`` if it is damaged."""
-    pa = needed("pyarrow", "a batch job", '"counterpoint[cli]"')
+    pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
     table = pa.ipc.open_stream(pa.BufferReader(payload)).read_all()
     return table.replace_schema_metadata(None).cast(schema)

@@ -22,7 +22,7 @@ from typing import Any
 
 import pandas as pd
 
-from counterpoint.checks import needed
+from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput, listed
 from counterpoint.table.files import READERS, refused_if_damaged
 
@@ -121,7 +121,7 @@ class TableFile:
 
     def read(self, start: int, stop: int, columns: Sequence[str]) -> Any:
         """Return a stretch of rows as a table of Arrow."""
-        pa = needed("pyarrow", "a batch job", '"counterpoint[cli]"')
+        pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
         pieces = []
         for i, (low, high) in enumerate(zip(self.starts, self.starts[1:], strict=False)):
             if low < stop and start < high:
@@ -163,14 +163,14 @@ class TableFile:
 
 def _parquet(place: Place) -> Any:
     """Open a Parquet file; pages with checksums are checked as they are read."""
-    parquet = needed("pyarrow.parquet", "a .parquet file", '"counterpoint[cli]"')
+    parquet = require_package("pyarrow.parquet", "a .parquet file", '"counterpoint[cli]"')
     source = place.path if place.system is None else place.open()
     return parquet.ParquetFile(source, page_checksum_verification=True, memory_map=False)
 
 
 def _read_whole(place: Place) -> Any:
     """Read a CSV or Feather file."""
-    pa = needed("pyarrow", "a batch job", '"counterpoint[cli]"')
+    pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
     with place.open() as file:
         frame = getattr(pd, READERS[place.ending])(file)
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
@@ -179,7 +179,7 @@ def _read_whole(place: Place) -> Any:
 
 def _plain(schema: Any) -> Any:
     """Return a schema without dictionaries, with one kind of text, and without remarks."""
-    pa = needed("pyarrow", "a batch job", '"counterpoint[cli]"')
+    pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
 
     def plain(kind: Any) -> Any:
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -236,7 +236,7 @@ def _found(name: str, argument: str) -> list[Place]:
 
 def _found_elsewhere(name: str, argument: str) -> list[Place]:
     """Return the files one URL stands for."""
-    fsspec = needed("fsspec", f"{argument} {name!r}", '"counterpoint[remote]"')
+    fsspec = require_package("fsspec", f"{argument} {name!r}", '"counterpoint[remote]"')
     try:
         system, path = fsspec.core.url_to_fs(name)
         if glob.has_magic(path):
@@ -317,7 +317,7 @@ class Inputs:
 
     def only(self, columns: Sequence[str]) -> Inputs:
         """Return the same rows with these columns; the others are not even read."""
-        pa = needed("pyarrow", "a batch job", '"counterpoint[cli]"')
+        pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
         schema = pa.schema([self.schema.field(name) for name in columns])
         return Inputs(self.files, schema, self.ends)
 
@@ -339,7 +339,7 @@ class Inputs:
 
     def read(self, start: int, stop: int) -> pd.DataFrame:
         """Return a stretch of rows; the index is their position among all."""
-        pa = needed("pyarrow", "a batch job", '"counterpoint[cli]"')
+        pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
         pieces, first = [], bisect_right(self.ends, start)
         for i in range(first, len(self.files)):
             low = self.ends[i] - self.files[i].n_rows
@@ -361,7 +361,7 @@ class Inputs:
 
 def _nullable(kind: Any) -> Any:
     """Return a dtype that can miss values where NumPy's cannot, so that no stretch differs."""
-    pa = needed("pyarrow", "a batch job", '"counterpoint[cli]"')
+    pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
     if pa.types.is_integer(kind):
         return pd.api.types.pandas_dtype(str(kind).replace("ui", "UI").replace("int", "Int", 1))
     return pd.BooleanDtype() if pa.types.is_boolean(kind) else None
@@ -369,7 +369,7 @@ def _nullable(kind: Any) -> Any:
 
 def _joined(schema: Any, first: TableFile, file: TableFile) -> Any:
     """Return a schema that holds another file's rows, too."""
-    pa = needed("pyarrow", "a batch job", '"counterpoint[cli]"')
+    pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
     ours, theirs = set(schema.names), set(file.schema.names)
     if ours != theirs:
         lacks = f"lacks {listed(sorted(ours - theirs))}" if ours - theirs else ""

@@ -17,6 +17,7 @@ from typing import Any
 from counterpoint.batch.engines.engine import Chunk
 from counterpoint.batch.folder import Folder, read_payload, sha256_of, write_part
 from counterpoint.batch.summary import TOLD, Tally
+from counterpoint.errors import Signal
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Entry:
     tally: Tally
 
 
-class Damaged(Exception):  # noqa: N818 - reads as what it is
+class Damaged(Signal):
     """Some chunks of a part are not what they were; they were forgotten."""
 
 

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-import counterpoint
 from counterpoint.batch.order import Order
 from counterpoint.batch.recipe import Files, Recipe
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.task import check_search
 from counterpoint.result.file.fingerprint import take_fingerprints
+from counterpoint.version import __version__
 
 FORMAT, VERSION = "counterpoint batch", 1
 NAME = "manifest.json"
@@ -40,7 +40,7 @@ def describe_job(
     return {
         "format": FORMAT,
         "version": VERSION,
-        "counterpoint": counterpoint.__version__,
+        "counterpoint": __version__,
         **_describe_explainer(recipe),
         **_describe_order(order),
         "row_timeout": float(row_timeout),

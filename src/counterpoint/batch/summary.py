@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from counterpoint.checks import needed
+from counterpoint.checks import require_package
 
 TOLD = 10  # different messages that are kept of a part; there may be one for every row
 COUNTED = ["counterfactual", "status", "message", "evaluations"]
@@ -50,7 +50,7 @@ class Tally:
     @classmethod
     def of(cls, table: Any, prefix: str) -> Tally:
         """Count a table that `explain_rows` made."""
-        compute = needed("pyarrow.compute", "a batch job", '"counterpoint[cli]"')
+        compute = require_package("pyarrow.compute", "a batch job", '"counterpoint[cli]"')
         own = table.select([f"{prefix}{name}" for name in COUNTED]).rename_columns(COUNTED)
         first = own.filter(compute.less_equal(own["counterfactual"], 1))  # one line of each row
         failed = first.filter(compute.equal(first["status"], "failed"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import counterpoint
+from counterpoint.version import __version__
 
 ABOUT = """\
 What would have had to be different for the model to decide otherwise?
@@ -87,9 +87,7 @@ exit status:
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     parser = argparse.ArgumentParser(prog="counterpoint", description=ABOUT, formatter_class=Plain)
-    parser.add_argument(
-        "--version", action="version", version=f"counterpoint {counterpoint.__version__}"
-    )
+    parser.add_argument("--version", action="version", version=f"counterpoint {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     add_explain(commands)
     add_batch(commands)

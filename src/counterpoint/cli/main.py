@@ -126,11 +126,11 @@ def explainer_of(options: argparse.Namespace) -> tuple[Explainer, pd.DataFrame]:
 
 def serve(options: argparse.Namespace) -> int:
     """Open the explorer, until Ctrl-C."""
-    from counterpoint.checks import needed
+    from counterpoint.checks import require_package
     from counterpoint.cli import reading
 
     for package in ("fastapi", "uvicorn"):
-        needed(package, "counterpoint serve", '"counterpoint[serve]"')
+        require_package(package, "counterpoint serve", '"counterpoint[serve]"')
     from counterpoint.explorer.server import Explorer, serve_until_ended, starting_with
 
     explainer, data = explainer_of(options)
@@ -146,12 +146,12 @@ def serve(options: argparse.Namespace) -> int:
 
 def check_output(options: argparse.Namespace) -> None:
     """Refuse what could not be saved or shown before anything is searched."""
-    from counterpoint.checks import needed
+    from counterpoint.checks import require_package
 
     if options.show < 0:
         raise InvalidInput(f"--show must be at least 0, got {options.show}.")
     if not options.json:
-        needed("rich", "a table on the screen", '"counterpoint[cli]" (or use --json)')
+        require_package("rich", "a table on the screen", '"counterpoint[cli]" (or use --json)')
     if options.out is None:
         return
     ending, is_one = options.out.suffix.lower(), options.row is not None and len(options.row) == 1

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from counterpoint.checks import needed
+from counterpoint.checks import require_package
 from counterpoint.result.choosing.subset import select_positions
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.words.message import changes_frame, own_cells, title_of
@@ -22,7 +22,7 @@ WIDE = 10_000  # columns of an output that is no terminal: nothing is cut
 
 def rich_console() -> Any:
     """Return where tables are drawn to."""
-    library = needed("rich.console", "a table on the screen", '"counterpoint[cli]"')
+    library = require_package("rich.console", "a table on the screen", '"counterpoint[cli]"')
     width = None if sys.stdout.isatty() else WIDE
     console = library.Console(width=width, markup=False, highlight=False, emoji=False)
     console.on_broken_pipe = _stop_writing  # its own would end the process with a status of ours
@@ -99,8 +99,8 @@ def show_schema(schema: Schema) -> None:
 
 def new_table() -> Any:
     """Return an empty table in the style of all."""
-    tables = needed("rich.table", "a table on the screen", '"counterpoint[cli]"')
-    boxes = needed("rich.box", "a table on the screen", '"counterpoint[cli]"')
+    tables = require_package("rich.table", "a table on the screen", '"counterpoint[cli]"')
+    boxes = require_package("rich.box", "a table on the screen", '"counterpoint[cli]"')
     return tables.Table(box=boxes.SIMPLE_HEAD, pad_edge=False, header_style="bold")
 
 

@@ -17,11 +17,11 @@ from fastapi.exceptions import HTTPException
 from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
-from counterpoint.errors import CounterpointError, InvalidInput, MissingDependency
+from counterpoint.errors import CounterpointError, InvalidInput, MissingDependency, TooBusyError
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explorer import describing, requests
 from counterpoint.explorer.guard import Guard
-from counterpoint.explorer.sessions import Answer, Session, Sessions, TooBusyError, events_of
+from counterpoint.explorer.sessions import Answer, Session, Sessions, events_of
 from counterpoint.result.report.page import drawing_library
 from counterpoint.result.report.summary import title_of
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoint.errors import CounterpointError, MissingDependency
+from counterpoint.errors import CounterpointError, MissingDependency, TooBusyError
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.group import explain_group
 from counterpoint.explainer.task import Task, problem_of, row_as_given
@@ -80,10 +80,6 @@ MOST_SESSIONS = 64  # the one not seen for longest makes room
 MOST_WAITING = 8  # searches that wait for a thread
 LOG = logging.getLogger("counterpoint")
 PAUSE = 0.15  # seconds between two reports of progress
-
-
-class TooBusyError(CounterpointError, RuntimeError):
-    """More searches are asked for than the server runs."""
 
 
 class Answer:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from counterpoint.checks import needed
+from counterpoint.checks import require_package
 from counterpoint.errors import CounterpointError, InvalidInput, listed
 from counterpoint.models.adapters.onnx_file import OnnxModel
 
@@ -142,7 +142,7 @@ def load_model(path: str | Path, *, allow_pickle: bool = False, trusted: Iterabl
 
 def load_skops(file: Path, trusted: Iterable[str]) -> Any:
     """Load a skops file whose types are all trusted; name those that are not."""
-    skops = needed("skops.io", "a .skops file", '"counterpoint[skops]"')
+    skops = require_package("skops.io", "a .skops file", '"counterpoint[skops]"')
     try:
         used = set(skops.get_untrusted_types(file=file))
     except Exception as error:  # of a damaged archive, of whatever kind
@@ -161,7 +161,7 @@ def load_skops(file: Path, trusted: Iterable[str]) -> Any:
 
 def load_pickle(file: Path) -> Any:
     """Load a pickle by joblib, which reads plain ones too."""
-    joblib = needed("joblib", f"a {file.suffix} file", "joblib")
+    joblib = require_package("joblib", f"a {file.suffix} file", "joblib")
     try:
         return joblib.load(file)
     except Exception as error:

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats
-from counterpoint.checks import needed
+from counterpoint.checks import require_package
 from counterpoint.errors import CounterpointError, InvalidInput, listed
 from counterpoint.table.dates import as_days
 from counterpoint.table.frames import as_objects
@@ -151,7 +151,7 @@ class OutputSchema:
 
     def arrow(self) -> Any:
         """Return the schema of Arrow; needs pyarrow."""
-        pa = needed("pyarrow", "a schema of Arrow", '"counterpoint[parquet]"')
+        pa = require_package("pyarrow", "a schema of Arrow", '"counterpoint[parquet]"')
         own = [] if self.id is None else [(self.id, _arrow_type(self.id_dtype, pa))]
         others = {**self.own, **self.features}
         return pa.schema([*own, *((name, kind.arrow(pa)) for name, kind in others.items())])
@@ -164,7 +164,7 @@ class OutputSchema:
 
     def table(self, frame: pd.DataFrame) -> Any:
         """Return a frame with these columns as a table of Arrow, without metadata."""
-        pa = needed("pyarrow", "a table of Arrow", '"counterpoint[parquet]"')
+        pa = require_package("pyarrow", "a table of Arrow", '"counterpoint[parquet]"')
         schema = self.arrow()
         if self.id is not None:
             frame = frame.assign(**{self.id: _plain(frame[self.id])})

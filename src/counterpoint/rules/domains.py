@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats
+from counterpoint.errors import Signal
 from counterpoint.rules.program import OFF_STEP, ROUND_OFF, blur_of
 from counterpoint.table.schema import Feature, Kind, Schema
 
@@ -88,7 +89,7 @@ class Lattice:
         return abs(n - round(n)) <= slack
 
 
-class Impossible(Exception):  # noqa: N818 - not an error, a finding
+class Impossible(Signal):
     """Nothing is left; the message says of what."""
 
 

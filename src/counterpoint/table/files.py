@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from counterpoint.checks import needed
+from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def read_content(source: Any, ending: str, said: str) -> pd.DataFrame:
         If the package that reads such files is not installed.
     """
     if ending != ".csv":
-        needed("pyarrow", f"a {ending} file", '"counterpoint[parquet]"')
+        require_package("pyarrow", f"a {ending} file", '"counterpoint[parquet]"')
     with refused_if_damaged(said, ending):
         table: pd.DataFrame = getattr(pd, READERS[ending])(source)
     return table

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.batches import contents, run_batch
 
-from counterpoint.batch.folder import CannotWrite
+from counterpoint.errors import CannotWrite
 
 
 @pytest.fixture

@@ -259,7 +259,7 @@ def test_another_version_is_refused(
     rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_batch(rows, tmp_path / "out")
-    monkeypatch.setattr(cp, "__version__", "9.9")
+    monkeypatch.setattr("counterpoint.batch.manifest.__version__", "9.9")
 
     with pytest.raises(cp.InvalidInput, match=r'counterpoint = "0.*", and this one has "9.9"'):
         run_batch(rows, tmp_path / "out")

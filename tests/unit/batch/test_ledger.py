@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 from counterpoint.batch.engines.engine import Chunk
-from counterpoint.batch.folder import GROUP, CannotWrite, Folder, write_part
+from counterpoint.batch.folder import GROUP, Folder, write_part
 from counterpoint.batch.ledger import Damaged, Ledger
 from counterpoint.batch.summary import Tally
-from counterpoint.errors import InvalidInput
+from counterpoint.errors import CannotWrite, InvalidInput
 
 SCHEMA = pa.schema(
     {

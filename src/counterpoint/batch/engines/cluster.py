@@ -13,10 +13,10 @@ import signal
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import counterpoint
-from counterpoint.checks import needed
+from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.schedule import check_workers
+from counterpoint.version import __version__
 
 FAMILIES = ("asyncio", "bokeh", "distributed", "tornado")
 SILENT = logging.CRITICAL + 1
@@ -74,8 +74,8 @@ def local_cluster(workers: int | None) -> Any:
     No limit of memory: Dask would let a worker above it wait for ever, with its chunk. No failures
     allowed: Dask would send a chunk that killed its worker to the next before we can say no.
     """
-    distributed = needed("distributed", "engine='dask'", EXTRA)
-    config = needed("dask.config", "engine='dask'", EXTRA)
+    distributed = require_package("distributed", "engine='dask'", EXTRA)
+    config = require_package("dask.config", "engine='dask'", EXTRA)
     with config.set({"distributed.scheduler.allowed-failures": 0}):
         return distributed.LocalCluster(
             n_workers=check_workers(workers, is_shared=True),
@@ -92,7 +92,7 @@ def local_cluster(workers: int | None) -> Any:
 
 def client_of(scheduler: Any) -> Any:
     """Connect to a cluster of ours, or to a scheduler at an address."""
-    distributed = needed("distributed", "engine='dask'", EXTRA)
+    distributed = require_package("distributed", "engine='dask'", EXTRA)
     if not isinstance(scheduler, str):
         return distributed.Client(scheduler, set_as_default=False)
     try:
@@ -144,7 +144,7 @@ def check_versions(scheduler: str, workers: Mapping[str, Any]) -> None:
         ...
     counterpoint.errors.InvalidInput: scheduler 'tcp://there:8786' has the worker tcp://there:1 ...
     """
-    here = {"counterpoint": counterpoint.__version__, "python": platform.python_version()}
+    here = {"counterpoint": __version__, "python": platform.python_version()}
     for worker, told in workers.items():
         there = {name: str(told["packages"].get(name) or "none") for name in here}
         if major_minor(there["python"]) != major_minor(here["python"]) or (

@@ -23,7 +23,6 @@ from typing import Any
 
 import pandas as pd
 
-import counterpoint
 from counterpoint.batch.engines.cluster import (
     EXTRA,
     Quiet,
@@ -46,9 +45,10 @@ from counterpoint.batch.engines.worker import (
 )
 from counterpoint.batch.order import Order
 from counterpoint.batch.recipe import Recipe
-from counterpoint.checks import needed
+from counterpoint.checks import require_package
 from counterpoint.errors import EngineError, InvalidInput
 from counterpoint.models.files import pickled
+from counterpoint.version import __version__
 
 QUEUED = 2  # chunks per worker worth having in flight: one at work and one to go on with
 SECONDS_BETWEEN_COUNTS = 2.0  # of the workers
@@ -98,7 +98,7 @@ class DaskEngine:
                 f"workers={workers!r} says how many processes to start here, and scheduler="
                 f"{scheduler!r} has workers of its own; leave one out."
             )
-        needed("distributed", "engine='dask'", EXTRA)
+        require_package("distributed", "engine='dask'", EXTRA)
         self._name = f"counterpoint-{uuid.uuid4().hex[:12]}"
         self._attempts: dict[str, Attempt] = {}
         self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
@@ -124,7 +124,7 @@ class DaskEngine:
         client = self._client
         packed = pickled((recipe, order), "what the job asks for", "use functions of modules")
         is_local = self._cluster is not None
-        bench = Bench(self._name, packed, counterpoint.__version__, is_local)
+        bench = Bench(self._name, packed, __version__, is_local)
         client.subscribe_topic(self._name, self._hear_began)
         client.subscribe_topic("all", self._hear_all)
         client.register_plugin(bench, name=self._name)

@@ -18,7 +18,7 @@ import pandas as pd
 from counterpoint.batch.order import Order
 from counterpoint.batch.recipe import Recipe
 from counterpoint.batch.rows import explain_rows
-from counterpoint.checks import needed
+from counterpoint.checks import require_package
 from counterpoint.result.long_table import OutputSchema
 
 
@@ -92,8 +92,8 @@ def work(recipe: Recipe, order: Order, rows: pd.DataFrame) -> bytes:
 
 def packed(frame: pd.DataFrame, schema: OutputSchema) -> bytes:
     """Return a frame of these columns as an Arrow IPC stream, compressed by zstd."""
-    pa = needed("pyarrow", "a job", '"counterpoint[parquet]"')
-    ipc = needed("pyarrow.ipc", "a job", '"counterpoint[parquet]"')
+    pa = require_package("pyarrow", "a job", '"counterpoint[parquet]"')
+    ipc = require_package("pyarrow.ipc", "a job", '"counterpoint[parquet]"')
     table = schema.table(frame).combine_chunks()
     stream = io.BytesIO()
     options = ipc.IpcWriteOptions(compression=pa.Codec("zstd"))

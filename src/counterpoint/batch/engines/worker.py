@@ -26,10 +26,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pandas as pd
 
-import counterpoint
 from counterpoint.batch.engines.cluster import EXTRA
 from counterpoint.batch.engines.engine import Chunk
-from counterpoint.checks import needed
+from counterpoint.checks import require_package
+from counterpoint.errors import Signal
+from counterpoint.version import __version__
 
 if TYPE_CHECKING:
     from counterpoint.batch.order import Order
@@ -118,9 +119,9 @@ class Bench(WorkerPlugin):
         """Build the explainer of this process, once."""
         self._await_nanny()
         self._tell(key, "builds")
-        if counterpoint.__version__ != self.version:
+        if __version__ != self.version:
             raise RuntimeError(
-                f"it has counterpoint {counterpoint.__version__} and the job {self.version}; "
+                f"it has counterpoint {__version__} and the job {self.version}; "
                 "install the same version on all workers"
             )
         recipe, order = pickle.loads(self.packed)  # noqa: S301 - Dask's own way, from our client
@@ -162,7 +163,7 @@ def warm_up(explainer: Explainer, order: Order) -> None:
         explainer.explain_many(rows, order.target, search, workers=1, progress=False)
 
 
-class Unheard(Exception):  # noqa: N818 - reads as what it is
+class Unheard(Signal):
     """The scheduler could not be told that a chunk begins."""
 
 
@@ -182,7 +183,7 @@ def explained(recipe: Recipe, order: Order, rows: pd.DataFrame) -> Outcome:
 
 def explain_at_bench(name: str, key: str, rows: pd.DataFrame) -> Outcome:
     """Explain a chunk at the bench of the worker this runs on; Dask calls it."""
-    worker = needed("distributed", "engine='dask'", EXTRA).get_worker()
+    worker = require_package("distributed", "engine='dask'", EXTRA).get_worker()
     outcome: Outcome = worker.plugins[name].explain(key, rows)
     return outcome
 

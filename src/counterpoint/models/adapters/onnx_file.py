@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoint.checks import needed
+from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput, listed
 from counterpoint.models.adapters.networks import as_matrix
 from counterpoint.models.adapters.scorer import is_loaded
@@ -93,7 +93,7 @@ def session_of(source: Any) -> Any:
     """Return a session for a file or its bytes, on one thread: rows share `workers`."""
     if is_loaded(source, "onnxruntime", "InferenceSession"):
         return source
-    runtime = needed("onnxruntime", "an ONNX model", '"counterpoint[onnx]"')
+    runtime = require_package("onnxruntime", "an ONNX model", '"counterpoint[onnx]"')
     if not isinstance(source, bytes) and not Path(source).is_file():
         raise InvalidInput(f"the ONNX model {str(source)!r} is not a file.")
     options = runtime.SessionOptions()
@@ -171,7 +171,7 @@ def labels_in(source: Any, kind: str) -> list[Any] | None:
     """
     if not isinstance(source, str | Path | bytes) or importlib.util.find_spec("onnx") is None:
         return None
-    onnx = needed("onnx", "an ONNX model", "onnx")
+    onnx = require_package("onnx", "an ONNX model", "onnx")
     is_bytes = isinstance(source, bytes)
     read = onnx.load_model_from_string if is_bytes else onnx.load_model
     model = read(source) if is_bytes else read(str(source), load_external_data=False)

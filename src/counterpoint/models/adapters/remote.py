@@ -17,14 +17,14 @@ from urllib.parse import SplitResult, urlsplit
 import numpy as np
 import pandas as pd
 
-from counterpoint.errors import InvalidInput, PredictorError
+from counterpoint.errors import InvalidInput, PredictorError, Signal
 
 MOST_BYTES = 64 * 2**20  # of one answer: a service gone wild must not fill the memory
 MOST_TOLD = 200  # bytes of what a service says about an error
 MAY_PASS = (408, 425, 429)  # of the client's errors, those that are about the moment
 
 
-class Failure(Exception):  # noqa: N818 - it is caught and tried again, not shown
+class Failure(Signal):
     """An exchange that brought no answer.
 
     Parameters

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from counterpoint.checks import needed
+from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput
 from counterpoint.result.figures.frames.changes import (
     MOST_AXES,
@@ -268,8 +268,8 @@ class Plots:
 
 def _drawing(module: str) -> Any:
     """Return a module of charts; altair is imported with it, and only then."""
-    needed("altair", "found.plot", '"counterpoint[figures]"')
-    return needed(f"{CHARTS}.{module}", "found.plot", '"counterpoint[figures]"')
+    require_package("altair", "found.plot", '"counterpoint[figures]"')
+    return require_package(f"{CHARTS}.{module}", "found.plot", '"counterpoint[figures]"')
 
 
 def check_looks(figure: str, width: object, dark: object) -> None:

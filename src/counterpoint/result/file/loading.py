@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING, Floats, Ints
-from counterpoint.errors import CounterpointError, InvalidInput
+from counterpoint.errors import CounterpointError, InvalidInput, NoSuchFile
 from counterpoint.models.predictor import Predictor
 from counterpoint.problem.limits import Limits
 from counterpoint.problem.own_objectives import check_costs_apply
@@ -38,7 +38,7 @@ from counterpoint.result.file.parts import (
     read_rules,
     read_values,
 )
-from counterpoint.result.file.saving import Kept, NoSuchFile, Pathlike, check_path, signed
+from counterpoint.result.file.saving import Kept, Pathlike, check_path, signed
 from counterpoint.search.baselines import WhatIf
 from counterpoint.search.settings import Search
 from counterpoint.table.encoding import Encoding

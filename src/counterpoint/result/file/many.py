@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from counterpoint.checks import needed
+from counterpoint.checks import require_package
 from counterpoint.errors import CounterpointError, InvalidInput
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.file.document import encode_text
@@ -164,4 +164,4 @@ def _schema(arrow: Any) -> Any:
 def _arrow() -> tuple[Any, Any]:
     """Return pyarrow and its module for Parquet."""
     how = ("a Parquet file", '"counterpoint[parquet]"')
-    return needed("pyarrow", *how), needed("pyarrow.parquet", *how)
+    return require_package("pyarrow", *how), require_package("pyarrow.parquet", *how)

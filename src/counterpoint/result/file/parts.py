@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from counterpoint.arrays import Floats
-from counterpoint.checks import needed
+from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput
 from counterpoint.problem.limits import check_costs
 from counterpoint.problem.objectives import CHANGES
@@ -199,10 +199,10 @@ def read_form(node: Node, features: tuple[Feature, ...]) -> Encoding:
     if kind == "numpy":
         return Encoding(schema, Form("numpy", (_array_dtype(entries[0]),)))
     if kind == "polars":
-        library = needed("polars", "a result on a table of polars", "polars")
+        library = require_package("polars", "a result on a table of polars", "polars")
         made = [_polars_dtype(library, t, c) for t, c in zip(entries, schema.columns, strict=True)]
         return Encoding(schema, Form("polars", tuple(made)))
-    library = needed("pyarrow", "a result on a table of pyarrow", "pyarrow")
+    library = require_package("pyarrow", "a result on a table of pyarrow", "pyarrow")
     return Encoding(schema, Form("pyarrow", tuple(_arrow_type(library, t) for t in entries)))
 
 

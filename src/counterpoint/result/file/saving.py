@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
@@ -21,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING, Floats
-from counterpoint.errors import CounterpointError, InvalidInput
+from counterpoint.errors import InvalidInput, NoSuchFile
 from counterpoint.problem.limits import Limits
 from counterpoint.problem.target import Target
 from counterpoint.result.diagnosis import limits_bind
@@ -37,16 +36,13 @@ from counterpoint.result.file.fingerprint import Fingerprints, take_fingerprints
 from counterpoint.result.file.parts import write_aims, write_form, write_remarks, write_rules
 from counterpoint.result.words.message import observed_hint
 from counterpoint.table.encoding import as_frame
+from counterpoint.version import __version__
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals, Trace
 
 
 Pathlike = str | os.PathLike[str]
-
-
-class NoSuchFile(CounterpointError, FileNotFoundError):  # noqa: N818 - reads as what it is
-    """There is no such file, or no folder to put it in."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +74,7 @@ class Kept:
         is_searched = found.status != "already_met"
         return cls(
             # the package is loaded, or we would not run; a constant of it breaks no layer
-            version=str(sys.modules["counterpoint"].__version__),
+            version=__version__,
             fingerprints=take_fingerprints(found.problem),
             limits_bind=is_searched and limits_bind(found.problem),
             hint=observed_hint(found) if is_searched else "",

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from counterpoint.checks import needed
+from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput
 from counterpoint.result.choosing.orders import knee
 from counterpoint.result.file.saving import Pathlike, write_whole
@@ -48,7 +48,7 @@ def draw_figures(found: Counterfactuals) -> dict[str, Any]:
         ``figures``: for each its name, title, subtitle, specifications of Vega-Lite for light and
         dark pages, and the datasets both name. ``library``: JavaScript that draws them.
     """
-    needed("altair", "a report with figures", EXTRA)
+    require_package("altair", "a report with figures", EXTRA)
     library, dark = drawing_library(), _dark_colours()
     return {
         "figures": [_draw(name, chart, dark) for name, chart in _charts(found).items()],
@@ -59,7 +59,7 @@ def draw_figures(found: Counterfactuals) -> dict[str, Any]:
 @cache
 def drawing_library() -> str:
     """Return the code that draws; it interprets expressions, so pages need not allow `eval`."""
-    converter = needed("vl_convert", "a report with figures", EXTRA)
+    converter = require_package("vl_convert", "a report with figures", EXTRA)
     return str(converter.javascript_bundle("window.vegaEmbed=vegaEmbed;"))
 
 
@@ -104,7 +104,9 @@ def _draw(name: str, chart: Any, dark: dict[str, str]) -> dict[str, Any]:
 
 def _dark_colours() -> dict[str, str]:
     """Return for each colour of a light figure that of a dark one."""
-    theme = needed("counterpoint.result.figures.charts.theme", "a report with figures", EXTRA)
+    theme = require_package(
+        "counterpoint.result.figures.charts.theme", "a report with figures", EXTRA
+    )
     light, dark = (asdict(theme.palette(is_dark)) for is_dark in (False, True))
     ramps = zip(light.pop("ramp"), dark.pop("ramp"), strict=True)
     return {light[name]: dark[name] for name in light} | dict(ramps)

@@ -13,7 +13,6 @@ import base64
 import datetime
 import math
 import platform
-import sys
 from collections.abc import Container
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ from counterpoint.result.words.english import ENGLISH
 from counterpoint.result.words.sentences import changes_protected, sentence
 from counterpoint.result.words.values import written, written_number, written_pair
 from counterpoint.table.schema import Feature, Kind
+from counterpoint.version import __version__
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
@@ -140,7 +140,6 @@ def pack_shares(shares: Floats) -> str:
 def write_receipt(found: Counterfactuals, now: datetime.datetime) -> dict[str, Any]:
     """Return who was asked what, with which settings, as what JSON can hold."""
     kept = found.kept
-    own = str(sys.modules["counterpoint"].__version__)  # loaded, or we would not run
     return {
         "date": now.astimezone(datetime.UTC).isoformat(timespec="seconds"),
         "data fingerprint": found.fingerprints.data,
@@ -159,7 +158,9 @@ def write_receipt(found: Counterfactuals, now: datetime.datetime) -> dict[str, A
         "reaching the target": int(found.reaches.sum()),
         "notes": list(found.notes),
         "versions": {
-            "counterpoint": own if kept is None else f"{kept.version}; this report by {own}",
+            "counterpoint": __version__
+            if kept is None
+            else f"{kept.version}; this report by {__version__}",
             "python": platform.python_version(),
             "numpy": np.__version__,
             "pandas": pd.__version__,

@@ -13,7 +13,7 @@ from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import LinearSVC
 
-from counterpoint.checks import needed
+from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput, MissingDependency, PredictorError
 from counterpoint.models.adapters.choice import adapt
 from counterpoint.models.adapters.multi_output import OneOutput, one_output
@@ -50,7 +50,7 @@ def test_a_missing_package_is_named_with_what_needs_it() -> None:
     message = "a .skops file needs no_such_package, which is not installed; run: pip install skops."
 
     with pytest.raises(MissingDependency, match=message):
-        needed("no_such_package.io", "a .skops file", "skops")
+        require_package("no_such_package.io", "a .skops file", "skops")
 
 
 def test_texts_are_no_input_of_a_network() -> None:

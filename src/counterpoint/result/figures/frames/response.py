@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Floats
-from counterpoint.checks import needed
+from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput
 from counterpoint.result.figures.frames.axes import Axis, histogram, number
 from counterpoint.result.figures.frames.common import (
@@ -185,7 +185,7 @@ def contour_lines(
     """Return contour lines point by point; none where an axis has levels or a single value."""
     rows: list[pd.DataFrame] = []
     if not any(axis.is_level for axis in axes) and min(heights.shape) > 1:
-        contourpy = needed("contourpy", "plot.surface", '"counterpoint[figures]"')
+        contourpy = require_package("contourpy", "plot.surface", '"counterpoint[figures]"')
         places = [axis.at(axis.grid(resolution)) for axis in axes]
         generator = contourpy.contour_generator(*places, heights)
         ends = [end for end in target_ends(found) if heights.min() < end < heights.max()]
