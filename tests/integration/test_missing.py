@@ -16,8 +16,7 @@ from sklearn.linear_model import LogisticRegression
 
 import counterpoint as cp
 from counterpoint.arrays import MISSING
-from counterpoint.neighbours.gower import gower_with_gaps
-from counterpoint.neighbours.index import gower_weights
+from counterpoint.neighbours.gower import gower_weights, gower_with_missing
 from counterpoint.result.choosing.safety import neighbours_of
 from counterpoint.result.choosing.subset import By
 from counterpoint.streams import row_keys
@@ -76,8 +75,8 @@ def check_distances(found: cp.Counterfactuals) -> None:
     """Compare distance and implausibility with the plain definition."""
     problem = found.problem
     weight, cap = gower_weights(problem.rows, problem.space)
-    near = gower_with_gaps(found.genomes, problem.observed.genomes, weight[0], cap)
-    own = gower_with_gaps(found.genomes, problem.rows, weight[0], cap)[:, 0]
+    near = gower_with_missing(found.genomes, problem.observed.genomes, weight[0], cap)
+    own = gower_with_missing(found.genomes, problem.rows, weight[0], cap)[:, 0]
     k = len(problem.observed.shares)
     nearest = np.sort(near, axis=1)[:, :k] @ problem.observed.shares
     np.testing.assert_allclose(found.objectives[:, 3], nearest, atol=1e-9)
@@ -250,7 +249,7 @@ def test_diversity_is_the_mean_of_the_distances_by_gowers_rule(
 ) -> None:
     problem, genomes = found_missing.problem, found_missing.genomes
     weight, cap = gower_weights(problem.rows, problem.space)
-    apart = gower_with_gaps(genomes, genomes, weight[0], cap)
+    apart = gower_with_missing(genomes, genomes, weight[0], cap)
 
     assert (genomes == MISSING).any()
     pairs = np.triu_indices(len(genomes), 1)

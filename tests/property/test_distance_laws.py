@@ -13,20 +13,20 @@ from tests.kernels import called
 
 from counterpoint.arrays import Floats
 from counterpoint.neighbours import gower as distance
-from counterpoint.neighbours.far_rows import Beyond
-from counterpoint.neighbours.gower import LANES, gower_to_all
+from counterpoint.neighbours.far_rows import FarRows
+from counterpoint.neighbours.gower import gower_to_all, gower_weights
 from counterpoint.neighbours.index import (
     NEAR,
     WIDE_BYTES,
-    Surroundings,
-    bytes_at_hand,
-    gather_crowd,
-    gower_weights,
+    NearRows,
+    bytes_per_near_row,
+    find_near_rows,
+    index_rows,
     nearest_first,
     rough_distances,
-    slack_of,
-    surround,
+    single_slack,
 )
+from counterpoint.neighbours.nearest import LANES
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY, closeness
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
@@ -94,11 +94,11 @@ def case(n: int, seed: int, offset: float = 0.0) -> Case:
 
 def look(
     case: Case, shares: Floats, near: int = NEAR, wide_bytes: int = WIDE_BYTES
-) -> tuple[Surroundings, Beyond]:
+) -> tuple[NearRows, FarRows]:
     """Surround the rows of a case, with so many observed rows at hand."""
-    crowd = gather_crowd(case.observed, len(shares), case.space)
-    around = surround(case.rows, crowd, case.space, shares, near)
-    return around, Beyond(case.rows, around, wide_bytes=wide_bytes)
+    indexed = index_rows(case.observed, len(shares), case.space)
+    near_rows = find_near_rows(case.rows, indexed, case.space, shares, near)
+    return near_rows, FarRows(case.rows, near_rows, wide_bytes=wide_bytes)
 
 
 def brute_force(case: Case, shares: Floats) -> Floats:
@@ -129,8 +129,10 @@ def test_few_rows_at_hand_change_nothing(near: int, wide: int, k: int) -> None:
         given_case = case(150, 7 * seed + near)
         d = given_case.observed.shape[1]
 
-        around, beyond = look(given_case, shares, near, wide_bytes=bytes_at_hand(d) * wide)
-        measured = closeness(given_case.candidates, given_case.rows, around, beyond)
+        near_rows, far_rows = look(
+            given_case, shares, near, wide_bytes=bytes_per_near_row(d) * wide
+        )
+        measured = closeness(given_case.candidates, given_case.rows, near_rows, far_rows)
 
         everything = closeness(given_case.candidates, given_case.rows, *look(given_case, shares))
         np.testing.assert_array_equal(measured, everything)
@@ -138,20 +140,20 @@ def test_few_rows_at_hand_change_nothing(near: int, wide: int, k: int) -> None:
 
 def test_rings_are_fetched_one_after_the_other_and_then_kept() -> None:
     given_case = case(200, 11)
-    around, beyond = look(given_case, np.ones(1), near=16)
+    near_rows, far_rows = look(given_case, np.ones(1), near=16)
 
     rings = []
-    while (ring := beyond.fetch(0, reach=1.0)) is not None:
+    while (ring := far_rows.fetch(0, reach=1.0)) is not None:
         rings.append(ring)
 
-    places = [around.order[0, :16], *(ring.order[0, : ring.n_near] for ring in rings)]
-    radii = np.concatenate([around.radius[0, :16], *(r.radius[0, : r.n_near] for r in rings)])
-    n_all = len(around.crowd.genomes)
+    places = [near_rows.order[0, :16], *(ring.order[0, : ring.n_near] for ring in rings)]
+    radii = np.concatenate([near_rows.radius[0, :16], *(r.radius[0, : r.n_near] for r in rings)])
+    n_all = len(near_rows.indexed.genomes)
     assert len(rings) > 1
     assert sorted(np.concatenate(places).tolist()) == list(range(n_all))
     assert (np.diff(radii) >= 0.0).all()
     assert rings[-1].horizon[0] == np.inf
-    assert beyond.fetch(0, reach=1.0) is None
+    assert far_rows.fetch(0, reach=1.0) is None
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])
@@ -161,8 +163,8 @@ def test_copies_of_observed_rows_are_left_out_without_changing_any_distance(k: i
     repeated = given_case._replace(observed=copies)
     shares = np.full(k, 1.0 / k)
 
-    around, beyond = look(repeated, shares)
-    measured = closeness(given_case.candidates, given_case.rows, around, beyond)
+    near_rows, far_rows = look(repeated, shares)
+    measured = closeness(given_case.candidates, given_case.rows, near_rows, far_rows)
 
     expected = brute_force(repeated, shares)
     np.testing.assert_allclose(measured[..., IMPLAUSIBILITY], expected, rtol=0, atol=EXACT)
@@ -173,7 +175,7 @@ def test_a_crowd_of_copies_is_thinned_and_one_without_is_shared() -> None:
     genomes, space = given_case.observed, given_case.space
     copies = np.repeat(genomes, 10, axis=0)
 
-    thinned, whole = gather_crowd(copies, 2, space), gather_crowd(genomes, 1, space)
+    thinned, whole = index_rows(copies, 2, space), index_rows(genomes, 1, space)
 
     np.testing.assert_array_equal(thinned.genomes, copies[thinned.which])
     np.testing.assert_array_equal(thinned.genomes, np.repeat(genomes, 2, axis=0))
@@ -204,8 +206,8 @@ def test_implausibility_equals_a_full_scan(n: int, k: int) -> None:
     for seed in range(4):
         given_case = case(n, 100 * n + 10 * k + seed)
 
-        around, beyond = look(given_case, shares)
-        measured = closeness(given_case.candidates, given_case.rows, around, beyond)
+        near_rows, far_rows = look(given_case, shares)
+        measured = closeness(given_case.candidates, given_case.rows, near_rows, far_rows)
 
         np.testing.assert_allclose(
             measured[..., IMPLAUSIBILITY], brute_force(given_case, shares), rtol=0, atol=EXACT
@@ -215,8 +217,8 @@ def test_implausibility_equals_a_full_scan(n: int, k: int) -> None:
 def test_a_narrow_range_far_from_zero_loses_no_digits() -> None:
     given_case = case(60, 5, offset=1e15)
 
-    around, beyond = look(given_case, np.ones(1))
-    measured = closeness(given_case.candidates, given_case.rows, around, beyond)
+    near_rows, far_rows = look(given_case, np.ones(1))
+    measured = closeness(given_case.candidates, given_case.rows, near_rows, far_rows)
 
     expected = brute_force(given_case, np.ones(1))
     np.testing.assert_allclose(measured[..., IMPLAUSIBILITY], expected, rtol=0, atol=EXACT)
@@ -226,8 +228,8 @@ def test_an_observed_row_is_exactly_plausible() -> None:
     given_case = case(50, 3)
     candidates = np.repeat(given_case.observed[None], len(given_case.rows), axis=0)
 
-    around, beyond = look(given_case, np.ones(1))
-    measured = closeness(candidates, given_case.rows, around, beyond)
+    near_rows, far_rows = look(given_case, np.ones(1))
+    measured = closeness(candidates, given_case.rows, near_rows, far_rows)
 
     assert (measured[..., IMPLAUSIBILITY] == 0.0).all()
 
@@ -235,8 +237,8 @@ def test_an_observed_row_is_exactly_plausible() -> None:
 def test_the_row_itself_is_at_no_distance_with_no_changes() -> None:
     given_case = case(50, 4)
 
-    around, beyond = look(given_case, np.ones(1))
-    measured = closeness(given_case.candidates, given_case.rows, around, beyond)
+    near_rows, far_rows = look(given_case, np.ones(1))
+    measured = closeness(given_case.candidates, given_case.rows, near_rows, far_rows)
 
     assert (measured[:, 0, [GAP, DISTANCE, CHANGES]] == 0.0).all()
 
@@ -244,26 +246,26 @@ def test_the_row_itself_is_at_no_distance_with_no_changes() -> None:
 def test_distance_and_changes_are_those_of_the_definition() -> None:
     given_case = case(50, 6)
 
-    around, beyond = look(given_case, np.ones(1))
-    measured = closeness(given_case.candidates, given_case.rows, around, beyond)
+    near_rows, far_rows = look(given_case, np.ones(1))
+    measured = closeness(given_case.candidates, given_case.rows, near_rows, far_rows)
 
     differs = given_case.candidates != given_case.rows[:, None]
     np.testing.assert_array_equal(measured[..., CHANGES], differs.sum(axis=2))
     for a, row in enumerate(given_case.rows):
-        expected = gower_to_all(row, given_case.candidates[a], around.weight[a], around.cap)
+        expected = gower_to_all(row, given_case.candidates[a], near_rows.weight[a], near_rows.cap)
         np.testing.assert_array_equal(measured[a, :, DISTANCE], expected)
 
 
 def test_what_a_row_sees_does_not_depend_on_its_company() -> None:
     given_case = case(50, 8)
     shares = np.array([0.7, 0.3])
-    around, beyond = look(given_case, shares)
-    together = closeness(given_case.candidates, given_case.rows, around, beyond)
+    near_rows, far_rows = look(given_case, shares)
+    together = closeness(given_case.candidates, given_case.rows, near_rows, far_rows)
 
     for a in range(len(given_case.rows)):
         one = np.array([a])
-        seen = around.of_rows(one)
-        alone = closeness(given_case.candidates[one], given_case.rows[one], seen, beyond)
+        seen = near_rows.of_rows(one)
+        alone = closeness(given_case.candidates[one], given_case.rows[one], seen, far_rows)
 
         np.testing.assert_array_equal(alone[0], together[a])
 
@@ -336,7 +338,7 @@ def test_distances_in_single_precision_are_off_by_no_more_than_the_slack(
     rows[1:, : (d + 1) // 2] += far
     weight, cap = gower_weights(rows, space)
 
-    rough = rough_distances(rows, gather_crowd(genomes, 1, space), weight, cap)
+    rough = rough_distances(rows, index_rows(genomes, 1, space), weight, cap)
 
     exact = [gower_to_all(rows[a], genomes, weight[a], cap) for a in range(3)]
-    np.testing.assert_allclose(rough, exact, rtol=0, atol=slack_of(d + 1))
+    np.testing.assert_allclose(rough, exact, rtol=0, atol=single_slack(d + 1))

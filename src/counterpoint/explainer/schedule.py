@@ -22,7 +22,7 @@ import numpy as np
 
 from counterpoint.arrays import Ints
 from counterpoint.errors import InvalidInput
-from counterpoint.neighbours.index import NEAR, SINGLE, WIDE_BYTES, bytes_at_hand
+from counterpoint.neighbours.index import NEAR, SINGLE, WIDE_BYTES, bytes_per_near_row
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.search.baselines import WhatIf
 from counterpoint.search.settings import Search
@@ -96,10 +96,10 @@ def plan_groups(
 
 
 def bytes_in_flight(d: int, n_observed: int, search: Search | WhatIf) -> int:
-    """Return the most memory the search of one row takes: its candidates and its surroundings."""
+    """Return the most memory the search of one row takes: its candidates and its near rows."""
     n = most_candidates(search)
     candidates = n * (8 * (d + 12) + 32)  # genomes, objectives, front, indices, memory of hashes
-    near = bytes_at_hand(d) * min(n_observed, NEAR)
+    near = bytes_per_near_row(d) * min(n_observed, NEAR)
     beyond = WIDE_BYTES + min(SINGLE * n_observed, WIDE_BYTES) if n_observed > NEAR else 0
     return candidates + near + beyond
 

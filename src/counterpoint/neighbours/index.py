@@ -1,4 +1,4 @@
-"""The nearest-neighbour index: which observed rows are nearest to a candidate."""
+"""The nearest-neighbour index: all observed rows in blocks, and the near ones of each row."""
 
 from __future__ import annotations
 
@@ -8,14 +8,22 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Floats, Ints, Singles
 from counterpoint.kernels import inner, kernel
-from counterpoint.neighbours.gower import LANES, ROUGH, SLACK, Circle, fill_blocks, measure_roughly
+from counterpoint.neighbours.gower import gower_weights
+from counterpoint.neighbours.nearest import (
+    LANES,
+    ROUGH,
+    SLACK,
+    Neighbourhood,
+    fill_blocks,
+    measure_roughly,
+)
 from counterpoint.table.space import Space, first_copies
 
 SINGLE = 4  # bytes of a number in single precision
 N_BINS = 1024  # of distances, to select the nearest rows without sorting all
 
 
-class Crowd(NamedTuple):
+class IndexedRows(NamedTuple):
     """The observed rows that count for nearness.
 
     Attributes
@@ -40,7 +48,7 @@ class Crowd(NamedTuple):
     places: Ints
 
 
-def gather_crowd(genomes: Floats, k: int, space: Space) -> Crowd:
+def index_rows(genomes: Floats, k: int, space: Space) -> IndexedRows:
     """Return the observed rows (n, d), equal ones k times at most: more copies tell nothing new.
 
     Where few are dropped, all stay: the copy would cost memory and save no time.
@@ -56,7 +64,7 @@ def gather_crowd(genomes: Floats, k: int, space: Space) -> Crowd:
     places = np.arange(len(genomes)) if len(genomes) < n_all else which
     blocks = empty_blocks(len(genomes), genomes.shape[1])
     fill_blocks(genomes, padded(places), origin, unit, blocks)
-    return Crowd(genomes, which, origin, unit, blocks, places)
+    return IndexedRows(genomes, which, origin, unit, blocks, places)
 
 
 def empty_blocks(n: int, d: int) -> Singles:
@@ -69,16 +77,16 @@ def padded(places: Ints) -> Ints:
     return np.pad(places, (0, -len(places) % LANES), mode="edge")
 
 
-def rough_distances(rows: Floats, crowd: Crowd, weight: Floats, cap: Floats) -> Singles:
-    """Return the distances (r, n) of a few rows (r, d) to the crowd, off by `slack_of` at most."""
-    distances = np.empty((len(rows), len(crowd.blocks), LANES), dtype=np.float32)
-    rough = ((rows - crowd.origin) * weight).astype(np.float32)
-    ratio = (weight / crowd.unit).astype(np.float32)
-    measure_roughly(crowd.blocks, rough, ratio, cap.astype(np.float32), distances)
-    return distances.reshape(len(rows), -1)[:, : len(crowd.genomes)]
+def rough_distances(rows: Floats, indexed: IndexedRows, weight: Floats, cap: Floats) -> Singles:
+    """Return the distances (r, n) of rows (r, d) to all indexed ones, off by `single_slack`."""
+    distances = np.empty((len(rows), len(indexed.blocks), LANES), dtype=np.float32)
+    rough = ((rows - indexed.origin) * weight).astype(np.float32)
+    ratio = (weight / indexed.unit).astype(np.float32)
+    measure_roughly(indexed.blocks, rough, ratio, cap.astype(np.float32), distances)
+    return distances.reshape(len(rows), -1)[:, : len(indexed.genomes)]
 
 
-def slack_of(d: int) -> float:
+def single_slack(d: int) -> float:
     """Return how far a distance of d features in single precision may be off."""
     return ROUGH * (d + 4)
 
@@ -128,36 +136,27 @@ def _count(distances: Singles, scale: float, counts: Ints) -> None:
         counts[int(distances[i] * scale)] += 1
 
 
-def gower_weights(rows: Floats, space: Space) -> tuple[Floats, Floats]:
-    """Return the weights (r, d) and caps (d,) of Gower's distance around each row (r, d)."""
-    rows = np.where(rows == MISSING, space.low, rows)
-    ranges = np.maximum(space.high, rows) - np.minimum(space.low, rows)
-    weight = np.where(ranges > 0, 1.0 / np.where(ranges > 0, ranges, 1.0), 0.0)
-    weight = np.ascontiguousarray(np.where(space.is_level, 1.0, weight))
-    return weight, np.where(space.is_level, 1.0, np.inf)
-
-
 NEAR = 4096  # observed rows kept at hand for each explained row
 WIDE_BYTES = 2**24  # memory of the observed rows fetched for one explained row, and of distances
 SHARED = 8  # explained rows measured in one pass over the observed ones
 
 
-class Surroundings(NamedTuple):
+class NearRows(NamedTuple):
     """The nearest observed rows of each of r explained rows, as kernels read them.
 
     Attributes
     ----------
     at : ndarray of shape (r,)
         Where each row stands in the arrays below; they may hold rows no longer searched.
-    crowd : Crowd
+    indexed : IndexedRows
         All observed rows.
     blocks, radius, order : ndarray of shape (rows, …)
-        Those near each row; see `Circle`.
+        Those near each row; see `Neighbourhood`.
     weight : ndarray of shape (rows, d)
         1 / R_j of Gower's distance, over the observed rows and the explained one; 0 if constant or
         missing in the explained row.
     ratio : ndarray of shape (rows, d)
-        The same in the crowd's units, in single precision.
+        The same in the units of the index, in single precision.
     cap : ndarray of shape (d,)
         The most a feature contributes: 1 for levels, which are equal or not.
     shares : ndarray of shape (k,)
@@ -169,7 +168,7 @@ class Surroundings(NamedTuple):
     """
 
     at: Ints
-    crowd: Crowd
+    indexed: IndexedRows
     blocks: Singles
     radius: Floats
     order: Ints
@@ -180,43 +179,43 @@ class Surroundings(NamedTuple):
     n_near: int
     horizon: Floats
 
-    def of_rows(self, which: Ints) -> Surroundings:
-        """Return the surroundings of some of the rows only; nothing is copied."""
+    def of_rows(self, which: Ints) -> NearRows:
+        """Return what is near some of the rows only; nothing is copied."""
         return self._replace(at=self.at[which])
 
     @property
     def last_place(self) -> int:
-        """Which of the crowd is the farthest at hand, of the first row."""
+        """Which indexed row is the farthest at hand, of the first row."""
         return int(self.order[self.at[0], self.n_near - 1])
 
 
 @inner
-def circle_at(around: Surroundings, at: int, row: Floats) -> Circle:
+def neighbourhood_at(near_rows: NearRows, at: int, row: Floats) -> Neighbourhood:
     """Return what is at hand around the explained row that stands at `at`."""
-    return Circle(
+    return Neighbourhood(
         row,
-        around.weight[at],
-        around.cap,
-        around.crowd.origin,
-        around.ratio[at],
-        around.blocks[at],
-        around.radius[at],
-        around.order[at],
-        around.n_near,
-        around.crowd.genomes,
+        near_rows.weight[at],
+        near_rows.cap,
+        near_rows.indexed.origin,
+        near_rows.ratio[at],
+        near_rows.blocks[at],
+        near_rows.radius[at],
+        near_rows.order[at],
+        near_rows.n_near,
+        near_rows.indexed.genomes,
         -1.0,
         -1,
     )
 
 
-def surround(
+def find_near_rows(
     rows: Floats,
-    crowd: Crowd,
+    indexed: IndexedRows,
     space: Space,
     shares: Floats,
     most: int = NEAR,
     kept: dict[int, Singles] | None = None,
-) -> Surroundings:
+) -> NearRows:
     """Sort the nearest observed rows around each explained row (r, d), once per search.
 
     The distances of all observed rows to each are put into `kept` if it is given, if they may be
@@ -224,31 +223,33 @@ def surround(
     """
     weight, cap = gower_weights(rows, space)
     weight = np.where(rows == MISSING, 0.0, weight)  # nothing is near or far in what it lacks
-    n_near = min(most, len(crowd.genomes))
-    around = empty_surroundings(crowd, weight, cap, shares, n_near)
-    is_kept = n_near < len(crowd.genomes) and SINGLE * len(crowd.genomes) <= WIDE_BYTES
+    n_near = min(most, len(indexed.genomes))
+    near_rows = empty_near_rows(indexed, weight, cap, shares, n_near)
+    is_kept = n_near < len(indexed.genomes) and SINGLE * len(indexed.genomes) <= WIDE_BYTES
     for first in range(0, len(rows), SHARED):
         some = slice(first, first + SHARED)
-        for a, distances in enumerate(rough_distances(rows[some], crowd, weight[some], cap), first):
-            fill_shell(around, a, nearest_first(distances, n_near), distances)
+        for a, distances in enumerate(
+            rough_distances(rows[some], indexed, weight[some], cap), first
+        ):
+            fill_near(near_rows, a, nearest_first(distances, n_near), distances)
             if is_kept and kept is not None:
                 kept[a] = distances
-    return around
+    return near_rows
 
 
-def empty_surroundings(
-    crowd: Crowd, weight: Floats, cap: Floats, shares: Floats, n_near: int
-) -> Surroundings:
-    """Return surroundings of rows with these weights (r, d), with room for n observed rows."""
+def empty_near_rows(
+    indexed: IndexedRows, weight: Floats, cap: Floats, shares: Floats, n_near: int
+) -> NearRows:
+    """Return arrays for n observed rows near each row, of rows with these weights (r, d)."""
     (r, d), n_blocks = weight.shape, -(-n_near // LANES)
-    return Surroundings(
+    return NearRows(
         at=np.arange(r),
-        crowd=crowd,
+        indexed=indexed,
         blocks=np.empty((r, n_blocks, d, LANES), dtype=np.float32),
         radius=np.empty((r, n_blocks * LANES)),
         order=np.empty((r, n_blocks * LANES), dtype=np.int64),
         weight=weight,
-        ratio=(weight / crowd.unit).astype(np.float32),
+        ratio=(weight / indexed.unit).astype(np.float32),
         cap=cap,
         shares=shares,
         n_near=n_near,
@@ -256,16 +257,16 @@ def empty_surroundings(
     )
 
 
-def fill_shell(around: Surroundings, a: int, nearest: Ints, distances: Singles) -> None:
-    """Write the `nearest` of the crowd, in that order, to place a; rough `distances` (n,)."""
-    crowd, order = around.crowd, padded(nearest)
-    fill_blocks(crowd.genomes, order, crowd.origin, crowd.unit, around.blocks[a])
-    around.radius[a], around.order[a] = distances[order], order
-    is_all = len(nearest) == len(crowd.genomes)
+def fill_near(near_rows: NearRows, a: int, nearest: Ints, distances: Singles) -> None:
+    """Write the `nearest` indexed rows, in that order, to place a; rough `distances` (n,)."""
+    indexed, order = near_rows.indexed, padded(nearest)
+    fill_blocks(indexed.genomes, order, indexed.origin, indexed.unit, near_rows.blocks[a])
+    near_rows.radius[a], near_rows.order[a] = distances[order], order
+    is_all = len(nearest) == len(indexed.genomes)
     farthest = float(distances[nearest[-1]])
-    around.horizon[a] = np.inf if is_all else farthest - slack_of(crowd.genomes.shape[1])
+    near_rows.horizon[a] = np.inf if is_all else farthest - single_slack(indexed.genomes.shape[1])
 
 
-def bytes_at_hand(d: int) -> int:
+def bytes_per_near_row(d: int) -> int:
     """Return the memory of one observed row at hand: its values, its distance and its place."""
     return SINGLE * d + 16

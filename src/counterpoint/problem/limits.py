@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from counterpoint.arrays import MISSING, Bools, Floats, Ints
+from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.errors import InvalidInput, UnknownFeatureError, listed
-from counterpoint.kernels import kernel
 from counterpoint.table.dates import day_of
 from counterpoint.table.schema import Feature, Kind, Schema, is_number
 from counterpoint.table.space import Box, Space
@@ -204,50 +203,3 @@ def check_costs(costs: Mapping[Any, float] | None, schema: Schema) -> Floats | N
     if not 0.0 < sum(found.tolist()) < np.inf:
         raise InvalidInput("costs must not all be 0, nor add up to more than a float can hold.")
     return found
-
-
-def weighted_distances(
-    genomes: Floats, rows: Floats, weight: Floats, cap: Floats, costs: Floats, at: Ints
-) -> Floats:
-    """Return the Gower distances (r, n) of genomes (r, n, d) to their rows, weighted by costs.
-
-    Parameters
-    ----------
-    genomes, rows : ndarray of shape (r, n, d), (r, d)
-        Candidates, and what they explain.
-    weight, cap : ndarray of shape (…, d), (d,)
-        How a difference becomes a share of its range, and the most it can be.
-    costs : ndarray of shape (d,)
-        The weight of each feature's share.
-    at : ndarray of shape (r,)
-        Which `weight` is each row's.
-
-    Returns
-    -------
-    ndarray of shape (r, n)
-        The mean of the shares, weighted by costs: between 0 and 1.
-    """
-    distances = np.empty(genomes.shape[:2])
-    _weigh(np.ascontiguousarray(genomes), rows, weight, cap, costs / costs.sum(), at, distances)
-    return distances
-
-
-@kernel
-def _weigh(
-    genomes: Floats,
-    rows: Floats,
-    weight: Floats,
-    cap: Floats,
-    shares: Floats,
-    at: Ints,
-    distances: Floats,
-) -> None:
-    """Write what `weighted_distances` returns; `shares` (d,) sum to one."""
-    r, n, d = genomes.shape
-    for a in range(r):
-        for i in range(n):
-            total = 0.0
-            for j in range(d):
-                apart = abs(genomes[a, i, j] - rows[a, j]) * weight[at[a], j]
-                total += shares[j] * min(apart, cap[j])
-            distances[a, i] = total

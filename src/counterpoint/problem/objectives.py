@@ -16,23 +16,16 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.kernels import assign, kernel, part
-from counterpoint.neighbours.far_rows import Beyond
-from counterpoint.neighbours.gower import (
-    SLACK,
-    Neighbours,
-    empty_neighbours,
-    find_nearest,
-    gower,
-    gower_with_gaps,
-    look_among,
-)
-from counterpoint.neighbours.index import Surroundings, circle_at
+from counterpoint.neighbours.far_rows import FarRows
+from counterpoint.neighbours.gower import gower, gower_with_missing, search_incomplete
+from counterpoint.neighbours.index import NearRows, neighbourhood_at
+from counterpoint.neighbours.nearest import SLACK, Neighbours, empty_neighbours, find_nearest
 
 OBJECTIVES = ("gap", "distance", "changes", "implausibility")
 GAP, DISTANCE, CHANGES, IMPLAUSIBILITY = range(4)
 
 
-class Gaps(NamedTuple):
+class IncompleteRows(NamedTuple):
     """What else counts where values are missing.
 
     Attributes
@@ -42,7 +35,7 @@ class Gaps(NamedTuple):
     incomplete : ndarray of shape (m, d)
         Those that miss values.
     has_complete : bool
-        Whether others do not; else the crowd is made up, to lend values only.
+        Whether others do not; else the indexed rows are made up, to lend values only.
     weight : ndarray of shape (r, d)
         1 / R_j of Gower's distance around each row.
     """
@@ -64,37 +57,38 @@ def gap(predictions: Floats, low: Floats, high: Floats) -> Floats:
     return np.maximum(0.0, np.maximum(low - predictions, predictions - high))
 
 
-def closeness(genomes: Floats, rows: Floats, around: Surroundings, beyond: Beyond) -> Floats:
+def closeness(genomes: Floats, rows: Floats, near_rows: NearRows, far_rows: FarRows) -> Floats:
     """Return objectives (r, n, 4) of genomes (r, n, d) around rows (r, d); the gap is left 0."""
-    measured, reach, distances = _closeness(np.ascontiguousarray(genomes), rows, around)
+    measured, reach, distances = _closeness(np.ascontiguousarray(genomes), rows, near_rows)
     for a in np.flatnonzero((reach > 0.0).any(axis=1)).tolist():
         short = np.flatnonzero(reach[a])
         found = distances[a, short]
-        beyond.complete(int(around.at[a]), np.ascontiguousarray(genomes[a, short]), found)
-        weighted = [found[:, q] * share for q, share in enumerate(around.shares)]
+        far_rows.complete(int(near_rows.at[a]), np.ascontiguousarray(genomes[a, short]), found)
+        weighted = [found[:, q] * share for q, share in enumerate(near_rows.shares)]
         measured[a, short, IMPLAUSIBILITY] = sum(weighted)
     return measured
 
 
-def closeness_with_gaps(
-    genomes: Floats, rows: Floats, around: Surroundings, beyond: Beyond, gaps: Gaps
+def closeness_with_missing(
+    genomes: Floats, rows: Floats, near_rows: NearRows, far_rows: FarRows, missing: IncompleteRows
 ) -> Floats:
     """Return what `closeness` does where values are missing in the data, perhaps in rows too."""
     genomes = np.ascontiguousarray(genomes)
-    measured, reach, distances = _closeness(genomes, rows, around)
-    has_gaps = (genomes == MISSING).any(axis=2) | (rows == MISSING).any(axis=1)[:, None]
-    is_alone = has_gaps | (not gaps.has_complete)  # what the crowd tells does not count
+    measured, reach, distances = _closeness(genomes, rows, near_rows)
+    misses = (genomes == MISSING).any(axis=2) | (rows == MISSING).any(axis=1)[:, None]
+    is_alone = misses | (not missing.has_complete)  # their nearest indexed rows do not count
     distances[is_alone] = np.inf
     reach[is_alone] = 0.0
     for a in np.flatnonzero((reach > 0.0).any(axis=1)).tolist():
         short = np.flatnonzero(reach[a])
         found = distances[a, short]
-        beyond.complete(int(around.at[a]), np.ascontiguousarray(genomes[a, short]), found)
+        far_rows.complete(int(near_rows.at[a]), np.ascontiguousarray(genomes[a, short]), found)
         distances[a, short] = found
-    look_among(genomes, ~has_gaps, gaps.incomplete, gaps.weight, around.cap, distances)
-    if has_gaps.any():
-        look_among(genomes, has_gaps, gaps.observed, gaps.weight, around.cap, distances)
-    weighted = [distances[..., q] * share for q, share in enumerate(around.shares)]
+    scale = (missing.weight, near_rows.cap)
+    search_incomplete(genomes, ~misses, missing.incomplete, scale, distances)
+    if misses.any():
+        search_incomplete(genomes, misses, missing.observed, scale, distances)
+    weighted = [distances[..., q] * share for q, share in enumerate(near_rows.shares)]
     measured[..., IMPLAUSIBILITY] = sum(weighted)
     return measured
 
@@ -109,43 +103,41 @@ def correct_distance(
     for a, row in enumerate(rows):
         which = np.flatnonzero((genomes[a] == MISSING).any(axis=1) | (row == MISSING).any())
         if len(which):
-            apart = gower_with_gaps(genomes[a, which], row[None], weight[a], cap, costs)
+            apart = gower_with_missing(genomes[a, which], row[None], weight[a], cap, costs)
             measured[a, which, DISTANCE] = apart[:, 0]
 
 
-def nearness(genomes: Floats, rows: Floats, around: Surroundings) -> Floats:
+def nearness(genomes: Floats, rows: Floats, near_rows: NearRows) -> Floats:
     """Return what `closeness` does but for the implausibility, which is left 0 too."""
     measured = np.zeros((*genomes.shape[:2], 4))
-    _measure_near(np.ascontiguousarray(genomes), rows, around, measured)
+    _measure_near(np.ascontiguousarray(genomes), rows, near_rows, measured)
     return measured
 
 
 @kernel
-def _measure_near(genomes: Floats, rows: Floats, around: Surroundings, measured: Floats) -> None:
+def _measure_near(genomes: Floats, rows: Floats, near_rows: NearRows, measured: Floats) -> None:
     """Write distance and changes of genomes (r, n, d)."""
     for a in range(genomes.shape[0]):
-        weight = around.weight[around.at[a]]
+        weight = near_rows.weight[near_rows.at[a]]
         for i in range(genomes.shape[1]):
             n_changed = 0
             for j in range(genomes.shape[2]):
                 n_changed += genomes[a, i, j] != rows[a, j]
-            measured[a, i, DISTANCE] = gower(genomes[a, i], rows[a], weight, around.cap)
+            measured[a, i, DISTANCE] = gower(genomes[a, i], rows[a], weight, near_rows.cap)
             measured[a, i, CHANGES] = n_changed
 
 
-def _closeness(
-    genomes: Floats, rows: Floats, around: Surroundings
-) -> tuple[Floats, Floats, Floats]:
+def _closeness(genomes: Floats, rows: Floats, near_rows: NearRows) -> tuple[Floats, Floats, Floats]:
     """Return objectives (r, n, 4) as far as the observed rows at hand tell, and what they lack.
 
     The second is 0 where `implausibility` is exact, else the distance from the explained row up to
     which observed rows would have to be known (r, n); the third, the distances to the nearest rows
     at hand (r, n, k).
     """
-    (r, n, _), k = genomes.shape, len(around.shares)
+    (r, n, _), k = genomes.shape, len(near_rows.shares)
     measured, reach, distances = np.zeros((r, n, 4)), np.empty((r, n)), np.empty((r, n, k))
-    near = empty_neighbours(around.cap, k)
-    _measure_all(genomes, rows, around, near, measured, reach, distances)
+    near = empty_neighbours(near_rows.cap, k)
+    _measure_all(genomes, rows, near_rows, near, measured, reach, distances)
     return measured, reach, distances
 
 
@@ -153,7 +145,7 @@ def _closeness(
 def _measure_all(
     genomes: Floats,
     rows: Floats,
-    around: Surroundings,
+    near_rows: NearRows,
     near: Neighbours,
     measured: Floats,
     reach: Floats,
@@ -162,7 +154,7 @@ def _measure_all(
     """Write what `_closeness` returns."""
     for a in range(genomes.shape[0]):
         for i in range(genomes.shape[1]):
-            reach[a, i] = measure(genomes[a, i], rows[a], around, a, near, measured[a, i])
+            reach[a, i] = measure(genomes[a, i], rows[a], near_rows, a, near, measured[a, i])
             assign(distances[a, i], near.distances)
 
 
@@ -170,20 +162,20 @@ def _measure_all(
 def measure(
     genome: Floats,
     row: Floats,
-    around: Surroundings,
+    near_rows: NearRows,
     a: int,
     near: Neighbours,
     measured: Floats,
 ) -> float:
     """Write distance, changes and implausibility of a candidate of row a; see `_closeness`."""
-    circle = circle_at(around, around.at[a], row)
-    own, n_changed = gower(genome, row, circle.weight, circle.cap), 0
+    neighbourhood = neighbourhood_at(near_rows, near_rows.at[a], row)
+    own, n_changed = gower(genome, row, neighbourhood.weight, neighbourhood.cap), 0
     for j in range(len(genome)):
         n_changed += genome[j] != row[j]
     measured[DISTANCE], measured[CHANGES] = own, n_changed
     near.distances[:] = np.inf
-    find_nearest(genome, own, circle, near)
+    find_nearest(genome, own, neighbourhood, near)
     for q in range(len(near.distances)):
-        measured[IMPLAUSIBILITY] += near.distances[q] * around.shares[q]
+        measured[IMPLAUSIBILITY] += near.distances[q] * near_rows.shares[q]
     farthest = own + near.distances[-1] + SLACK
-    return farthest if farthest > around.horizon[around.at[a]] else 0.0
+    return farthest if farthest > near_rows.horizon[near_rows.at[a]] else 0.0

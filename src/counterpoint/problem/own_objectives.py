@@ -21,7 +21,7 @@ import numpy as np
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.errors import CounterpointError, InvalidInput, listed
 from counterpoint.models.predictor import BLOCK, pad
-from counterpoint.neighbours.gower import whole_rows
+from counterpoint.neighbours.gower import complete_rows
 from counterpoint.problem.objectives import DISTANCE, IMPLAUSIBILITY, OBJECTIVES
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import OBJECTIVE_COLUMNS, Schema, is_number
@@ -338,7 +338,7 @@ def check_aims(
 ) -> Aims:
     """Return the caller's aims, each tried on a few observed rows; a plausibility is fitted."""
     own = check_objectives(objectives)
-    has_missing, observed = bool((observed == MISSING).any()), whole_rows(observed)
+    has_missing, observed = bool((observed == MISSING).any()), complete_rows(observed)
     if distance is not None and not isinstance(distance, Distance):
         raise InvalidInput(
             f"distance must be a Distance or None, got {distance!r}; for example "

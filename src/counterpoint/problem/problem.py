@@ -15,16 +15,16 @@ from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys, Singles
 from counterpoint.density.conditional import ConditionalSampler
 from counterpoint.errors import InvalidInput
 from counterpoint.models.predictor import Predictor
-from counterpoint.neighbours.far_rows import Beyond
-from counterpoint.neighbours.gower import filled, whole_rows
-from counterpoint.neighbours.index import Crowd, Surroundings, gather_crowd, gower_weights, surround
-from counterpoint.problem.limits import Limits, search_box, weighted_distances
+from counterpoint.neighbours.far_rows import FarRows
+from counterpoint.neighbours.gower import complete_rows, filled, gower_weights, weighted_distances
+from counterpoint.neighbours.index import IndexedRows, NearRows, find_near_rows, index_rows
+from counterpoint.problem.limits import Limits, search_box
 from counterpoint.problem.objectives import (
     DISTANCE,
     GAP,
-    Gaps,
+    IncompleteRows,
     closeness,
-    closeness_with_gaps,
+    closeness_with_missing,
     correct_distance,
     gap,
     nearness,
@@ -120,18 +120,18 @@ class Observed:
     aims: Aims = PLAIN
 
     @cached_property
-    def crowd(self) -> Crowd:
+    def indexed(self) -> IndexedRows:
         """The observed rows that count for nearness, on first use: those without missing values.
 
         If all miss some, they are filled, so that candidates can still borrow from them.
         """
         k, space = len(self.shares), self.space
         if not self.has_missing:
-            return gather_crowd(self.genomes, k, space)
+            return index_rows(self.genomes, k, space)
         if not self.is_complete.any():
-            return gather_crowd(filled(self.genomes), k, space)
-        crowd = gather_crowd(np.ascontiguousarray(self.genomes[self.is_complete]), k, space)
-        return crowd._replace(which=np.flatnonzero(self.is_complete)[crowd.which])
+            return index_rows(filled(self.genomes), k, space)
+        indexed = index_rows(np.ascontiguousarray(self.genomes[self.is_complete]), k, space)
+        return indexed._replace(which=np.flatnonzero(self.is_complete)[indexed.which])
 
     @cached_property
     def is_complete(self) -> Bools:
@@ -151,7 +151,7 @@ class Observed:
     @cached_property
     def whole(self) -> Floats:
         """The observed rows without missing values; if there are none, all of them filled."""
-        return whole_rows(self.genomes)
+        return complete_rows(self.genomes)
 
     @cached_property
     def are_probabilities(self) -> bool:
@@ -270,16 +270,16 @@ class Problem:
         return {}
 
     @cached_property
-    def around(self) -> Surroundings:
+    def near_rows(self) -> NearRows:
         """The observed rows near each row; sorted on first use."""
         observed, kept = self.observed, self._distances
-        return surround(self.rows, observed.crowd, self.space, observed.shares, kept=kept)
+        return find_near_rows(self.rows, observed.indexed, self.space, observed.shares, kept=kept)
 
     @cached_property
-    def beyond(self) -> Beyond:
+    def far_rows(self) -> FarRows:
         """The observed rows farther out."""
-        around = self.around  # which fills the distances
-        return Beyond(self.rows, around, self._distances)
+        near_rows = self.near_rows  # which fills the distances
+        return FarRows(self.rows, near_rows, self._distances)
 
     @property
     def space(self) -> Space:
@@ -342,10 +342,10 @@ class Problem:
         if aims.plausibility is None:
             objectives = self._closeness(genomes)
         else:
-            objectives = nearness(genomes, self.rows, self.around)
+            objectives = nearness(genomes, self.rows, self.near_rows)
         objectives[..., GAP] = gaps
         if self.costs is not None:
-            near = self.around
+            near = self.near_rows
             objectives[..., DISTANCE] = weighted_distances(
                 genomes, self.rows, near.weight, near.cap, self.costs, near.at
             )
@@ -361,11 +361,11 @@ class Problem:
         """Return the built-in objectives of genomes (r, n, d) but for the gap."""
         observed, rows = self.observed, self.rows
         if not observed.has_missing:
-            return closeness(genomes, rows, self.around, self.beyond)
+            return closeness(genomes, rows, self.near_rows, self.far_rows)
         weight, _ = gower_weights(rows, self.space)
         has_complete = bool(observed.is_complete.any())
-        gaps = Gaps(observed.genomes, observed.incomplete, has_complete, weight)
-        return closeness_with_gaps(genomes, rows, self.around, self.beyond, gaps)
+        missing = IncompleteRows(observed.genomes, observed.incomplete, has_complete, weight)
+        return closeness_with_missing(genomes, rows, self.near_rows, self.far_rows, missing)
 
     def confirmed(self, genomes: Floats) -> Bools:
         """Return which genomes (r, n, d) the model's own `predict` puts into the wanted class."""
@@ -395,11 +395,11 @@ class Problem:
         return accepted
 
     def take(self, which: Ints) -> Problem:
-        """Return the problems of some of the rows only, with their surroundings if known."""
+        """Return the problems of some of the rows only, with their near rows if known."""
         some = replace(self.alone(which), past=self.past)
-        if "around" in self.__dict__:
-            some.__dict__["around"] = self.around.of_rows(which)
-            some.__dict__["beyond"] = self.beyond
+        if "near_rows" in self.__dict__:
+            some.__dict__["near_rows"] = self.near_rows.of_rows(which)
+            some.__dict__["far_rows"] = self.far_rows
         return some
 
     def alone(self, which: Ints) -> Problem:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoint.arrays import Bools, Floats
-from counterpoint.neighbours.gower import distances_to
-from counterpoint.neighbours.index import gower_weights
+from counterpoint.neighbours.gower import distances_to, gower_weights
 from counterpoint.problem.limits import search_box
 from counterpoint.problem.problem import Problem
 from counterpoint.search.baselines import is_reaching, is_wanted

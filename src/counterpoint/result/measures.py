@@ -10,8 +10,7 @@ import pandas as pd
 from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.errors import InvalidInput, listed
 from counterpoint.kernels import kernel
-from counterpoint.neighbours.gower import gower, gower_with_gaps
-from counterpoint.neighbours.index import gower_weights
+from counterpoint.neighbours.gower import gower, gower_weights, gower_with_missing
 from counterpoint.problem.objectives import GAP
 from counterpoint.search import hypervolume as indicators
 
@@ -30,7 +29,7 @@ def diversity(found: Counterfactuals) -> float:
         return 0.0
     weight, cap = gower_weights(found.problem.rows, found.problem.space)
     if (found.genomes == MISSING).any():
-        n, apart = len(found), gower_with_gaps(found.genomes, found.genomes, weight[0], cap)
+        n, apart = len(found), gower_with_missing(found.genomes, found.genomes, weight[0], cap)
         return float(np.tril(apart, -1).sum() / (n * (n - 1) / 2))
     return float(_mean_pairwise(found.genomes, weight[0], cap))
 

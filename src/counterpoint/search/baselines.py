@@ -11,7 +11,7 @@ import numpy as np
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.errors import InvalidInput
 from counterpoint.neighbours.gower import gower_to_all
-from counterpoint.neighbours.index import nearest_first, rough_distances, slack_of
+from counterpoint.neighbours.index import nearest_first, rough_distances, single_slack
 from counterpoint.problem.problem import Problem
 from counterpoint.search.archive import Archive
 from counterpoint.search.feasibility import feasible
@@ -105,18 +105,22 @@ def nearest_wanted(problem: Problem, n: int) -> tuple[Ints, Ints]:
 
 def nearest_wanted_of(problem: Problem, a: int, n: int) -> Ints:
     """Return the n nearest distinct observed rows row a may become: of those at hand if they do."""
-    around, crowd = problem.around, problem.observed.crowd
-    at = around.at[a]
-    nearest = _nearest_among(problem, a, n, around.order[at, : around.n_near], around.horizon[at])
+    near_rows, indexed = problem.near_rows, problem.observed.indexed
+    at = near_rows.at[a]
+    nearest = _nearest_among(
+        problem, a, n, near_rows.order[at, : near_rows.n_near], near_rows.horizon[at]
+    )
     if nearest is not None:
         return nearest
-    reaching = np.flatnonzero(is_reaching(problem, a, crowd.which))
-    distances = rough_distances(problem.rows[[a]], crowd, around.weight[[at]], around.cap)[0]
-    distances, n_near = distances[reaching], around.n_near
+    reaching = np.flatnonzero(is_reaching(problem, a, indexed.which))
+    distances = rough_distances(problem.rows[[a]], indexed, near_rows.weight[[at]], near_rows.cap)[
+        0
+    ]
+    distances, n_near = distances[reaching], near_rows.n_near
     while nearest is None:
         near = nearest_first(distances, min(n_near, len(reaching)))
         is_all = len(near) == len(reaching)
-        horizon = np.inf if is_all else distances[near[-1]] - slack_of(problem.rows.shape[1])
+        horizon = np.inf if is_all else distances[near[-1]] - single_slack(problem.rows.shape[1])
         nearest = _nearest_among(problem, a, n, reaching[near], horizon)
         n_near *= 4
     return nearest
@@ -125,15 +129,15 @@ def nearest_wanted_of(problem: Problem, a: int, n: int) -> Ints:
 def _nearest_among(problem: Problem, a: int, n: int, places: Ints, horizon: float) -> Ints | None:
     """Return the n nearest distinct observed rows row a may become, if they are among `places`.
 
-    These are of the crowd; all others are at least as far as `horizon`.
+    These are indexed rows; all others are at least as far as `horizon`.
     """
-    around, crowd = problem.around, problem.observed.crowd
-    wanted = np.sort(places[is_wanted(problem, a, crowd.which[places])])
-    weight, row = around.weight[around.at[a]], problem.rows[a]
-    distances = gower_to_all(row, crowd.genomes[wanted], weight, around.cap)
+    near_rows, indexed = problem.near_rows, problem.observed.indexed
+    wanted = np.sort(places[is_wanted(problem, a, indexed.which[places])])
+    weight, row = near_rows.weight[near_rows.at[a]], problem.rows[a]
+    distances = gower_to_all(row, indexed.genomes[wanted], weight, near_rows.cap)
     order = np.argsort(distances, kind="stable")
-    nearest = first_distinct(crowd.genomes, wanted[order[distances[order] <= horizon]], n)
-    return crowd.which[nearest] if len(nearest) == n or horizon == np.inf else None
+    nearest = first_distinct(indexed.genomes, wanted[order[distances[order] <= horizon]], n)
+    return indexed.which[nearest] if len(nearest) == n or horizon == np.inf else None
 
 
 def first_distinct(genomes: Floats, order: Ints, n: int) -> Ints:

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.neighbours.gower import (
+    complete_rows,
     filled,
     gower_to_all,
-    gower_with_gaps,
-    look_among,
-    whole_rows,
+    gower_with_missing,
+    search_incomplete,
 )
 
 
@@ -41,9 +41,11 @@ def test_the_nearest_rows_are_those_of_the_plain_definition(
     weight, cap = settings_of(d)
     distances = np.full((1, 5, k), np.inf)
 
-    look_among(genomes[None], np.ones((1, 5), dtype=np.bool_), others, weight[None], cap, distances)
+    search_incomplete(
+        genomes[None], np.ones((1, 5), dtype=np.bool_), others, (weight[None], cap), distances
+    )
 
-    expected = np.sort(gower_with_gaps(genomes, others, weight, cap), axis=1)
+    expected = np.sort(gower_with_missing(genomes, others, weight, cap), axis=1)
     expected = np.pad(expected, ((0, 0), (0, k)), constant_values=np.inf)[:, :k]
     np.testing.assert_allclose(distances[0], expected, rtol=1e-12)
 
@@ -53,7 +55,7 @@ def test_without_missing_values_it_is_the_plain_distance(about: tuple[int, int, 
     others = table(*about, share=0.0)
     weight, cap = settings_of(about[2])
 
-    found = gower_with_gaps(others[:1], others, weight, cap)[0]
+    found = gower_with_missing(others[:1], others, weight, cap)[0]
 
     np.testing.assert_allclose(found, gower_to_all(others[0], others, weight, cap), rtol=1e-12)
 
@@ -65,7 +67,7 @@ def test_distances_are_symmetric_within_bounds_and_0_to_themselves(
     genomes = table(*about, share)
     weight, cap = settings_of(about[2])
 
-    found = gower_with_gaps(genomes, genomes, weight, cap)
+    found = gower_with_missing(genomes, genomes, weight, cap)
 
     np.testing.assert_array_equal(found, found.T)
     assert ((found >= 0.0) & (found <= 1.0)).all()
@@ -77,12 +79,11 @@ def test_rows_that_were_not_asked_about_are_left_alone() -> None:
     weight, cap = settings_of(2)
     distances = np.full((2, 1, 1), 7.0)
 
-    look_among(
+    search_incomplete(
         np.zeros((2, 1, 2)),
         np.array([[False], [True]]),
         np.zeros((1, 2)),
-        np.tile(weight, (2, 1)),
-        cap,
+        (np.tile(weight, (2, 1)), cap),
         distances,
     )
 
@@ -93,7 +94,7 @@ def test_costs_weigh_what_both_have() -> None:
     row, other = np.array([[1.0, 2.0, MISSING]]), np.array([[2.0, 4.0, 9.0]])
     weight, cap = np.full(3, 0.1), np.full(3, np.inf)
 
-    found = gower_with_gaps(row, other, weight, cap, np.array([3.0, 1.0, 5.0]))
+    found = gower_with_missing(row, other, weight, cap, np.array([3.0, 1.0, 5.0]))
 
     assert np.isclose(found.item(), (3.0 * 0.1 + 0.2) / 4.0)
 
@@ -101,6 +102,6 @@ def test_costs_weigh_what_both_have() -> None:
 def test_whole_rows_are_those_that_miss_nothing_or_filled_ones() -> None:
     genomes = np.array([[1.0, MISSING], [2.0, 5.0], [3.0, MISSING]])
 
-    assert whole_rows(genomes).tolist() == [[2.0, 5.0]]
-    assert whole_rows(np.array([[1.0, MISSING], [MISSING, 4.0]])).tolist() == [[1, 4], [1, 4]]
+    assert complete_rows(genomes).tolist() == [[2.0, 5.0]]
+    assert complete_rows(np.array([[1.0, MISSING], [MISSING, 4.0]])).tolist() == [[1, 4], [1, 4]]
     assert filled(genomes).tolist() == [[1, 5], [2, 5], [3, 5]]

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.problem.limits import check_costs, weighted_distances
+from counterpoint.neighbours.gower import weighted_distances
+from counterpoint.problem.limits import check_costs
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY
 from counterpoint.table.schema import Schema
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.errors import InvalidInput, UnknownFeatureError
-from counterpoint.neighbours.index import gower_weights
+from counterpoint.neighbours.gower import gower_weights, terms
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY
 from counterpoint.problem.target import Target
 from counterpoint.rules.rules import Rules
@@ -57,7 +57,7 @@ def attributes_of(found: Counterfactuals, candidates: Ints) -> Attributes:
     weight, cap = gower_weights(found.problem.rows, found.problem.space)
     genomes = found.genomes[candidates]
     row = found.problem.rows[0]
-    sizes = np.minimum(np.abs(genomes - row) * weight[0], cap)
+    sizes = terms(genomes, row, weight[0], cap)
     lacks = (genomes == MISSING) | (row == MISSING)
     sizes = np.where(lacks, (genomes != row).astype(np.float64), sizes)  # all the way, or none
     largest = sizes.max(axis=0)

@@ -19,8 +19,7 @@ import numpy as np
 from counterpoint.arrays import Floats, Ints
 from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.kernels import kernel
-from counterpoint.neighbours.gower import distances_to
-from counterpoint.neighbours.index import gower_weights
+from counterpoint.neighbours.gower import distances_to, gower_weights
 from counterpoint.result.choosing import orders
 from counterpoint.result.choosing.safety import safest
 from counterpoint.search.hypervolume import hypervolume, is_exact

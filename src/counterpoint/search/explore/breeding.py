@@ -9,8 +9,9 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.kernels import assign, inner, kernel, part
-from counterpoint.neighbours.gower import Neighbours, empty_neighbours, find_nearest, gower
-from counterpoint.neighbours.index import Surroundings, circle_at
+from counterpoint.neighbours.gower import gower
+from counterpoint.neighbours.index import NearRows, neighbourhood_at
+from counterpoint.neighbours.nearest import Neighbours, empty_neighbours, find_nearest
 from counterpoint.search.explore import moves
 from counterpoint.search.explore.moves import Dice, Ground, pick, roll, shake
 from counterpoint.search.explore.parents import Classes, Pool, choose_parent, classify
@@ -116,7 +117,7 @@ class Scene(NamedTuple):
 
     rows: Floats
     grounds: Grounds
-    around: Surroundings
+    near_rows: NearRows
 
 
 class Room(NamedTuple):
@@ -224,11 +225,14 @@ def choose_observed(
         assign(room.model, outlook.observed[wanted])
         return
     row, near = scene.rows[w], room.near
-    circle = circle_at(scene.around, scene.around.at[w], row)
-    own = gower(genome, row, circle.weight, circle.cap)
+    neighbourhood = neighbourhood_at(scene.near_rows, scene.near_rows.at[w], row)
+    own = gower(genome, row, neighbourhood.weight, neighbourhood.cap)
     near.distances[:] = np.inf
-    find_nearest(genome, own, circle, near)
-    assign(room.model, circle.observed[circle.order[near.places[pick(len(near.places), dice)]]])
+    find_nearest(genome, own, neighbourhood, near)
+    assign(
+        room.model,
+        neighbourhood.observed[neighbourhood.order[near.places[pick(len(near.places), dice)]]],
+    )
 
 
 @part

@@ -59,7 +59,7 @@ def explore(
     )
 
     chances = chances_of(habits, problem.rows.shape[1])
-    room = empty_room(problem.around.cap, problem.around.n_near, archive.members.shape[1])
+    room = empty_room(problem.near_rows.cap, problem.near_rows.n_near, archive.members.shape[1])
 
     nursery = Nursery(
         *(pool, rows, outlook, scene_of(problem), chances, first_steps(problem, outlook)),

@@ -88,7 +88,7 @@ class Nursery(NamedTuple):
 
 def scene_of(problem: Problem) -> Scene:
     """Return where the rows of a problem are searched."""
-    return Scene(problem.rows, survey(problem.space, problem.box), problem.around)
+    return Scene(problem.rows, survey(problem.space, problem.box), problem.near_rows)
 
 
 def breed_wave(nursery: Nursery, problem: Problem, wave: int, size: int) -> Wave:

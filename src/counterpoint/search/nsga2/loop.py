@@ -47,7 +47,7 @@ def evolve(problem: Problem, search: Search, watch: Watch | None = None) -> Arch
     archive, last = start_archive(problem, search, first, curves)
     archive.add(first.genomes, judged, rows, generation=0, counts=counts)
     parents = select_survivors(
-        Population(*first, judged.objectives), size, search.epsilon, problem.around
+        Population(*first, judged.objectives), size, search.epsilon, problem.near_rows
     )
 
     for generation in count(1):  # until no row may go on, at the latest after its last generation
@@ -72,7 +72,9 @@ def evolve(problem: Problem, search: Search, watch: Watch | None = None) -> Arch
             break
         offspring = Population(*children, judged.objectives)
 
-        parents = select_survivors(parents.joined(offspring), size, search.epsilon, problem.around)
+        parents = select_survivors(
+            parents.joined(offspring), size, search.epsilon, problem.near_rows
+        )
         archive.add(children.genomes, judged, rows, generation, counts)
     return archive
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints, Keys
 from counterpoint.kernels import kernel
-from counterpoint.neighbours.index import Surroundings
+from counterpoint.neighbours.index import NearRows
 from counterpoint.search.nsga2.dominance import Ranking, empty_ranking, find_best
 from counterpoint.streams import WHOLE, Stage, uniform
 
@@ -64,15 +64,15 @@ SECOND = np.int64(Stage.TOURNAMENT_SECOND)
 
 
 def select_survivors(
-    population: Population, size: int, epsilon: float | None, around: Surroundings
+    population: Population, size: int, epsilon: float | None, near_rows: NearRows
 ) -> Population:
     """Return the `size` best candidates of each row, best first (elitist: parents compete too)."""
     limit = np.inf if epsilon is None else float(epsilon)
-    weight = around.weight[around.at]
+    weight = near_rows.weight[near_rows.at]
     best = np.empty((len(weight), size), dtype=np.int64)
     ranking = empty_ranking(population.genomes.shape[1])
     _find_best_of_all(
-        population.objectives, population.genomes, weight, around.cap, limit, ranking, best
+        population.objectives, population.genomes, weight, near_rows.cap, limit, ranking, best
     )
     rows = np.arange(len(weight))[:, None]
     genomes, keeps, objectives = population
