@@ -189,7 +189,7 @@ TEXT = """# How far from the optimum?
 For linear classifiers and small ensembles of trees the best counterfactual can be computed, by
 mixed-integer programs (`benchmarks/methods/optimum.py`, tested against trying all rows). Here are
 {n_rows} rows of each table, spread over it; the target is the runner-up class, the space that of
-our searches. Every search gets the model and 3,520 evaluations; seed 0. `make optimality` writes
+our searches. Every search gets the model and 3,520 evaluations; seed 0. `make -C benchmarks optimality` writes
 this page.
 
 - **distance optimal**: share of rows whose nearest counterfactual is the nearest possible.

@@ -1,4 +1,8 @@
-"""The paper's published runs, where they lie beside the repository."""
+"""The paper's published runs, in the folder that the environment variable `COUNTERPOINT_PAPER` names.
+
+The folder holds ``data`` (the datasets, one folder each) and ``runs`` (the networks with their
+candidates, the rivals' rows and the hypervolumes). Nothing else in the repository reads the variable.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,38 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-PAPER = Path(os.environ.get("COUNTERPOINT_PAPER", Path(__file__).parents[2] / "shared" / "paper"))
+VARIABLE = "COUNTERPOINT_PAPER"
+NETWORKS = [
+    "boston/logreg",
+    "boston/neuralnet",
+    "cmc/neuralnet",
+    "diabetes/logreg",
+    "diabetes/neuralnet",
+    "kc2/logreg",
+    "kc2/neuralnet",
+    "tic-tac-toe/neuralnet",
+]
+
+
+def is_at_hand() -> bool:
+    """Whether the environment names a folder of the published runs."""
+    return bool(os.environ.get(VARIABLE))
+
+
+def folder() -> Path:
+    """Return the folder of the published runs.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the environment names none, or one that is not there.
+    """
+    if not is_at_hand():
+        raise FileNotFoundError(f"set {VARIABLE} to the folder of the paper's published runs.")
+    named = Path(os.environ[VARIABLE])
+    if not (named / "data").is_dir() or not (named / "runs").is_dir():
+        raise FileNotFoundError(f"{VARIABLE} names {str(named)!r}, which has no data and runs.")
+    return named
 
 
 class Network:
@@ -51,7 +86,7 @@ class Run:
 
     def stored(self, what: str) -> pd.DataFrame:
         """Return a stored table: candidates, peers or hypervolume; levels stay text."""
-        file = PAPER / "runs" / self.dataset / f"{self.model}-{what}.csv.gz"
+        file = folder() / "runs" / self.dataset / f"{self.model}-{what}.csv.gz"
         levels = self.train.select_dtypes("category").columns
         return pd.read_csv(file, dtype=dict.fromkeys(levels, str))
 
@@ -61,22 +96,24 @@ class Run:
 
 
 def names() -> list[str]:
-    """Return the published networks at hand, as dataset/model."""
-    return sorted(f"{f.parent.name}/{f.stem}" for f in PAPER.glob("runs/*/*.json"))
+    """Return the published networks at hand, as dataset/model; none if no folder is named."""
+    if not is_at_hand():
+        return []
+    return sorted(f"{f.parent.name}/{f.stem}" for f in folder().glob("runs/*/*.json"))
 
 
 def load(name: str) -> Run:
     """Load one published network; the explained rows are indexed by their published number."""
     dataset, model = name.split("/")
-    schema = json.loads((PAPER / "data" / dataset / "schema.json").read_text())
+    schema = json.loads((folder() / "data" / dataset / "schema.json").read_text())
     levels, numbers = schema["categorical"], schema["numeric"]
     data = pd.read_csv(
-        PAPER / "data" / dataset / "data.csv",
+        folder() / "data" / dataset / "data.csv",
         dtype=dict.fromkeys(levels, str),
         keep_default_na=False,
     ).drop(columns=schema["target"])
     data = data.astype(dict.fromkeys(numbers, float) | dict.fromkeys(levels, "category"))
     data.index += 1  # published row numbers start at 1
     rows = data.loc[schema["x_interest_rows"]]
-    network = Network(PAPER / "runs" / dataset / f"{model}.json")
+    network = Network(folder() / "runs" / dataset / f"{model}.json")
     return Run(dataset, model, network, data.drop(index=rows.index), rows)

@@ -257,7 +257,7 @@ def machine() -> dict[str, Any]:
         "numpy": np.__version__,
         "numba": numba.__version__,
         "scikit-learn": sklearn.__version__,
-        "data": "diabetes of the paper" if published.PAPER.exists() else "simulated diabetes",
+        "data": "diabetes of the paper" if published.is_at_hand() else "simulated diabetes",
     }
 
 

@@ -32,13 +32,15 @@ class Table(NamedTuple):
 
 def names(study: str, data: Path | None = None) -> list[str]:
     """Return the datasets at hand of one study, "tuning" or "benchmark"."""
-    files = sorted((data or published.PAPER / "data").glob("*/schema.json"))
+    if data is None and not published.is_at_hand():
+        return []
+    files = sorted((data or published.folder() / "data").glob("*/schema.json"))
     return [f.parent.name for f in files if json.loads(f.read_text())["study"] == study]
 
 
 def load(name: str, data: Path | None = None) -> Table:
     """Load one dataset; the ten explained rows are left out of the data."""
-    folder = (data or published.PAPER / "data") / name
+    folder = (data or published.folder() / "data") / name
     schema = json.loads((folder / "schema.json").read_text())
     levels = schema["categorical"]
     text = dict.fromkeys(levels, str)

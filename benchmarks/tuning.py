@@ -200,7 +200,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--data", type=Path, default=published.PAPER / "data")
+    parser.add_argument("--data", type=Path, help="else that of the published runs")
     parser.add_argument("--budget", type=int, default=3000, help="experiments")
     parser.add_argument("--first-test", type=int, default=15, help="tasks before the first test")
     parser.add_argument("--evaluations", type=int, default=8000, help="of the model, per run")
@@ -216,6 +216,7 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     """Tune, compare, and write the page."""
     chosen = arguments()
+    chosen.data = chosen.data or published.folder() / "data"
     datasets = tuple(tables.names("tuning", chosen.data))
     if not datasets:
         raise SystemExit(f"--data {chosen.data} has no tuning datasets; name the paper's folder.")

@@ -145,7 +145,7 @@ def _scale(page: Page) -> str:
     )
     models = ", ".join(KINDS)
     return (
-        f"Written by `{_command(page)}` (`make tuning`) from `tuning.jsonl` and "
+        f"Written by `{_command(page)}` (`make -C benchmarks tuning`) from `tuning.jsonl` and "
         "`tuning-compared.jsonl`, which hold every run.\n\n"
         f"Iterated F-racing as in the paper's appendix, on {tuning.n_instances} instances, once, "
         f"with one seed. {scaled}{stopped}"

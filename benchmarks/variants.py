@@ -1,6 +1,6 @@
 """The paper's five variants beside its published runs: hypervolume, ratio and mean rank.
 
-    python -m benchmarks.variants [--paper DIR] [--seeds 1]
+    python -m benchmarks.variants [--seeds 1]
 
 Hypervolumes of different rows are not comparable, so besides their mean there is the mean rank of
 the five variants on each row (1 = worst, ties share), which is how the paper compares them.
@@ -9,7 +9,6 @@ the five variants on each row (1 = worst, ties share), which is how the paper co
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,15 +63,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--paper", type=Path, default=published.PAPER)
     parser.add_argument("--seeds", type=int, default=1)
     arguments = parser.parse_args()
-    published.PAPER = arguments.paper
     header = " ".join(f"{variant[:6]:>6}" for variant in VARIANTS)
     print(f"{'':24} | {'our ratio to mocmod':34} | {'our mean rank':34} | published mean rank")
     print(f"{'':24} | {header} | {header} | {header}")
     pairs = []
-    for name in published.names():
+    for name in published.NETWORKS:
         run = published.load(name)
         pairs.append((ours(run, arguments.seeds), theirs(run)))
         show(name, *pairs[-1])

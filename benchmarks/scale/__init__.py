@@ -1,1 +1,1 @@
-"""Batch jobs measured and simulated: `make bench-scale`."""
+"""Batch jobs measured and simulated: `make -C benchmarks scale`."""

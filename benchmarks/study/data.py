@@ -111,9 +111,8 @@ def names(study: str, folder: Path | None) -> list[str]:
 
 
 def default_folder() -> Path | None:
-    """Return the folder of the paper's data, if it lies beside the repository."""
-    folder = published.PAPER / "data"
-    return folder if folder.is_dir() else None
+    """Return the folder of the paper's data, if the environment names one."""
+    return published.folder() / "data" if published.is_at_hand() else None
 
 
 def load(name: str, folder: Path | None = None, home: Path | None = None) -> Dataset:

@@ -19,7 +19,7 @@ ELSEWHERE = {
     "batch.frame": "integration/batch/test_explain_frame.py",
     "batch.job": "property/test_batch_laws.py",
     "cli.main": "integration/test_command_line.py",
-    "demo": "integration/test_readme.py",
+    "demo": "../.ci/run",
     "density.conditional": "property/test_conditional_statistics.py",
     "explorer.app": "integration/test_explorer.py",
     "explorer.server": "integration/test_explorer.py",

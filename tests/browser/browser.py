@@ -26,7 +26,7 @@ def is_required() -> bool:
 
 def lacking(what: str) -> None:
     """Skip the tests, or fail them where a browser must be there."""
-    message = f"{what} is missing; run: make test-browser"
+    message = f"{what} is missing; install Chromium and counterpoint[browser-test]"
     if is_required():
         pytest.fail(message)
     pytest.skip(message)

@@ -1,6 +1,6 @@
 """Whatever the table, the model, the target and the rules: a result, or an error of ours.
 
-``make fuzz`` runs ten thousand cases, the gate five hundred, the default suite a few.
+``make -C benchmarks fuzz`` runs ten thousand cases, the gate five hundred, the default suite a few.
 """
 
 from __future__ import annotations

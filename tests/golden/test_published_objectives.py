@@ -8,17 +8,14 @@ from benchmarks import published
 
 import counterpoint as cp
 
-pytestmark = [
-    pytest.mark.published,
-    pytest.mark.skipif(not published.names(), reason="the published runs are not at hand"),
-]
+pytestmark = pytest.mark.published
 
 # The stored values of two rows of cmc differ from the row beyond the 15 digits of the file.
 LOST_DIGITS = {"cmc/neuralnet": 2}
 OBJECTIVES = ["o1", "o2", "o3", "o4"]
 
 
-@pytest.mark.parametrize("name", published.names())
+@pytest.mark.parametrize("name", published.NETWORKS)
 def test_objectives_equal_the_published_ones_on_every_stored_candidate(name: str) -> None:
     run = published.load(name)
     explainer = cp.Explainer(run.network, run.train, precision="full")
@@ -39,7 +36,7 @@ def test_objectives_equal_the_published_ones_on_every_stored_candidate(name: str
     assert n_other_changes <= LOST_DIGITS.get(name, 0)
 
 
-@pytest.mark.parametrize("name", published.names())
+@pytest.mark.parametrize("name", published.NETWORKS)
 def test_what_if_finds_the_published_row(name: str) -> None:
     run = published.load(name)
     explainer = cp.Explainer(run.network, run.train, precision="full")
@@ -54,7 +51,7 @@ def test_what_if_finds_the_published_row(name: str) -> None:
 
 
 def test_mocmod_reaches_the_published_hypervolume_on_diabetes() -> None:
-    """The whole comparison is `make variants`; this much keeps it from breaking unseen."""
+    """The whole comparison is `make -C benchmarks variants`; this much keeps it from breaking unseen."""
     run = published.load("diabetes/logreg")
     log = run.stored("hypervolume").query("generation == 175").set_index("x_interest_row")
     explainer = cp.Explainer(run.network, run.train, precision="full")

@@ -160,9 +160,8 @@ def test_tables_are_markdown() -> None:
 
 
 @pytest.mark.published
-@pytest.mark.skipif(not published.names(), reason="the published runs are not at hand")
 def test_objectives_of_published_rivals_are_the_published_ones(tmp_path: Path) -> None:
-    subject = subjects.load("diabetes", "published-logreg", published.PAPER / "data", 1, tmp_path)
+    subject = subjects.load("diabetes", "published-logreg", published.folder() / "data", 1, tmp_path)
     run = published.load("diabetes/logreg")
     peers = run.stored("peers")
     for number in run.rows.index:

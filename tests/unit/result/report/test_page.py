@@ -121,7 +121,7 @@ def test_the_modules_joined_are_one_module_without_imports() -> None:
     assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
     node = which("node")
     if node is None:
-        pytest.skip("node is not installed; make test-page has it")
+        pytest.skip("node is not installed; the gate has it")
     subprocess.run(  # noqa: S603 - our own script
         [node, "--input-type=module", "--check"], input=script, text=True, check=True
     )

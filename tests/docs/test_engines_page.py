@@ -16,7 +16,7 @@ from tests.frameworks import framework
 
 import counterpoint as cp
 
-PAGE = (Path(__file__).parents[3] / "docs" / "scale.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text()
 SECTION = PAGE[PAGE.index("## Other engines") :]
 EXAMPLES = re.findall(r"```python\n(.*?)```", SECTION, flags=re.DOTALL)
 

@@ -1,0 +1,29 @@
+"""What holds for all tests: the library's and the benchmarks'."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+from benchmarks import published
+from hypothesis import settings
+
+# A machine under load is slow, not wrong: time is measured by benchmarks.
+settings.register_profile("counterpoint", deadline=None)
+settings.load_profile("counterpoint")
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C be heard: shells start what runs in the background with it ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs the published runs where they are not at hand; fail if they are required."""
+    if item.get_closest_marker("published") is None or published.is_at_hand():
+        return
+    if os.environ.get("COUNTERPOINT_PUBLISHED") == "required":
+        published.folder()  # which says what is missing
+    pytest.skip(f"{published.VARIABLE} does not name the folder of the paper's published runs")
