@@ -189,8 +189,8 @@ TEXT = """# How far from the optimum?
 For linear classifiers and small ensembles of trees the best counterfactual can be computed, by
 mixed-integer programs (`benchmarks/methods/optimum.py`, tested against trying all rows). Here are
 {n_rows} rows of each table, spread over it; the target is the runner-up class, the space that of
-our searches. Every search gets the model and 3,520 evaluations; seed 0. `make -C benchmarks optimality` writes
-this page.
+our searches. Every search gets the model and 3,520 evaluations; seed 0.
+`make -C benchmarks optimality` writes this page.
 
 - **distance optimal**: share of rows whose nearest counterfactual is the nearest possible.
 - **excess**: by how much its distance exceeds the least possible; median and largest over the rows.

@@ -1,7 +1,7 @@
-"""The paper's published runs, in the folder that the environment variable `COUNTERPOINT_PAPER` names.
+"""The paper's published runs, in the folder that COUNTERPOINT_PAPER names in the environment.
 
 The folder holds ``data`` (the datasets, one folder each) and ``runs`` (the networks with their
-candidates, the rivals' rows and the hypervolumes). Nothing else in the repository reads the variable.
+candidates, the rivals' rows and the hypervolumes). Nothing else reads the variable.
 """
 
 from __future__ import annotations

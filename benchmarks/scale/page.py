@@ -28,7 +28,8 @@ def page_of(runs: Sequence[Run]) -> str:
     return "\n\n".join(
         [
             "# Growth of batch jobs",
-            f"Written by `make -C benchmarks scale` on {datetime.datetime.now(datetime.UTC):%Y-%m-%d}. "
+            "Written by `make -C benchmarks scale` "
+            f"on {datetime.datetime.now(datetime.UTC):%Y-%m-%d}. "
             f"Run on: {machine()}. Every run is in `runs.json`.",
             "## Measured",
             "A logistic regression of 12 numbers, 2,000 observed rows, ten counterfactuals kept of "

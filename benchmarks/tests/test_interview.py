@@ -1,4 +1,4 @@
-"""The interview finds what simulated users want; `make -C benchmarks interview` measures it at length."""
+"""The interview finds what simulated users want; a benchmark measures it at length."""
 
 from __future__ import annotations
 

@@ -6,20 +6,9 @@ longer does. Who mends an offender takes it off its list.
 
 from __future__ import annotations
 
-AGAINST_LAYERS: set[str] = {
-    "counterpoint.batch.engines.cluster -> counterpoint",
-    "counterpoint.batch.engines.dask -> counterpoint",
-    "counterpoint.batch.engines.worker -> counterpoint",
-    "counterpoint.batch.manifest -> counterpoint",
-}
+AGAINST_LAYERS: set[str] = set()
 
 IN_CYCLES: set[str] = {
-    "counterpoint",
-    "counterpoint.batch.engines.cluster",
-    "counterpoint.batch.engines.dask",
-    "counterpoint.batch.engines.worker",
-    "counterpoint.batch.files",
-    "counterpoint.batch.manifest",
     "counterpoint.cli.batch",
     "counterpoint.cli.main",
     "counterpoint.result.choosing.choosable",
@@ -53,8 +42,6 @@ LONG_MODULES: set[str] = set()
 MANY_PARAMETERS: set[str] = {
     "counterpoint.density.leaf_density _find_boxes",
     "counterpoint.density.transformation_tree _test_numbers",
-    "counterpoint.neighbours.far_rows _scan_all",
-    "counterpoint.neighbours.gower _look_among",
     "counterpoint.problem.problem Problem.of",
     "counterpoint.result.counterfactuals Counterfactuals.of",
     "counterpoint.search.archive _enter",
@@ -90,16 +77,8 @@ METAPHORS: set[str] = {
     "counterpoint.batch.ledger Ledger.tally",
     "counterpoint.batch.schedule Pace",
     "counterpoint.batch.summary Tally",
-    "counterpoint.checks needed",
     "counterpoint.density.bernstein _room_to_climb",
     "counterpoint.models.column_tables nameless",
-    "counterpoint.neighbours.far_rows Beyond",
-    "counterpoint.neighbours.index Crowd",
-    "counterpoint.neighbours.index Surroundings",
-    "counterpoint.neighbours.index empty_surroundings",
-    "counterpoint.neighbours.index gather_crowd",
-    "counterpoint.problem.problem Observed.crowd",
-    "counterpoint.problem.problem Problem.beyond",
     "counterpoint.result.choosing.subset Room",
     "counterpoint.result.choosing.subset _room",
     "counterpoint.rules.bounds fence_in",

@@ -30,6 +30,7 @@ ELSEWHERE = {
     "models.adapters.remote": "integration/test_remote_model.py",
     "neighbours.far_rows": "property/test_distance_laws.py",
     "neighbours.index": "property/test_distance_laws.py",
+    "neighbours.nearest": "property/test_distance_laws.py",
     "result.choosing.interview": "property/test_choosing_laws.py",
     "search.archive": "property/test_archive_laws.py",
     "search.explore.breeding": "property/test_moves_laws.py",
@@ -42,7 +43,7 @@ ELSEWHERE = {
     "search.nsga2.variation": "property/test_variation_laws.py",
 }
 # Modules that hold names only.
-NOTHING_TO_TEST = {"arrays"}
+NOTHING_TO_TEST = {"arrays", "version"}
 
 
 def module_of(test: str) -> str | None:

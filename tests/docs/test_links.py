@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted(
-    [ROOT / "README.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/**/*.md")]
-    + [ROOT / "benchmarks" / "README.md"]
-)
+NAMED = ("README.md", "CHANGELOG.md", "benchmarks/README.md")
+PAGES = [*(ROOT / name for name in NAMED), *sorted(ROOT.glob("docs/**/*.md"))]
 
 
 def links_of(page: Path) -> list[str]:

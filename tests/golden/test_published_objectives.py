@@ -51,7 +51,7 @@ def test_what_if_finds_the_published_row(name: str) -> None:
 
 
 def test_mocmod_reaches_the_published_hypervolume_on_diabetes() -> None:
-    """The whole comparison is `make -C benchmarks variants`; this much keeps it from breaking unseen."""
+    """`make -C benchmarks variants` compares all; this much keeps it from breaking unseen."""
     run = published.load("diabetes/logreg")
     log = run.stored("hypervolume").query("generation == 175").set_index("x_interest_row")
     explainer = cp.Explainer(run.network, run.train, precision="full")

@@ -161,7 +161,8 @@ def test_tables_are_markdown() -> None:
 
 @pytest.mark.published
 def test_objectives_of_published_rivals_are_the_published_ones(tmp_path: Path) -> None:
-    subject = subjects.load("diabetes", "published-logreg", published.folder() / "data", 1, tmp_path)
+    data = published.folder() / "data"
+    subject = subjects.load("diabetes", "published-logreg", data, 1, tmp_path)
     run = published.load("diabetes/logreg")
     peers = run.stored("peers")
     for number in run.rows.index:
