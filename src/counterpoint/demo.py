@@ -18,6 +18,7 @@ from counterpoint.checks import require_package
 from counterpoint.datasets import load_credit
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.table.values import write_number
 
 TARGET = ("good", (0.5, 1.0))
 UNITS: dict[Hashable, str] = {"duration": "months", "credit_amount": "DM"}
@@ -115,7 +116,7 @@ def show(found: Counterfactuals) -> None:
     """Print a result."""
     applicant = ", ".join(f"{name} {value}" for name, value in found.row.iloc[0].items())
     print(f"\nThe applicant: {applicant}")
-    print(f"The model's probability of a good risk: {found.row_prediction:.2f}\n")
+    print(f"The model's probability of a good risk: {write_number(found.row_prediction)}\n")
     print(found.summary(N_SHOWN))
     print("\nHow often each feature changes in those that reach the target:")
     for name, share in found.valid().change_frequency().items():

@@ -366,7 +366,7 @@ def test_a_target_already_met_gives_an_empty_result_that_says_so(explainer: cp.E
     assert len(found) == 0
     assert found.to_frame().empty
     assert "the row already reaches" in found.message
-    assert "prediction in [0, 0.5]" in found.message
+    assert "prediction between 0 and 0.5" in found.message
 
 
 def test_a_class_already_given_is_a_target_already_met(of_classes: cp.Explainer) -> None:

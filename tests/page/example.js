@@ -30,7 +30,7 @@ const one = (changes, prediction, objectives) => ({
 export const SUMMARY = {
   title: "Row 7",
   row: { prediction: 0.3, text: "0.3" },
-  target: { text: "P('good') in [0.5, 1]", low: 0.5, high: 1, is_probability: true },
+  target: { text: "P('good') between 0.5 and 1", low: 0.5, high: 1, is_probability: true },
   features: [
     feature("age", "integer", 22, "22"),
     feature("duration", "integer", 48, "48", { unit: "months" }),

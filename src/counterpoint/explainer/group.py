@@ -134,7 +134,7 @@ def notes_on(problem: Problem) -> tuple[str, ...]:
     is_outside = ((row < space.low) | (row > space.high)) & ~space.is_level & (row != MISSING)
     notes = [
         f"the row's {features[j].name!r} = {features[j].shown(row[j])} lies outside the data's "
-        f"range [{features[j].shown(space.low[j])}, {features[j].shown(space.high[j])}]; the "
+        f"range, {features[j].shown(space.low[j])} to {features[j].shown(space.high[j])}; the "
         "search box was widened to it."
         for j in np.flatnonzero(is_outside)
     ]
@@ -169,10 +169,9 @@ def _note_on_forced(problem: Problem, j: int) -> str:
             f"the range given for {name!r} excludes the row's own value {feature.shown(row[j])}, "
             "so every counterfactual changes it."
         )
-    value = encoding.by_feature(problem.rows.copy())[name].iloc[0]
     return (
-        f"the constraints exclude the row's own {name!r} = {value}, so every counterfactual "
-        "changes it."
+        f"the constraints exclude the row's own {name!r} = {feature.shown(row[j])}, so every "
+        "counterfactual changes it."
     )
 
 

@@ -12,8 +12,8 @@ import pandas as pd
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.models.predictor import CHUNK
-from counterpoint.result.report.summary import cell_text, number_text
 from counterpoint.table.schema import Feature, Kind, Schema
+from counterpoint.table.values import write_level, write_number
 
 ROWS_PER_PAGE = 6
 
@@ -65,12 +65,12 @@ def _describe(feature: Feature) -> dict[str, Any]:
         "name": str(feature.name),
         "kind": str(feature.kind),
         "is_numeric": is_numeric,
-        "levels": [str(level) for level in feature.levels],
+        "levels": [write_level(level) for level in feature.levels],
         "low": feature.low if is_numeric else None,
         "high": feature.high if is_numeric else None,
         "decimals": 0 if feature.kind in (Kind.INTEGER, Kind.DATE) else feature.decimals,
         "unit": feature.unit,
-        "range": f"{cell_text(feature, feature.low)} to {cell_text(feature, feature.high)}"
+        "range": f"{feature.shown(feature.low)} to {feature.shown(feature.high)}"
         if is_numeric
         else "",
         "may_miss": feature.has_missing,
@@ -102,7 +102,7 @@ def describe_row(rows: Rows, explainer: Explainer, position: int) -> dict[str, A
         "position": position,
         "label": rows.labels[position],
         "values": [value_of(gene) for gene in genome],
-        "texts": [text_of(feature, gene) for feature, gene in zip(features, genome, strict=True)],
+        "texts": [feature.shown(gene) for feature, gene in zip(features, genome, strict=True)],
         "prediction": describe_prediction(explainer, rows.outputs[position]),
     }
 
@@ -110,11 +110,6 @@ def describe_row(rows: Rows, explainer: Explainer, position: int) -> dict[str, A
 def value_of(gene: float) -> float | None:
     """Return a gene as JSON has it: a number, days or a code; null if it is missing."""
     return None if gene == MISSING or not math.isfinite(gene) else float(gene)
-
-
-def text_of(feature: Feature, gene: float) -> str:
-    """Return a value as text."""
-    return "missing" if gene == MISSING else cell_text(feature, gene)
 
 
 def describe_prediction(
@@ -127,18 +122,18 @@ def describe_prediction(
     classes = explainer.classes
     if classes is None:
         value = float(outputs[0])
-        return {"decision": None, "text": number_text(value), "outputs": [_output(None, value)]}
+        return {"decision": None, "text": write_number(value), "outputs": [_output(None, value)]}
     chosen = int(np.argmax(outputs)) if code is None else code
     return {
         "decision": str(classes[chosen]),
-        "text": f"{classes[chosen]} ({number_text(outputs[chosen])})",
+        "text": f"{classes[chosen]} ({write_number(outputs[chosen])})",
         "outputs": [_output(str(c), float(v)) for c, v in zip(classes, outputs, strict=True)],
     }
 
 
 def _output(label: str | None, value: float) -> dict[str, Any]:
     """Return one output of the model."""
-    return {"label": label, "value": value, "text": number_text(value)}
+    return {"label": label, "value": value, "text": write_number(value)}
 
 
 def predict(explainer: Explainer, genome: Floats) -> dict[str, Any]:

@@ -120,7 +120,8 @@ def _read_value(value: object, feature: Feature) -> float:
     low, high = feature.dtype_range
     if not low <= value <= high:
         raise InvalidInput(
-            f"{feature.name!r} must lie between {low:g} and {high:g}, got {value!r}."
+            f"{feature.name!r} must lie between {feature.shown(low)} and {feature.shown(high)}, "
+            f"got {value!r}."
         )
     return float(value)
 

@@ -145,14 +145,14 @@ def _check_range(feature: Feature, interval: Any) -> tuple[float, float]:
     if not np.isfinite([float(low), float(high)]).all() or low > high:
         raise InvalidInput(
             f"ranges[{feature.name!r}] must be finite with low <= high, got {interval!r}; None "
-            f"stands for the data's own end in [{feature.shown(feature.low)}, "
-            f"{feature.shown(feature.high)}]."
+            f"stands for the data's own end in {feature.shown(feature.low)} to "
+            f"{feature.shown(feature.high)}."
         )
     smallest, largest = feature.dtype_range
     if low < smallest or high > largest:
         raise InvalidInput(
             f"ranges[{feature.name!r}] is {interval!r}, which the data's dtype {feature.dtype} "
-            f"cannot hold; stay within [{feature.shown(smallest)}, {feature.shown(largest)}]."
+            f"cannot hold; stay within {feature.shown(smallest)} to {feature.shown(largest)}."
         )
     return float(low), float(high)
 

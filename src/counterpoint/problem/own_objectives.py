@@ -26,6 +26,7 @@ from counterpoint.problem.objectives import DISTANCE, IMPLAUSIBILITY, OBJECTIVES
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import OBJECTIVE_COLUMNS, Schema, is_number
 from counterpoint.table.space import Space
+from counterpoint.table.values import EXACT, write_number, write_numbers
 
 BEYOND = 0.1  # of the spread among observed rows, how far beyond the worst hypervolume ends
 ROUND_OFF = 1e-6  # share by which a row's value may differ in other company
@@ -128,7 +129,7 @@ class Objective:
         """Refuse NaN and infinity, and what lies below the least value there may be."""
         is_bad, what = ~np.isfinite(values), "NaN or infinite"
         if not is_bad.any():
-            is_bad, what = values < self.least, f"below {self.least:g}"
+            is_bad, what = values < self.least, f"below {write_number(self.least, digits=EXACT)}"
         if is_bad.any():
             raise InvalidInput(
                 f"{self.noun} {self.name!r} returned values that are {what} for "
@@ -187,8 +188,8 @@ def check_company(function: Objective, observed: Floats, encoding: Encoding) -> 
         k, i = np.argwhere(differs)[0].tolist()
         raise InvalidInput(
             f"{function.noun} {function.name!r} must judge each row by itself and the same every "
-            f"time: in other company {_shown(few[i], encoding)} got {others[k, i]:g} instead of "
-            f"{together[i]:g}."
+            f"time: in other company {_shown(few[i], encoding)} got "
+            f"{' instead of '.join(write_numbers(others[k, i], together[i]))}."
         )
 
 

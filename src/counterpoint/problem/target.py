@@ -11,6 +11,7 @@ import numpy as np
 from counterpoint.arrays import Floats, Ints
 from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.table.schema import is_number
+from counterpoint.table.values import EXACT, write_number
 
 ABOVE_HALF = float(np.nextafter(0.5, 1.0))  # the paper's half-open ]0.5, 1] as a closed interval
 
@@ -36,7 +37,7 @@ class Target:
     Examples
     --------
     >>> print(Target(0.5, 1.0, column=1, label="good"))
-    P('good') in [0.5, 1]
+    P('good') between 0.5 and 1
     """
 
     low: float
@@ -70,13 +71,12 @@ class Target:
         if self.is_decision:
             return f"class {self.label!r}"
         name = "prediction" if self.label is None else f"P({self.label!r})"
+        low, high = (write_number(end, digits=EXACT) for end in (self.low, self.high))
         if self.low == self.high:
-            return f"{name} = {self.low:g}"
+            return f"{name} = {low}"
         if np.isinf(self.high):
-            return f"{name} >= {self.low:g}"
-        if np.isinf(self.low):
-            return f"{name} <= {self.high:g}"
-        return f"{name} in [{self.low:g}, {self.high:g}]"
+            return f"{name} >= {low}"
+        return f"{name} <= {high}" if np.isinf(self.low) else f"{name} between {low} and {high}"
 
 
 def parse_target(
@@ -133,7 +133,7 @@ def _opposite_side(now: float) -> Target:
     if not 0.0 <= now <= 1.0:
         raise InvalidInput(
             f"target 'opposite' needs a classifier or a probability, but the prediction is "
-            f"{now:g}; give a number or an interval (low, high)."
+            f"{write_number(now)}; give a number or an interval (low, high)."
         )
     return Target(ABOVE_HALF, 1.0) if now <= 0.5 else Target(0.0, 0.5)
 
@@ -242,7 +242,7 @@ def _check_interval(interval: Any) -> tuple[float, float]:
         raise InvalidInput(f"target interval {interval!r} has a NaN; use None for an open side.")
     if low > high:
         raise InvalidInput(
-            f"target interval {interval!r} is upside down; write ({high:g}, {low:g})."
+            f"target interval {interval!r} is upside down; write ({high:.15g}, {low:.15g})."
         )
     if np.isinf(low) and np.isinf(high):
         raise InvalidInput(

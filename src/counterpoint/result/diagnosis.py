@@ -9,7 +9,6 @@ from counterpoint.neighbours.gower import distances_to, gower_weights
 from counterpoint.problem.limits import search_box
 from counterpoint.problem.problem import Problem
 from counterpoint.search.baselines import is_reaching, is_wanted
-from counterpoint.table.schema import Kind
 
 
 def limits_bind(problem: Problem) -> bool:
@@ -72,6 +71,4 @@ def _relax(problem: Problem, j: int, genome: Floats) -> str:
     if problem.limits.is_fixed[j]:
         return f"free {name!r}"
     feature = encoding.schema.features[j]
-    value = encoding.by_feature(genome[None].copy())[name].iloc[0]
-    shown = feature.shown(genome[j]) if feature.kind is Kind.DATE else value
-    return f"widen ranges[{name!r}] to {shown}"
+    return f"widen ranges[{name!r}] to {feature.shown(genome[j])}"

@@ -279,14 +279,9 @@ class Domains:
             return f"no level of {feature.name!r} is left"
         low, high = self.start.low[j], self.start.high[j]
         if low == high:
-            return f"{feature.name!r} can only be {_written(feature, low)}"
-        ends = f"{_written(feature, low)} to {_written(feature, high)}"
+            return f"{feature.name!r} can only be {feature.shown(low)}"
+        ends = f"{feature.shown(low)} to {feature.shown(high)}"
         return f"no value of {feature.name!r} from {ends} is left"
-
-
-def _written(feature: Feature, value: float) -> str:
-    """Return a number in full, or a date."""
-    return feature.shown(value) if feature.kind is Kind.DATE else f"{value:.15g}"
 
 
 def grid_of(feature: Feature) -> Lattice | None:

@@ -91,17 +91,6 @@ def day_of(value: object, where: str) -> float:
     return float(days_of(pd.Series([value], name="", dtype=object), where)[0])
 
 
-def written(day: float) -> str:
-    """Return a day as text.
-
-    Examples
-    --------
-    >>> written(31.0)
-    '1970-02-01'
-    """
-    return str(np.datetime64(int(day), "D"))
-
-
 def range_of(dtype: Any) -> tuple[float, float]:
     """Return the first and the last day a dtype can hold."""
     if _is_fine(dtype):

@@ -17,7 +17,6 @@ from counterpoint.table import dates, groups, kinds
 from counterpoint.table.frames import read_data
 from counterpoint.table.kinds import Declared
 from counterpoint.table.schema import (
-    LARGEST_WHOLE,
     MOST_DECIMALS,
     OBJECTIVE_COLUMNS,
     Feature,
@@ -26,6 +25,7 @@ from counterpoint.table.schema import (
     is_number,
     plain_dtype,
 )
+from counterpoint.table.values import EXACT, LARGEST_WHOLE, write_day, write_number
 
 MANY_LEVELS = 50  # more than a search can try one by one, or a reader compare
 
@@ -211,8 +211,8 @@ def check_numeric(column: pd.Series[Any], declared: kinds.Real | kinds.Integer) 
         values = numbers_of(column, "data")
         if (broken := values[values != np.rint(values)]).size:
             raise InvalidInput(
-                f"features[{name!r}] is Integer, but the data have {broken[0]:g}; round the "
-                "column, or declare it Real."
+                f"features[{name!r}] is Integer, but the data have "
+                f"{write_number(broken[0], digits=EXACT)}; round the column, or declare it Real."
             )
 
 
@@ -228,7 +228,8 @@ def ends_of(
     start, end = least if low is None else float(low), most if high is None else float(high)
     if least < start or most > end:
         beyond = least if least < start else most
-        text = dates.written(beyond) if isinstance(declared, kinds.Date) else f"{beyond:g}"
+        is_date = isinstance(declared, kinds.Date)
+        text = write_day(beyond) if is_date else write_number(beyond, digits=EXACT)
         raise InvalidInput(
             f"data column {column.name!r} has {text}, beyond the declared {declared}; widen it, "
             "and give ranges= to explain if the search is to stay within less."

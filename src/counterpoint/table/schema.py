@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from counterpoint.arrays import MISSING
 from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.table import dates
+from counterpoint.table.values import LARGEST_WHOLE, write_level, write_value
 
 if TYPE_CHECKING:
     from counterpoint.table.kinds import Declared
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 Precision = Literal["observed", "full"]
 
-LARGEST_WHOLE = 2.0**53  # beyond it float64 skips integers
 LARGEST_SINGLE = 2.0**24  # and float32
 MOST_DECIMALS = 12
 OBJECTIVE_COLUMNS = ("prediction", "gap", "distance", "changes", "implausibility")
@@ -119,11 +118,7 @@ class Feature:
 
     def shown(self, gene: float) -> str:
         """Return a value as text: a number, a date or a level."""
-        if gene == MISSING:
-            return "missing"
-        if self.kind is Kind.DATE:
-            return dates.written(gene)
-        return f"{gene:g}" if self.is_numeric else str(self.levels[int(gene)])
+        return write_value(self, gene)
 
     @property
     def values(self) -> str:
@@ -131,7 +126,7 @@ class Feature:
         if not self.is_numeric:
             mark = " < " if self.kind is Kind.ORDERED else ", "
             more = len(self.levels) - SHOWN_LEVELS
-            texts = [str(level) for level in self.levels[:SHOWN_LEVELS]]
+            texts = [write_level(level) for level in self.levels[:SHOWN_LEVELS]]
             text = mark.join([*texts, f"{more} more"] if more > 0 else texts)
         elif self.is_constant:
             text = self.shown(self.low)
@@ -166,7 +161,7 @@ class Schema:
     >>> data = pd.DataFrame({"age": [22, 35], "rate": [0.5, 1.25], "own": [True, False]})
     >>> print(Schema.infer(data))
     age   integer  22 to 35
-    rate  real     0.5 to 1.25, 2 decimals
+    rate  real     0.50 to 1.25, 2 decimals
     own   binary   False, True
     """
 

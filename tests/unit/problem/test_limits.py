@@ -236,7 +236,7 @@ def test_an_unknown_feature_is_told_with_the_closest(argument: str) -> None:
         ({"ranges": {"age": ("a", 2)}}, r"ranges\['age'\] must hold numbers or None, got \('a', 2"),
         ({"ranges": {"age": (True, 2)}}, r"ranges\['age'\] must hold numbers or None"),
         ({"ranges": {"age": (50, 40)}}, r"ranges\['age'\] must be finite .*got \(50, 40\)"),
-        ({"ranges": {"age": (None, 10)}}, r"got \(None, 10\); None stands for .*\[20, 60\]"),
+        ({"ranges": {"age": (None, 10)}}, r"got \(None, 10\); None stands for .*20 to 60"),
         ({"ranges": {"age": (0, np.inf)}}, r"ranges\['age'\] must be finite with low <= high"),
         ({"ranges": {"age": (0, np.nan)}}, r"ranges\['age'\] must be finite"),
         (
@@ -260,7 +260,7 @@ def test_limits_that_mean_nothing_are_refused(given_: dict[str, Any], message: s
 def test_a_range_beyond_a_narrow_dtype_is_refused_instead_of_wrapped() -> None:
     values = np.array([1, 2], dtype=np.int8)
 
-    with pytest.raises(InvalidInput, match=r"dtype int8 cannot hold; stay within \[-128, 127\]"):
+    with pytest.raises(InvalidInput, match=r"dtype int8 cannot hold; stay within -128 to 127"):
         box_of(values, 1, (0, 300))
 
 

@@ -74,7 +74,7 @@ AGE = "no value of 'age' from 20 to 60 is left"
             ["age <= 5 * pay", "pay < 3"],
             [
                 '"age <= 5 * pay" and "pay < 3" cannot hold together: no value of \'pay\' from 1.5 '
-                "to 9 is left."
+                "to 9.0 is left."
             ],
         ),
         (
@@ -114,8 +114,8 @@ AGE = "no value of 'age' from 20 to 60 is left"
             [
                 '"1 > 2" can never hold.',
                 f'"age > 60" can never hold: {AGE}.',
-                '"fixed pay" and "pay > 5" cannot hold together: no value of \'pay\' from 1.5 to 9 '
-                "is left.",
+                '"fixed pay" and "pay > 5" cannot hold together: no value of \'pay\' from 1.5 to '
+                "9.0 is left.",
             ],
         ),
     ],

@@ -137,7 +137,7 @@ def test_a_schema_prints_one_line_per_feature() -> None:
 
     assert str(schema).splitlines() == [
         "age    integer      22 to 35",
-        "rate   real         0.5 to 1.25, 2 decimals",
+        "rate   real         0.50 to 1.25, 2 decimals",
         "own    binary       False, True",
         "job    binary       clerk, nurse",
         "size   ordered      S < M < L",

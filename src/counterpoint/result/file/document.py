@@ -24,7 +24,8 @@ from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput, MissingDependency, listed
 from counterpoint.table.frames import MARKS
 from counterpoint.table.inference import unheld_levels
-from counterpoint.table.schema import LARGEST_WHOLE, MOST_DECIMALS, Feature, Kind, plain_dtype
+from counterpoint.table.schema import MOST_DECIMALS, Feature, Kind, plain_dtype
+from counterpoint.table.values import LARGEST_WHOLE
 
 FORMAT = "counterpoint/counterfactuals"
 VERSION = 4  # 1 had no constraints, 2 no kinds of table but pandas and no aims, 3 no remarks

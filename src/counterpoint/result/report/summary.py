@@ -1,7 +1,5 @@
 """The summary: a result as plain values for the report's page, texts as they are shown.
 
-Texts: how the report writes a number and a cell.
-
 Questions: what the page's interview reckons with, as numbers of sixteen bits.
 
 The receipt: what was asked of which model and data, so that a result can be checked later.
@@ -23,54 +21,13 @@ import pandas as pd
 from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.result.choosing import interview as preference
 from counterpoint.result.choosing.orders import attributes_of, best_of, knee, representatives
-from counterpoint.result.words.english import ENGLISH
 from counterpoint.result.words.sentences import changes_protected, sentence
-from counterpoint.result.words.values import written, written_number, written_pair
 from counterpoint.table.schema import Feature, Kind
+from counterpoint.table.values import EXACT, write_level, write_number, write_pair
 from counterpoint.version import __version__
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
-
-
-LACKING = "missing"  # what is shown where there is no value
-
-
-def cell_text(feature: Feature, gene: float) -> str:
-    """Return a value of a feature as it is shown, without its unit; or that it is missing.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from counterpoint.table.schema import Schema
-    >>> data = pd.DataFrame({"pay": [1250.5, 80.0], "own": ["no", "yes"]})
-    >>> pay, own = Schema.infer(data).features
-    >>> cell_text(pay, 1250.5), cell_text(own, 1.0), cell_text(pay, MISSING)
-    ('1,250.5', 'yes', 'missing')
-    """
-    if gene == MISSING:
-        return LACKING
-    if not feature.is_numeric:  # without the quotes that a sentence needs
-        return str(feature.levels[int(gene)])
-    return written(feature, gene, ENGLISH.signs)
-
-
-def changed_text(feature: Feature, new: float, old: float) -> str:
-    """Return a new value with as many digits as it takes to tell it from the old one."""
-    if MISSING in (new, old) or not feature.is_numeric:
-        return cell_text(feature, new)
-    return written_pair(feature, new, old, ENGLISH.signs)[0]
-
-
-def number_text(value: float) -> str:
-    """Return a prediction as text.
-
-    Examples
-    --------
-    >>> number_text(0.47931), number_text(123456.7)
-    ('0.4793', '123,457')
-    """
-    return written_number(float(value), ENGLISH.signs)
 
 
 MOST_NUMBERS = 40_000  # of attributes and of particles each: 107 kB as they are written
@@ -148,7 +105,9 @@ def write_receipt(found: Counterfactuals, now: datetime.datetime) -> dict[str, A
         "target": str(found.target),
         "limits": _limits(found),
         "rules": list(found.constraints),
-        "costs": [f"{name}: {cost:g}" for name, cost in found.costs.items()],
+        "costs": [
+            f"{name}: {write_number(cost, digits=EXACT)}" for name, cost in found.costs.items()
+        ],
         "objectives": list(found.objective_names),
         "search": {"type": type(found.search).__name__, **_settings(found.search)},
         "seed": int(found.seed),
@@ -192,7 +151,7 @@ def _limits(found: Counterfactuals) -> dict[str, Any]:
     return {
         "fixed": [str(f.name) for f, fixed in zip(features, limits.is_fixed, strict=True) if fixed],
         "ranges": [
-            f"{feature.name}: {cell_text(feature, low)} to {cell_text(feature, high)}"
+            f"{feature.name}: {feature.shown(low)} to {feature.shown(high)}"
             for feature, low, high in zip(features, limits.low, limits.high, strict=True)
             if not np.isnan(low)
         ],
@@ -237,7 +196,7 @@ def summarise(found: Counterfactuals, now: datetime.datetime) -> dict[str, Any]:
         "notes": list(found.notes),
         "is_loaded": found.kept is not None,
         "target": _write_target(found),
-        "row": {"prediction": found.row_prediction, "text": number_text(found.row_prediction)},
+        "row": {"prediction": found.row_prediction, "text": write_number(found.row_prediction)},
         "features": [
             _write_feature(found, feature, gene, j)
             for j, (feature, gene) in enumerate(zip(features, row, strict=True))
@@ -280,16 +239,16 @@ def _write_feature(found: Counterfactuals, feature: Feature, gene: float, j: int
         "kind": str(feature.kind),
         "is_numeric": is_numeric,
         "is_ordered": is_numeric or feature.kind is Kind.ORDERED,
-        "levels": [str(level) for level in feature.levels],
+        "levels": [write_level(level) for level in feature.levels],
         "decimals": 0 if feature.kind is Kind.INTEGER else feature.decimals,
         "unit": feature.unit,
         "low": _finite(feature.low),
         "high": _finite(feature.high),
-        "range": f"{cell_text(feature, feature.low)} to {cell_text(feature, feature.high)}"
+        "range": f"{feature.shown(feature.low)} to {feature.shown(feature.high)}"
         if is_numeric
-        else ", ".join(str(level) for level in feature.levels),
+        else ", ".join(write_level(level) for level in feature.levels),
         "row": _finite(gene),
-        "text": cell_text(feature, gene),
+        "text": feature.shown(gene),
         "is_protected": feature.is_protected,
         "is_fixed": bool(found.problem.limits.is_fixed[j]),
         "n_changed": int(found.changed[:, j].sum()),
@@ -313,11 +272,11 @@ def _write_one(found: Counterfactuals, i: int, is_protected: bool) -> dict[str, 
     return {
         "number": i + 1,
         "changes": [
-            [int(j), _finite(genome[j]), changed_text(features[j], genome[j], row[j])]
+            [int(j), _finite(genome[j]), write_pair(features[j], genome[j], row[j])[0]]
             for j in np.flatnonzero(found.changed[i])
         ],
         "prediction": _short(found.predictions[i]),
-        "text": number_text(found.predictions[i]),
+        "text": write_number(found.predictions[i]),
         "is_valid": bool(found.reaches[i]),
         "objectives": [_short(value) for value in found.objectives[i]],
         "sentence": sentence(found, i, "en", "analyst"),

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from counterpoint.result.words.language import Change, Reader, Signs, Wish
+from counterpoint.result.words.language import Change, Reader, Wish, joined
+from counterpoint.table.values import Signs
 
 
 class English:
     """See `Grammar` for what each method says."""
 
     signs = Signs(
-        thousands=",",
-        decimal=".",
-        percent="%",
         quotes=("\N{LEFT DOUBLE QUOTATION MARK}", "\N{RIGHT DOUBLE QUOTATION MARK}"),
-        conjunction="and",
         truth=("no", "yes"),
-        missing="missing",
         months=(
             *("January", "February", "March", "April", "May", "June", "July"),
             *("August", "September", "October", "November", "December"),
@@ -77,7 +73,7 @@ class English:
         first, *rest = changes
         clauses = [f"{first.name} were {first.new} instead of {first.old}"]
         clauses += [f"{name} {new} instead of {old}" for name, new, old in rest]
-        return f"if {self.signs.listed(clauses)}"
+        return f"if {joined(clauses, 'and')}"
 
     def would(self, wish: Wish, changes: Sequence[Change], *, is_met: bool) -> str:
         """Return the sentence for a customer on one alternative."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from counterpoint.result.words.language import Change, Reader, Signs, Wish
+from counterpoint.result.words.language import Change, Reader, Wish, joined
+from counterpoint.table.values import Signs
 
 OBJECTIVES = {"gap": "Lücke", "distance": "Abstand", "implausibility": "Unplausibilität"}
 
@@ -17,7 +18,6 @@ class German:
         decimal=",",
         percent="\N{NO-BREAK SPACE}%",
         quotes=("\N{DOUBLE LOW-9 QUOTATION MARK}", "\N{LEFT DOUBLE QUOTATION MARK}"),
-        conjunction="und",
         truth=("nein", "ja"),
         missing="unbekannt",
         months=(
@@ -83,7 +83,7 @@ class German:
     def _if(self, changes: Sequence[Change]) -> str:
         """Return all changes as a clause."""
         clauses = [f"{name} {new} statt {old}" for name, new, old in changes]
-        return f"wenn {self.signs.listed(clauses)} wäre"
+        return f"wenn {joined(clauses, 'und')} wäre"
 
     def would(self, wish: Wish, changes: Sequence[Change], *, is_met: bool) -> str:
         """Return the sentence for a customer on one alternative."""

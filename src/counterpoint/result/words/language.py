@@ -1,66 +1,22 @@
-"""Language: how a language writes numbers, dates and lists, and what its grammar must say."""
+"""Language: what the grammar of a language must say, and of which parts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
+
+from counterpoint.table.values import Signs
 
 Lang = Literal["en", "de"]
 Reader = Literal["customer", "analyst"]
 Aim = Literal["class", "other class", "probability", "value"]
 
 
-@dataclass(frozen=True)
-class Signs:
-    """How a language writes what is no sentence.
-
-    Parameters
-    ----------
-    thousands, decimal, percent : str
-        Between groups of three digits, before decimals, after a percentage.
-    quotes : (str, str)
-        The opening one and the closing one.
-    conjunction : str
-        Before the last of a list.
-    truth : (str, str)
-        Words for false and true.
-    missing : str
-        What is said of a value that is not there.
-    months : tuple of str
-        The months' names.
-    date : str
-        A date, of `day`, `month` and `year`.
-    """
-
-    thousands: str
-    decimal: str
-    percent: str
-    quotes: tuple[str, str]
-    conjunction: str
-    truth: tuple[str, str]
-    missing: str
-    months: tuple[str, ...]
-    date: str
-
-    def number(self, text: str) -> str:
-        """Return a number as Python writes it, such as -1,234.5, with this language's signs."""
-        swap = {",": self.thousands, ".": self.decimal, "-": "\N{MINUS SIGN}"}
-        return "".join(swap.get(sign, sign) for sign in text)
-
-    def whole(self, n: int) -> str:
-        """Return a whole number."""
-        return self.number(f"{n:,}")
-
-    def quoted(self, text: str) -> str:
-        """Return a text in quotes."""
-        return f"{self.quotes[0]}{text}{self.quotes[1]}"
-
-    def listed(self, texts: Sequence[str]) -> str:
-        """Return texts as a list: "a, b and c"."""
-        if len(texts) < 2:
-            return "".join(texts)
-        return f"{', '.join(texts[:-1])} {self.conjunction} {texts[-1]}"
+def joined(texts: Sequence[str], conjunction: str) -> str:
+    """Return texts as a list: "a, b and c"."""
+    if len(texts) < 2:
+        return "".join(texts)
+    return f"{', '.join(texts[:-1])} {conjunction} {texts[-1]}"
 
 
 class Change(NamedTuple):

@@ -6,9 +6,8 @@ Message: what was found in one sentence, or why nothing was.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -17,11 +16,10 @@ from counterpoint.arrays import MISSING
 from counterpoint.problem.objectives import GAP
 from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.result.diagnosis import limits_bind, smallest_relaxation
-from counterpoint.result.words.english import ENGLISH
 from counterpoint.result.words.sentences import grammar_of, said, spoken
-from counterpoint.result.words.values import written
 from counterpoint.search.baselines import is_reaching, observed_predictions
 from counterpoint.table.schema import Feature
+from counterpoint.table.values import counted, write_number, write_pair
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
@@ -35,7 +33,7 @@ EARLY = {
 
 def message(found: Counterfactuals) -> str:
     """Return one sentence: how many were found, or how close the search came."""
-    target, now = found.target, readable(found.row_prediction)
+    target, now = found.target, write_number(found.row_prediction)
     if found.status == "already_met":
         return f"the row already reaches {target}: its prediction is {now}."
     asked = counted(found.evaluations, "model evaluation")
@@ -56,8 +54,9 @@ def message(found: Counterfactuals) -> str:
     best = int(np.argmin(found.objectives[:, GAP]))
     return (
         f"no counterfactual reaches {target} (now {now}): the closest of {len(found)} is at "
-        f"{readable(found.predictions[best])}, a gap of {readable(found.objectives[best, GAP])}, "
-        f"after {asked}{EARLY.get(found.stopped, '')}; {observed_hint(found)}"
+        f"{write_number(found.predictions[best])}, a gap of "
+        f"{write_number(found.objectives[best, GAP])}, after {asked}"
+        f"{EARLY.get(found.stopped, '')}; {observed_hint(found)}"
     )
 
 
@@ -69,7 +68,7 @@ def observed_hint(found: Counterfactuals) -> str:
         gaps = [found.target.gap_of(float(prediction)) for prediction in predictions]
         return (
             "no observed row reaches it either (the nearest is at "
-            f"{readable(predictions[int(np.argmin(gaps))])}): "
+            f"{write_number(predictions[int(np.argmin(gaps))])}): "
             "ask for a target the model does give."
         )
     reach = f"{counted(n_reach, 'observed row')} {'does' if n_reach == 1 else 'do'} reach it"
@@ -87,39 +86,7 @@ def own_cells(found: Counterfactuals) -> pd.DataFrame:
     return encoding.by_feature(found.problem.rows.copy())
 
 
-def readable(value: Any, decimals: int | None = None) -> str:
-    """Return a cell as text: a real number with its column's decimals, or with four digits.
-
-    Examples
-    --------
-    >>> readable(3343.5, decimals=2), readable(0.123456), readable(123456.78), readable("own")
-    ('3343.50', '0.1235', '123457', 'own')
-    """
-    if isinstance(value, pd.Timestamp):  # of a column of dates: midnight says nothing
-        return str(value.date())
-    if value is None or value is pd.NA or value is pd.NaT or value != value:
-        return "missing"
-    if not isinstance(value, float | np.floating):
-        return str(value)
-    number = float(value)
-    if decimals is not None and np.isclose(number, round(number, decimals), rtol=1e-6, atol=0.0):
-        return f"{number:.{decimals}f}"
-    return f"{number:.0f}" if abs(number) >= 1000.0 else f"{number:.4g}"
-
-
-def counted(n: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "change"), counted(3520, "evaluation")
-    ('1 change', '3,520 evaluations')
-    """
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
-
-
 SHOWN = 5
-PLAIN = replace(ENGLISH.signs, quotes=("", ""))  # levels as they are
 MOST_CELLS = 12  # of the row, in a line
 OPEN, CLOSE = "\ue000", "\ue001"  # of private use: they survive escaping and become tags
 STYLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;text-align:right;margin:.5em 0"
@@ -156,7 +123,7 @@ def row_line(found: Counterfactuals) -> str:
     """Return the row's values in a line, with their names and units."""
     features = found.problem.predictor.encoding.schema.features
     cells = [
-        f"{spoken(f.name)} {written(f, gene, PLAIN)} {f.unit * (gene != MISSING)}".rstrip()
+        f"{spoken(f.name)} {f.shown(gene)} {f.unit * (gene != MISSING)}".rstrip()
         for f, gene in zip(features[:MOST_CELLS], found.problem.rows[0].tolist(), strict=False)
     ]
     more = len(features) - MOST_CELLS
@@ -168,20 +135,20 @@ def changes_frame(found: Counterfactuals, positions: list[int]) -> pd.DataFrame:
 
     They are numbered as in the whole result, from 1. Units stand with the names.
     """
-    some = found.take(positions)
-    frame = some.to_pandas(only_changes=True)
+    genomes, row = found.genomes[positions], found.problem.rows[0]
+    is_changed = found.changed[positions]
     features = found.problem.predictor.encoding.schema.features
-    shown = [f for j, f in enumerate(features) if some.changed[:, j].any()]
-    own = own_cells(found)
     texts: dict[object, list[str]] = {}
-    for f in shown:
-        cells = [own[f.name].iloc[0], *frame[f.name]]
-        texts[title_of(f)] = [readable(cell, f.decimals) for cell in cells]
-    texts["prediction"] = [readable(p) for p in (found.row_prediction, *some.predictions.tolist())]
-    shares = found.problem.observed.aims.shares  # three decimals tell them apart
-    for name in found.objective_names[1:]:
-        values = frame[name].tolist()
-        texts[name] = ["", *(f"{v:.3f}" if name in shares else readable(v) for v in values)]
+    for j in np.flatnonzero(is_changed.any(axis=0)):
+        cells = [
+            write_pair(features[j], gene, row[j])[0] if changed else ""
+            for gene, changed in zip(genomes[:, j], is_changed[:, j], strict=True)
+        ]
+        texts[title_of(features[j])] = [features[j].shown(row[j]), *cells]
+    predictions = [found.row_prediction, *found.predictions[positions]]
+    texts["prediction"] = [write_number(value) for value in predictions]
+    for m, name in enumerate(found.objective_names[1:], 1):
+        texts[name] = ["", *(write_number(value) for value in found.objectives[positions, m])]
     return pd.DataFrame(texts, index=["row", *(i + 1 for i in positions)])
 
 

@@ -54,8 +54,8 @@ class Readable:
         This describes how the model decides. It does not say that making such a change would \
 bring about the outcome, or that a request would be granted.
         >>> print(found.explain_text("de", "analyst", n=1).splitlines()[2])
-        1. Vorhersage zwischen 0,5 und 1 (0,20 → 0,50), wenn months 30 statt 48 wäre. \
-(Abstand 0,214, 1 Änderung, Unplausibilität 0,214)
+        1. Vorhersage zwischen 0,5 und 1 (0,2 → 0,5), wenn months 30 statt 48 wäre. \
+(Abstand 0,2143, 1 Änderung, Unplausibilität 0,2143)
         """
         return text.explain(cast("Counterfactuals", self), lang, reader, n)
 

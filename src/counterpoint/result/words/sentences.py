@@ -17,16 +17,18 @@ from counterpoint.result.choosing import orders
 from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.result.words.english import ENGLISH
 from counterpoint.result.words.german import GERMAN
-from counterpoint.result.words.language import Aim, Change, Grammar, Lang, Reader, Signs, Wish
-from counterpoint.result.words.values import (
-    written_level,
-    written_number,
-    written_pair,
-    written_scores,
-    written_share,
-)
+from counterpoint.result.words.language import Aim, Change, Grammar, Lang, Reader, Wish
 from counterpoint.search.settings import check_whole
 from counterpoint.table.schema import Feature
+from counterpoint.table.values import (
+    EXACT,
+    Signs,
+    write_level,
+    write_number,
+    write_numbers,
+    write_pair,
+    write_share,
+)
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
@@ -76,7 +78,7 @@ def said(
     wish = wish_of(found.target, grammar.signs, reader)
     if reader == "customer":
         return grammar.would(wish, changes, is_met=is_met)
-    before, after = written_scores(
+    before, after = write_numbers(
         found.row_prediction, float(found.predictions[position]), grammar.signs
     )
     text = grammar.shift(grammar.outcome(wish), before, after, changes, is_met=is_met)
@@ -104,7 +106,7 @@ def changes_of(found: Counterfactuals, position: int, signs: Signs) -> list[Chan
     genome, row = found.genomes[position], found.problem.rows[0]
     changes = []
     for j in np.flatnonzero(genome != row):
-        new, old = written_pair(features[j], float(genome[j]), float(row[j]), signs)
+        new, old = write_pair(features[j], float(genome[j]), float(row[j]), signs)
         unit = f" {features[j].unit}" if features[j].unit else ""
         if row[j] == MISSING:
             new += unit
@@ -128,7 +130,7 @@ def spoken(name: Hashable) -> str:
 
 def wish_of(target: Target, signs: Signs, reader: Reader) -> Wish:
     """Return a target in words; customers read probabilities in percent."""
-    label = "" if target.label is None else written_level(target.label, signs)
+    label = "" if target.label is None else write_level(target.label, signs)
     if target.is_decision:
         return Wish("other class" if target.is_complement else "class", label, "", "")
     aim: Aim = "value" if target.label is None else "probability"
@@ -138,9 +140,9 @@ def wish_of(target: Target, signs: Signs, reader: Reader) -> Wish:
     texts = [
         ""
         if np.isinf(end)
-        else written_share(end, signs)
+        else write_share(end, signs)
         if aim == "probability" and reader == "customer"
-        else written_number(end, signs, 6)
+        else write_number(end, signs, EXACT)
         for end in (low, high)
     ]
     return Wish(aim, label, *texts)
@@ -202,7 +204,7 @@ def _tell_customer(found: Counterfactuals, grammar: Grammar, n: int) -> list[str
 def _tell_analyst(found: Counterfactuals, grammar: Grammar, n: int) -> list[str]:
     """Return what an analyst reads: counts, sentences with numbers and measures, marks."""
     wish = wish_of(found.target, grammar.signs, "analyst")
-    now = written_scores(found.row_prediction, found.row_prediction, grammar.signs)[0]
+    now = write_number(found.row_prediction, grammar.signs)
     lines = [grammar.heading(grammar.outcome(wish), now)]
     if found.status == "already_met":
         return [*lines, grammar.met()]
@@ -224,9 +226,7 @@ def measures_of(found: Counterfactuals, position: int, grammar: Grammar) -> list
         value = float(found.objectives[position, m])
         if m == 0 and value <= 0.0:
             continue
-        is_share = name in found.problem.observed.aims.shares
-        text = grammar.signs.number(f"{value:.3f}") if is_share else ""
-        texts.append(grammar.measured(name, text or written_number(value, grammar.signs)))
+        texts.append(grammar.measured(name, write_number(value, grammar.signs)))
     return texts
 
 

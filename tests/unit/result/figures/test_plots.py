@@ -17,10 +17,9 @@ from tests.figures import FIELDS, drawn, explained, fields_of, generator, mixed_
 import counterpoint as cp
 from counterpoint.errors import InvalidInput, MissingDependency, UnknownFeatureError
 from counterpoint.result.figures.charts.theme import DARK, LIGHT
-from counterpoint.result.figures.frames.axes import MOST_LEVELS, Axis, wrapped, written
+from counterpoint.result.figures.frames.axes import MOST_LEVELS, Axis, wrapped
 from counterpoint.result.figures.frames.changes import MOST_ARROWS
 from counterpoint.result.figures.frames.common import INVALID, VALID
-from counterpoint.table.schema import Feature, Kind
 
 Draw = Callable[[cp.Counterfactuals], Any]
 
@@ -371,12 +370,6 @@ def test_a_missing_level_is_a_place_of_its_own() -> None:
     assert row["value"] == "missing"
     assert curve.set_index("x").loc[row["x"], "prediction"] == found.row_prediction
     assert found.plot.surface_data("a", "b")["bars_y"]["count"].sum() == 80
-
-
-def test_a_missing_value_has_a_name() -> None:
-    number = Feature("a", Kind.REAL, np.dtype(float), (), 0.0, 1.0)
-
-    assert written(number, np.nan) == "missing"
 
 
 @pytest.mark.parametrize(

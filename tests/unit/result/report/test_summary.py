@@ -11,10 +11,8 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.arrays import MISSING
 from counterpoint.result.report.summary import (
     MOST_NUMBERS,
-    changed_text,
     pack_shares,
     summarise,
     write_questions,
@@ -102,13 +100,6 @@ def test_a_missing_value_is_said_to_be_missing() -> None:
     new = [text for each in summary["counterfactuals"] for j, _, text in each["changes"] if j == 1]
     assert new
     assert "missing" not in new
-
-
-def test_a_value_that_goes_missing_has_no_number() -> None:
-    age = cp.Schema.infer(observed()).features[0]
-
-    assert changed_text(age, MISSING, 30.0) == "missing"
-    assert changed_text(age, 30.0, MISSING) == "30"
 
 
 def test_what_changes_protected_features_is_no_representative_and_not_asked_about(

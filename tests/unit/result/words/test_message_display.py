@@ -23,10 +23,10 @@ def test_a_result_prints_as_sentences_and_a_table_of_changes(explainer: cp.Expla
     found = explainer.explain(FIRST, (0.4, 1.0), cp.WhatIf(n=2))
 
     assert lines_of(str(found)) == [
-        "2 of 2 counterfactuals reach prediction in [0.4, 1] (now 0.22) with 4 or more changes, "
-        "from 1 model evaluation.",
+        "2 of 2 counterfactuals reach prediction between 0.4 and 1 (now 0.22) with 4 or more "
+        "changes, from 1 model evaluation.",
         "",
-        "The row: age 22, amount 5,951.25 €, share 0.10, job clerk, owns no, fix 1.",
+        "The row: age 22, amount 5,951.25 €, share 0.10, job clerk, owns False, fix 1.",
         "",
         "1. Prediction between 0.4 and 1 (0.22 → 0.51) if *age* were 51 instead of 22, *amount* "
         "80.75 instead of 5,951.25 €, *share* 0.50 instead of 0.10 and *job* “smith” instead of "
@@ -36,9 +36,9 @@ def test_a_result_prints_as_sentences_and_a_table_of_changes(explainer: cp.Expla
         "“clerk” and *owns* yes instead of no.",
         "",
         "    age amount (€) share    job   owns prediction distance changes implausibility",
-        "row  22    5951.25  0.10  clerk  False       0.22",
-        "1    51      80.75  0.50  smith              0.51    0.667       4          0.000",
-        "2    47     350.50  0.35  nurse   True       0.47    0.740       5          0.000",
+        "row  22   5,951.25  0.10  clerk  False       0.22",
+        "1    51      80.75  0.50  smith              0.51   0.6667       4              0",
+        "2    47     350.50  0.35  nurse   True       0.47   0.7402       5              0",
     ]
 
 
@@ -86,13 +86,13 @@ def test_notes_follow_the_message(explainer: cp.Explainer) -> None:
     text = lines_of(str(explainer.explain(row, (0.5, 1.0), cp.WhatIf())))
 
     assert text[1] == (
-        "Note: the row's 'age' = 15 lies outside the data's range [22, 51]; the search box was "
+        "Note: the row's 'age' = 15 lies outside the data's range, 22 to 51; the search box was "
         "widened to it."
     )
-    assert text[2].startswith("Note: the row's 'amount' = 7000.12 lies outside")
+    assert text[2].startswith("Note: the row's 'amount' = 7,000.12 lies outside")
     assert text[3] == ""
     assert text[4].startswith("The row: age 15, amount 7,000.12 €, ")
-    assert text[9].split()[:3] == ["row", "15", "7000.12"]
+    assert text[9].split()[:3] == ["row", "15", "7,000.12"]
 
 
 def test_a_wide_row_is_cut_short() -> None:
@@ -133,6 +133,6 @@ def test_a_notebook_shows_a_result_without_counterfactuals(explainer: cp.Explain
     html = explainer.explain(FIRST, (0.1, 0.3))._repr_html_()
 
     assert html == (
-        '<div class="counterpoint"><p>The row already reaches prediction in [0.1, 0.3]: its '
+        '<div class="counterpoint"><p>The row already reaches prediction between 0.1 and 0.3: its '
         "prediction is 0.22.</p></div>"
     )

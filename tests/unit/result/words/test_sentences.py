@@ -156,12 +156,12 @@ def test_changes_of_every_kind_read_well() -> None:
     found = explainer().explain(ROW, (0.85, None), cp.WhatIf(n=1))
 
     assert sentence(found, 0) == (
-        "Prediction at least 0.85 (0.20 → 0.90) if months were 6 instead of 48 months, credit "
+        "Prediction at least 0.85 (0.2 → 0.9) if months were 6 instead of 48 months, credit "
         "amount 1,000 instead of 5,951, sex “f” instead of “m”, since 3 January 2020 instead of "
         "20 January 2023 and owns yes instead of no."
     )
     assert sentence(found, 0, "de") == (
-        "Vorhersage mindestens 0,85 (0,20 → 0,90), wenn months 6 statt 48 months, credit amount "
+        "Vorhersage mindestens 0,85 (0,2 → 0,9), wenn months 6 statt 48 months, credit amount "
         "1.000 statt 5.951, sex „f“ statt „m“, since 3. Januar 2020 statt 20. Januar 2023 und owns "
         "ja statt nein wäre."
     )
@@ -171,8 +171,8 @@ def test_what_misses_the_target_says_so() -> None:
     found = explainer().explain(ROW, (0.95, None), SEARCH, fixed=["credit_amount", "sex", "since"])
     assert found.status == "best_effort"
 
-    assert sentence(found, 0).startswith("Missed: prediction at least 0.95 (0.20 → 0.90) if ")
-    assert sentence(found, 0, "de").startswith("Verfehlt: Vorhersage mindestens 0,95 (0,20 → 0,90)")
+    assert sentence(found, 0).startswith("Missed: prediction at least 0.95 (0.2 → 0.9) if ")
+    assert sentence(found, 0, "de").startswith("Verfehlt: Vorhersage mindestens 0,95 (0,2 → 0,9)")
     assert sentence(found, 0, "en", "customer").startswith(
         "The model would still not predict a value of at least 0.95 if "
     )
@@ -220,11 +220,11 @@ def test_a_result_without_counterfactuals_has_texts() -> None:
     assert len(found) == 0
 
     assert told(found, "en", "analyst") == [
-        "Wanted: prediction at least 0.5. The row is at 0.20.",
+        "Wanted: prediction at least 0.5. The row is at 0.2.",
         "No counterfactual was found.",
     ]
     assert told(found, "de", "analyst") == [
-        "Gewünscht: Vorhersage mindestens 0,5. Die Zeile liegt bei 0,20.",
+        "Gewünscht: Vorhersage mindestens 0,5. Die Zeile liegt bei 0,2.",
         "Es wurde keine kontrafaktische Zeile gefunden.",
     ]
 
@@ -235,17 +235,17 @@ def test_an_analyst_reads_numbers_and_measures() -> None:
     english, german = told(found, "en", "analyst"), told(found, "de", "analyst")
 
     n_valid, n = int(found.reaches.sum()), len(found)
-    assert english[0] == "Wanted: prediction at least 0.5. The row is at 0.20."
+    assert english[0] == "Wanted: prediction at least 0.5. The row is at 0.2."
     assert english[1] == f"{n_valid} of {n} counterfactuals reach the target; 1 is shown."
     assert english[2].startswith(
-        "1. Prediction at least 0.5 (0.20 → 0.50) if months were 30 instead of 48 months. "
-        "(distance 0.067, 1 change, implausibility 0."
+        "1. Prediction at least 0.5 (0.2 → 0.5) if months were 30 instead of 48 months. "
+        "(distance 0.06667, 1 change, implausibility 0."
     )
     assert english[3] == "This describes the model; it implies no causal effect of any change."
     assert german[1] == (
         f"{n_valid} von {n} kontrafaktischen Zeilen erreichen das Ziel; 1 wird gezeigt."
     )
-    assert "(Abstand 0,067, 1 Änderung, Unplausibilität 0," in german[2]
+    assert "(Abstand 0,06667, 1 Änderung, Unplausibilität 0," in german[2]
 
 
 def test_own_objectives_are_among_the_measures() -> None:

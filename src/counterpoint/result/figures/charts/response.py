@@ -23,7 +23,7 @@ from counterpoint.result.figures.frames.response import (
     surface_axes,
     surface_data,
 )
-from counterpoint.result.words.message import counted
+from counterpoint.table.values import counted
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals

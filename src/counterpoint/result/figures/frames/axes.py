@@ -17,16 +17,14 @@ import pandas as pd
 
 from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.result.figures.frames.common import all_genes, is_loaded, observed_genes
-from counterpoint.table import dates
 from counterpoint.table.schema import Feature, Kind
+from counterpoint.table.values import PLAIN, write_level
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
 
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ufffe\uffff\u2028\u2029]")
-MISSING_TEXT = "missing"
-MOST_PLAIN = 1e15  # above it digits say less than a power of ten
 
 
 def clean(value: object) -> str:
@@ -78,35 +76,14 @@ def unique(values: Iterable[object]) -> list[str]:
     return texts
 
 
+def level_texts(feature: Feature) -> list[str]:
+    """Return the levels of a feature as texts that tell them apart."""
+    return unique(write_level(level) for level in feature.levels)
+
+
 def names_of(found: Counterfactuals) -> list[str]:
     """Return the names of all features as texts."""
     return unique(found.problem.predictor.encoding.schema.names)
-
-
-def written(feature: Feature, gene: float) -> str:
-    """Return a value as text: a number with its decimals, a date or a level."""
-    if np.isnan(gene) or gene == MISSING:
-        return MISSING_TEXT
-    if feature.kind is Kind.DATE:
-        return dates.written(gene)
-    if not feature.is_numeric:
-        return clean(feature.levels[int(gene)])
-    return number(gene, 0 if feature.kind is Kind.INTEGER else feature.decimals)
-
-
-def number(value: float, decimals: int | None = None) -> str:
-    """Return a number as people write it: grouped, with the given decimals or four digits.
-
-    Examples
-    --------
-    >>> number(3900.0, 0), number(0.5, 2), number(12345.6), number(0.123456), number(2e20)
-    ('3,900', '0.50', '12,346', '0.1235', '2e+20')
-    """
-    if abs(value) >= MOST_PLAIN:
-        return f"{value:.4g}"
-    if decimals is not None and np.isclose(value, round(value, decimals), rtol=1e-6, atol=0.0):
-        return f"{value:,.{decimals}f}"
-    return f"{value:,.0f}" if abs(value) >= 1000.0 else f"{value:.4g}"
 
 
 def wrapped(text: str, width: int = 14, lines: int = 3) -> str:
@@ -215,8 +192,8 @@ class Axis:
     @property
     def labels(self) -> list[str]:
         """The texts of the levels shown."""
-        texts = unique(self.feature.levels)
-        return [MISSING_TEXT if code == MISSING else texts[int(code)] for code in self.codes]
+        texts = level_texts(self.feature)
+        return [PLAIN.missing if code == MISSING else texts[int(code)] for code in self.codes]
 
     @property
     def domain(self) -> tuple[float, float]:
@@ -255,7 +232,7 @@ class Axis:
 
     def written(self, genes: Floats) -> list[str]:
         """Return the values of genes as texts."""
-        return [written(self.feature, gene) for gene in genes]
+        return [clean(self.feature.shown(gene)) for gene in genes]
 
     def grid(self, resolution: int) -> Floats:
         """Return genes over the whole axis that the feature can really have, in order."""

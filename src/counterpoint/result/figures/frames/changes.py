@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.result.figures.frames.axes import Axis, histogram, names_of, unique, written
+from counterpoint.result.figures.frames.axes import Axis, clean, histogram, level_texts, names_of
 from counterpoint.result.figures.frames.common import (
     MOST_SHOWN,
     Frames,
@@ -65,7 +65,7 @@ def lines_and_note(
         cells = {
             "axis": order,
             "feature": names[place],
-            "value": [written(feature, gene) for gene in column],
+            "value": [clean(feature.shown(gene)) for gene in column],
             "position": position,
             "changed": _differs(column),
         }
@@ -139,9 +139,9 @@ def ticks_of(axis: int, feature: Feature, genes: Floats, position: Floats) -> li
 def _texts(feature: Feature, genes: list[float]) -> list[str]:
     """Return texts of values; those of levels tell them apart."""
     if feature.is_numeric:
-        return [written(feature, gene) for gene in genes]
-    levels = unique(feature.levels)
-    return [written(feature, gene) if np.isnan(gene) else levels[int(gene)] for gene in genes]
+        return [feature.shown(gene) for gene in genes]
+    levels = level_texts(feature)
+    return [feature.shown(gene) if np.isnan(gene) else levels[int(gene)] for gene in genes]
 
 
 MOST_STRIPS = 12

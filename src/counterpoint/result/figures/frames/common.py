@@ -11,8 +11,8 @@ import pandas as pd
 from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.result.choosing.subset import greatest_contribution
-from counterpoint.result.words.message import counted
 from counterpoint.search.settings import check_whole
+from counterpoint.table.values import counted
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals

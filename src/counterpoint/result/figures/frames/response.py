@@ -14,7 +14,7 @@ import pandas as pd
 from counterpoint.arrays import Floats
 from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput
-from counterpoint.result.figures.frames.axes import Axis, histogram, number
+from counterpoint.result.figures.frames.axes import Axis, histogram
 from counterpoint.result.figures.frames.common import (
     Frames,
     all_genes,
@@ -28,6 +28,7 @@ from counterpoint.result.figures.frames.common import (
     varied,
 )
 from counterpoint.search.settings import check_whole
+from counterpoint.table.values import EXACT, write_number
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
@@ -223,5 +224,11 @@ def labels_of(lines: pd.DataFrame, axes: tuple[Axis, Axis]) -> pd.DataFrame:
             for name, (low, high) in zip("xy", ends, strict=True)
         ]
         if all(EDGE <= share <= 1.0 - EDGE for share in shares):
-            found.append({"x": middle["x"], "y": middle["y"], "text": number(middle["level"])})
+            found.append(
+                {
+                    "x": middle["x"],
+                    "y": middle["y"],
+                    "text": write_number(middle["level"], digits=EXACT),
+                }
+            )
     return pd.DataFrame(found, columns=["x", "y", "text"])
