@@ -55,11 +55,9 @@ MANY_PARAMETERS: set[str] = {
 
 DUPLICATE_CLASSES: set[str] = {
     "Answer",
-    "Bench",
     "Chances",
     "Given",
     "Gone",
-    "Ground",
     "Known",
     "Limits",
     "Node",
@@ -68,7 +66,6 @@ DUPLICATE_CLASSES: set[str] = {
     "Room",
     "Session",
     "Settings",
-    "Steps",
 }
 
 METAPHORS: set[str] = {
@@ -81,11 +78,6 @@ METAPHORS: set[str] = {
     "counterpoint.models.column_tables nameless",
     "counterpoint.result.choosing.subset Room",
     "counterpoint.result.choosing.subset _room",
-    "counterpoint.rules.bounds fence_in",
-    "counterpoint.rules.evaluate Ground",
-    "counterpoint.rules.program make_room",
-    "counterpoint.rules.repair Bench",
-    "counterpoint.rules.repair remedy",
     "counterpoint.search.explore.breeding Habits",
     "counterpoint.search.explore.breeding Outlook",
     "counterpoint.search.explore.breeding Room",
@@ -143,10 +135,6 @@ WITHOUT_UNIT_TEST: set[str] = {
     "result.words.german",
     "result.words.language",
     "result.words.readable",
-    "rules.domains",
-    "rules.normal_form",
-    "rules.propagation",
-    "rules.tree",
     "search.ground",
     "search.nsga2.loop",
     "search.watch",

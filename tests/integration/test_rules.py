@@ -201,10 +201,10 @@ TIGHT = [
 def region(found: cp.Counterfactuals) -> Floats:
     """Return every genome the tight rules allow."""
     problem = found.problem
-    assert problem.ruling is not None
+    assert problem.row_rules is not None
     columns = []
-    fences = problem.ruling.fences
-    for it, allowed in zip(fences.features[0], fences.allowed[0], strict=True):
+    domains = problem.row_rules.domains
+    for it, allowed in zip(domains.features[0], domains.allowed[0], strict=True):
         values = np.array([it["anchor"]])
         if it["may_change"] and it["n_levels"]:
             values = np.flatnonzero(allowed[: it["n_levels"]]).astype(float)

@@ -164,7 +164,7 @@ def _note_on_forced(problem: Problem, j: int) -> str:
     encoding, row, limits = problem.predictor.encoding, problem.rows[0], problem.limits
     feature = encoding.schema.features[j]
     name = feature.name
-    if problem.ruling is None or row[j] < limits.low[j] or row[j] > limits.high[j]:
+    if problem.row_rules is None or row[j] < limits.low[j] or row[j] > limits.high[j]:
         return (
             f"the range given for {name!r} excludes the row's own value {feature.shown(row[j])}, "
             "so every counterfactual changes it."

@@ -16,8 +16,8 @@ from counterpoint.problem.limits import Limits, check_costs, search_box
 from counterpoint.problem.own_objectives import check_costs_apply
 from counterpoint.problem.problem import Observed, Problem
 from counterpoint.problem.target import Target, parse_target
-from counterpoint.rules.bounds import FENCED
-from counterpoint.rules.rules import Rules, Ruling
+from counterpoint.rules.bounds import DOMAIN
+from counterpoint.rules.rules import RowRules, Rules
 from counterpoint.rules.tree import compared_places
 from counterpoint.search.baselines import WhatIf
 from counterpoint.search.feasibility import RETRIES
@@ -180,7 +180,7 @@ def check_rules(demands: Demands, genomes: Floats, frame: pd.DataFrame, space: S
         box = search_box(row, space, limits, rules.schema.names)
         try:
             check_not_missing(rules, row[0], space)
-            Ruling.of(rules, row, box, space, limits.max_changed)
+            RowRules.of(rules, row, box, space, limits.max_changed)
         except InvalidInput as error:
             if len(genomes) == 1:
                 raise
@@ -263,9 +263,9 @@ def check_allowed(allowed: object, schema: Schema) -> Bools:
 
 
 def bytes_of_rules(rules: Rules, n_candidates: int) -> int:
-    """Return what the rules of one row take: its fences, and the memory of refused candidates."""
+    """Return what the rules of one row take: its domains, and the memory of refused candidates."""
     if not len(rules):
         return 0
     most_levels = max(len(feature.levels) for feature in rules.schema.features)
-    fences = len(rules.schema) * (FENCED.itemsize + most_levels)
-    return fences + (32 * RETRIES * n_candidates if rules.functions else 0)
+    domains = len(rules.schema) * (DOMAIN.itemsize + most_levels)
+    return domains + (32 * RETRIES * n_candidates if rules.functions else 0)

@@ -31,7 +31,7 @@ from counterpoint.problem.objectives import (
 )
 from counterpoint.problem.own_objectives import PLAIN, Aims
 from counterpoint.problem.target import Target
-from counterpoint.rules.rules import Rules, Ruling
+from counterpoint.rules.rules import RowRules, Rules
 from counterpoint.streams import row_keys
 from counterpoint.table.space import Box, Space
 
@@ -202,7 +202,7 @@ class Problem:
         probabilities.
     past : Past, optional
         What the model said in an earlier, shorter search of the same row, in order.
-    ruling : Ruling, optional
+    row_rules : RowRules, optional
         The caller's rules, if there are any.
     costs : ndarray of shape (d,), optional
         How hard each feature is to change: the weights of `distance`.
@@ -223,7 +223,7 @@ class Problem:
     limits: Limits
     asks_labels: bool
     past: Past | None = None
-    ruling: Ruling | None = None
+    row_rules: RowRules | None = None
     costs: Floats | None = None
     worst: Floats | None = None
     recalled: Recalled | None = None
@@ -244,11 +244,11 @@ class Problem:
         costs: Floats | None = None,
     ) -> Problem:
         """Set up the problems of `rows`: boxes, neighbours and streams."""
-        space, ruling = observed.space, None
+        space, row_rules = observed.space, None
         names = predictor.encoding.schema.names
         box = search_box(rows, space, limits, names)
         if rules is not None and len(rules):
-            box, ruling = Ruling.of(rules, rows, box, space, limits.max_changed)
+            box, row_rules = RowRules.of(rules, rows, box, space, limits.max_changed)
         return cls(
             rows=rows,
             row_outputs=row_outputs,
@@ -259,7 +259,7 @@ class Problem:
             predictor=predictor,
             limits=limits,
             asks_labels=asks_labels,
-            ruling=ruling,
+            row_rules=row_rules,
             costs=costs,
             worst=observed.aims.worst(rows, observed.whole, predictor.encoding),
         )
@@ -379,9 +379,9 @@ class Problem:
 
     def obeys(self, genomes: Floats) -> Bools:
         """Return which genomes (r, n, d) satisfy the caller's rules, all of them."""
-        if self.ruling is None:
+        if self.row_rules is None:
             return np.ones(genomes.shape[:2], dtype=np.bool_)
-        return self.accepts(genomes, self.ruling.holds(genomes, self.rows))
+        return self.accepts(genomes, self.row_rules.holds(genomes, self.rows))
 
     def accepts(self, genomes: Floats, which: Bools) -> Bools:
         """Return which of the genomes (r, n, d) in question (r, n) no function refuses.
@@ -389,9 +389,9 @@ class Problem:
         A function is asked about the rows as they would be returned, about all in one call.
         """
         accepted = which.copy()
-        if self.ruling is not None and self.ruling.rules.functions and which.any():
+        if self.row_rules is not None and self.row_rules.rules.functions and which.any():
             frame = self.predictor.encoding.to_rows(np.ascontiguousarray(genomes[which]))
-            accepted[which] = self.ruling.rules.ask(frame)
+            accepted[which] = self.row_rules.rules.ask(frame)
         return accepted
 
     def take(self, which: Ints) -> Problem:
@@ -412,7 +412,7 @@ class Problem:
             keys=self.keys[which],
             box=self.box.of_rows(which),
             past=None,
-            ruling=None if self.ruling is None else self.ruling.of_rows(which),
+            row_rules=None if self.row_rules is None else self.row_rules.of_rows(which),
             worst=None if self.worst is None else self.worst[which],
         )
 

@@ -160,7 +160,7 @@ class Counterfactuals(Choosable, Readable):
     @property
     def constraints(self) -> tuple[str, ...]:
         """The rules every counterfactual satisfies, in canonical form; a function by its name."""
-        return () if self.problem.ruling is None else self.problem.ruling.rules.texts
+        return () if self.problem.row_rules is None else self.problem.row_rules.rules.texts
 
     @property
     def costs(self) -> dict[Hashable, float]:

@@ -37,8 +37,8 @@ def smallest_relaxation(problem: Problem) -> str:
     steps = [_relax(problem, int(j), genomes[best]) for j in np.flatnonzero(is_broken[best])]
     if n_surplus[best] > 0:
         steps.append(f"raise max_changed to {problem.limits.max_changed + int(n_surplus[best])}")
-    if problem.ruling is not None:
-        rules = problem.ruling.rules.rules
+    if problem.row_rules is not None:
+        rules = problem.row_rules.rules.rules
         steps += [f'drop "{rules[k]}"' for k in np.flatnonzero(is_against[best])]
     return " and ".join([", ".join(steps[:-1]), steps[-1]] if len(steps) > 1 else steps)
 
@@ -46,7 +46,7 @@ def smallest_relaxation(problem: Problem) -> str:
 def broken_limits(problem: Problem, genomes: Floats) -> tuple[Bools, Floats]:
     """Return which features of genomes (n, d) break a limit, and their changes beyond the most."""
     row, box, is_fixed = problem.rows[0], problem.box, problem.limits.is_fixed
-    if problem.ruling is not None:  # the box is the rules' too, which are judged by themselves
+    if problem.row_rules is not None:  # the box is the rules' too, which are judged by themselves
         names = problem.predictor.encoding.schema.names
         box = search_box(problem.rows, problem.space, problem.limits, names)
     is_broken = is_fixed & (genomes != row)
@@ -57,9 +57,9 @@ def broken_limits(problem: Problem, genomes: Floats) -> tuple[Bools, Floats]:
 
 def broken_rules(problem: Problem, genomes: Floats) -> Bools:
     """Return which of the k rules genomes (n, d) break, shape (n, k)."""
-    if problem.ruling is None:
+    if problem.row_rules is None:
         return np.zeros((len(genomes), 0), dtype=np.bool_)
-    rules = problem.ruling.rules
+    rules = problem.row_rules.rules
     frame = problem.predictor.encoding.to_rows(genomes.copy()) if rules.functions else None
     return ~rules.all_verdicts(genomes, problem.rows[0], frame)
 

@@ -1,10 +1,11 @@
 """Rules: what a counterfactual must satisfy, written as text.
 
-    text ─► tokens ─► grammar ─► syntax ─► check ─► a tree with columns and codes
-                                                     ├─► evaluate: NumPy, has the last word
-                                                     └─► core: few nodes, no negations
-                                                          ├─► program, machine, repair: kernels
-                                                          └─► propagate ─► bounds, contradictions
+    text ─► tokens ─► grammar ─► tree ─► check ─► a tree with columns and codes
+                                                    └─► normal_form: few nodes, no negations
+                                                         ├─► program ─► repair: kernels
+                                                         └─► domains, propagation ─► bounds
 
-`Rules` in `rules.py` is the door: `parse`, `narrow`, `program`, `holds`, `contradictions`.
+`arithmetic` says what operators and comparisons mean, for kernels and for propagation alike; the
+program has the last word on a genome. `Rules` in `rules.py` is the door: `parse`, `holds`,
+`contradictions`; `RowRules` are the rules as they bind the rows of one search.
 """

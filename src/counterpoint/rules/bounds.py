@@ -1,6 +1,6 @@
-"""What rules say about single features of one row, as arrays, and the search boxes they leave.
+"""Which values rules leave to the features of a row: as arrays, as search boxes, and for kernels.
 
-The values one row's features may take, for kernels: to go to the nearest, or to another.
+Kernels move a gene to the nearest value it may take, or to another one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys, Whole
 from counterpoint.errors import InvalidInput, listed
 from counterpoint.kernels import inner
 from counterpoint.rules.domains import Domains, Start
-from counterpoint.rules.normal_form import Core, Count
+from counterpoint.rules.normal_form import Count, NormalRule
 from counterpoint.rules.program import Records
 from counterpoint.rules.propagation import propagate
 from counterpoint.streams import next_uniform
@@ -24,7 +24,7 @@ from counterpoint.table.space import Box, Space, snap
 SMALLEST_STRIDE = 0.01  # a feature that must differ goes so much of its range, up to all of it
 
 # One feature of one row; `snap` reads some of it.
-FENCED = np.dtype(
+DOMAIN = np.dtype(
     [
         ("row", np.float64),  # the row's value
         ("anchor", np.float64),  # the row's value, or the nearest one left
@@ -41,13 +41,13 @@ FENCED = np.dtype(
 )
 
 
-class Fences(NamedTuple):
-    """Where the candidates of each of r rows must stay.
+class RowDomains(NamedTuple):
+    """The values left to the candidates of each of r rows.
 
     Attributes
     ----------
     features : ndarray of records, of shape (r, d)
-        Row, box and grid of each feature; see `FENCED`.
+        Row, box and grid of each feature; see `DOMAIN`.
     allowed : ndarray of shape (r, d, most levels)
         Which levels are left.
     """
@@ -55,14 +55,14 @@ class Fences(NamedTuple):
     features: Records
     allowed: Bools
 
-    def of_rows(self, which: Ints) -> Fences:
-        """Return the fences of some of the rows only."""
-        return Fences(self.features[which], self.allowed[which])
+    def of_rows(self, which: Ints) -> RowDomains:
+        """Return the domains of some of the rows only."""
+        return RowDomains(self.features[which], self.allowed[which])
 
 
-def fence_in(rows: Floats, box: Box, bounds: Sequence[Bounds], space: Space) -> Fences:
-    """Return the fences of rows (r, d) in boxes that their bounds have narrowed."""
-    features = np.zeros(rows.shape, FENCED)
+def domains_of_rows(rows: Floats, box: Box, bounds: Sequence[Bounds], space: Space) -> RowDomains:
+    """Return the domains of rows (r, d) in boxes that their bounds have narrowed."""
+    features = np.zeros(rows.shape, DOMAIN)
     features["row"] = rows
     features["pitch"] = [each.pitch for each in bounds]
     for name in ("anchor", "lower", "upper", "may_change"):
@@ -71,7 +71,7 @@ def fence_in(rows: Floats, box: Box, bounds: Sequence[Bounds], space: Space) -> 
         features[name] = getattr(space, name)
     is_code = (space.n_levels > 0) & box.may_change  # kernels read `allowed` at these, unchecked
     assert (~is_code | ((box.lower >= 0.0) & (box.upper < space.n_levels))).all()
-    return Fences(features, np.array([each.allowed for each in bounds]))
+    return RowDomains(features, np.array([each.allowed for each in bounds]))
 
 
 @inner
@@ -134,7 +134,7 @@ def nearest_level(code: float, it: Any, allowed: Bools, state: Keys) -> float:
 
 
 @inner
-def settle(genome: Floats, features: Records, allowed: Bools, state: Keys) -> None:
+def move_inside(genome: Floats, features: Records, allowed: Bools, state: Keys) -> None:
     """Put every gene on the nearest value it may take, in place."""
     for j in range(len(genome)):
         it = features[j]
@@ -196,7 +196,7 @@ class Bounds(NamedTuple):
     max_changed: int
 
 
-def bound(rules: Sequence[Core], schema: Schema, start: Start) -> Bounds:
+def bounds_of(rules: Sequence[NormalRule], schema: Schema, start: Start) -> Bounds:
     """Return what the rules leave of a start; raises `Impossible` if that is nothing."""
     domains = Domains(schema, start)
     propagate(rules, domains)
@@ -283,7 +283,9 @@ def start_from_box(rows: Floats, box: Box, w: int) -> Start:
     return Start(rows[w], low, high, ~box.is_forced[w])
 
 
-def narrow(rows: Floats, box: Box, bounds: Sequence[Bounds], names: tuple[Hashable, ...]) -> Box:
+def narrow_box(
+    rows: Floats, box: Box, bounds: Sequence[Bounds], names: tuple[Hashable, ...]
+) -> Box:
     """Return the boxes of r rows within their bounds.
 
     Parameters

@@ -29,11 +29,11 @@ from counterpoint.rules.tree import (
     InSteps,
     Moves,
     Negative,
-    Node,
     Not,
     Number,
     Or,
     Role,
+    RuleNode,
     Statement,
     Together,
     Was,
@@ -344,7 +344,7 @@ class _Checker:
         is_quoted = text in self.columns  # else it could be read as that feature
         return Word(text, role=Role.LEVEL, place=codes[0], is_quoted=is_quoted, span=node.span)
 
-    def invalid(self, node: Node, problem: str) -> InvalidInput:
+    def invalid(self, node: RuleNode, problem: str) -> InvalidInput:
         """Build an error at a node."""
         return invalid(self.text, node.span, problem)
 

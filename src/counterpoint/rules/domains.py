@@ -2,9 +2,8 @@
 
 A number has an interval, perhaps only the points of a lattice in it; a feature of levels has the
 set of levels left. Besides, the row's own value may be kept, even where it is not on the grid.
-Domains only shrink, and never lose a value that all rules allow.
-
-Evenly spaced points, in exact arithmetic: grids of steps that meet are solved, not guessed.
+Domains only shrink, and never lose a value that all rules allow. Lattices are in exact arithmetic:
+where two of them meet is solved, not guessed.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.errors import Signal
-from counterpoint.rules.program import OFF_STEP, ROUND_OFF, blur_of
+from counterpoint.rules.arithmetic import OFF_STEP, ROUND_OFF, rounding_of
 from counterpoint.table.schema import Feature, Kind, Schema
 
 
@@ -135,8 +134,8 @@ class Domains:
     def __init__(self, schema: Schema, start: Start) -> None:
         self.features = schema.features
         self.start = start
-        self.blur = blur_of(schema)
-        self.row, self.low, self.high = map(self._plain, (start.row, start.low, start.high))
+        self.rounding = rounding_of(schema)
+        self.row, self.low, self.high = map(self._as_written, (start.row, start.low, start.high))
         self.may_keep = start.may_keep.copy()
         self.allowed = [self._first_levels(j) for j in range(len(schema))]
         self.lattice = [grid_of(feature) for feature in schema.features]
@@ -149,10 +148,10 @@ class Domains:
             is_in &= codes != self.row[j]
         return np.asarray(is_in)
 
-    def _plain(self, values: Floats) -> Floats:
+    def _as_written(self, values: Floats) -> Floats:
         """Return values (d,) as they are written, without the dust of float32."""
         return np.array(
-            [plain(feature, float(values[j])) for j, feature in enumerate(self.features)]
+            [as_written(feature, float(values[j])) for j, feature in enumerate(self.features)]
         )
 
     # What is left
@@ -211,7 +210,7 @@ class Domains:
 
     def _below(self, j: int, value: float) -> float:
         """Return a real number that is below `value` by more than round-off."""
-        return float(np.nextafter(value - 3.0 * ROUND_OFF * self.blur[j] * abs(value), -np.inf))
+        return float(np.nextafter(value - 3.0 * ROUND_OFF * self.rounding[j] * abs(value), -np.inf))
 
     def shrink(self, j: int, low: float, high: float, keeps: bool) -> None:
         """Keep the numbers of an interval, and the row's value if it may be kept."""
@@ -249,10 +248,10 @@ class Domains:
             self.may_keep[j] = False
             self._changed(j, True)
 
-    def put_on(self, j: int, step: float, origin: float) -> None:
+    def keep_steps(self, j: int, step: float, origin: float) -> None:
         """Keep the points a whole number of steps from an origin."""
         steps = Lattice.of(origin, step)
-        slack = OFF_STEP + ROUND_OFF * self.blur[j] * abs(self.row[j]) / step
+        slack = OFF_STEP + ROUND_OFF * self.rounding[j] * abs(self.row[j]) / step
         keeps = steps.has(self.row[j], slack)
         own = self.lattice[j]
         points = steps if own is None else own.meet(steps)
@@ -293,7 +292,7 @@ def grid_of(feature: Feature) -> Lattice | None:
     return None
 
 
-def plain(feature: Feature, value: float) -> float:
+def as_written(feature: Feature, value: float) -> float:
     """Return a number as it is written: 0.1 for float32's nearest to it, if there are decimals."""
     if feature.is_single and feature.decimals is not None and value != MISSING:
         rounded = round(value, feature.decimals)

@@ -50,12 +50,12 @@ from counterpoint.rules.tree import (
     InSteps,
     Moves,
     Negative,
-    Node,
     Not,
     Number,
     Operator,
     Or,
     Role,
+    RuleNode,
     Span,
     Statement,
     Together,
@@ -135,7 +135,7 @@ class _Parser(Reader):
 
     # Conditions
 
-    def condition(self) -> Node:
+    def condition(self) -> RuleNode:
         left = self.either()
         if not self.takes("implies"):
             return left
@@ -143,15 +143,15 @@ class _Parser(Reader):
         conclusion = self.as_condition(self.nested(self.condition))
         return Implies(premise, conclusion, span=self.since(premise.span[0]))
 
-    def either(self) -> Node:
+    def either(self) -> RuleNode:
         parts = self.joined("or", self.both)
         return parts[0] if len(parts) == 1 else self.flat(Or, parts)
 
-    def both(self) -> Node:
+    def both(self) -> RuleNode:
         parts = self.joined("and", self.negation)
         return parts[0] if len(parts) == 1 else self.flat(And, parts)
 
-    def flat(self, kind: type[And | Or], nodes: list[Node]) -> Node:
+    def flat(self, kind: type[And | Or], nodes: list[RuleNode]) -> RuleNode:
         """Join conditions; those joined in the same way already need no parentheses."""
         parts: list[Condition] = []
         for node in nodes:
@@ -161,21 +161,21 @@ class _Parser(Reader):
             )
         return kind(tuple(parts), span=span_of(nodes))
 
-    def joined(self, keyword: str, read: Callable[[], Node]) -> list[Node]:
+    def joined(self, keyword: str, read: Callable[[], RuleNode]) -> list[RuleNode]:
         """Return one or more nodes with `keyword` between them."""
         parts = [read()]
         while self.takes(keyword):
             parts.append(read())
         return parts
 
-    def negation(self) -> Node:
+    def negation(self) -> RuleNode:
         start = self.token.span[0]
         if not self.takes("not"):
             return self.test()
         operand = self.as_condition(self.nested(self.negation))
         return Not(operand, span=self.since(start))
 
-    def test(self) -> Node:
+    def test(self) -> RuleNode:
         left = self.sum()
         if self.sees(*COMPARATORS):
             return self.comparison(self.as_value(left))
@@ -260,13 +260,13 @@ class _Parser(Reader):
 
     # Values
 
-    def sum(self) -> Node:
+    def sum(self) -> RuleNode:
         return self.chain(("+", "-"), self.product)
 
-    def product(self) -> Node:
+    def product(self) -> RuleNode:
         return self.chain(("*", "/"), self.unary)
 
-    def chain(self, operators: tuple[str, ...], read: Callable[[], Node]) -> Node:
+    def chain(self, operators: tuple[str, ...], read: Callable[[], RuleNode]) -> RuleNode:
         first = read()
         rest: list[tuple[Operator, Expression]] = []
         while self.sees(*operators):
@@ -279,14 +279,14 @@ class _Parser(Reader):
             return Chain(value.first, (*value.rest, *rest), span=span)
         return Chain(value, tuple(rest), span=span)
 
-    def unary(self) -> Node:
+    def unary(self) -> RuleNode:
         start = self.token.span[0]
         if not self.takes("-"):
             return self.atom()
         operand = self.as_value(self.nested(self.unary))
         return Negative(operand, span=self.since(start))
 
-    def atom(self) -> Node:
+    def atom(self) -> RuleNode:
         start = self.token.span[0]
         if self.token.kind == "number":
             return Number(self.number(), span=self.since(start))
@@ -327,17 +327,17 @@ class _Parser(Reader):
 
     # What stands where
 
-    def as_condition(self, node: Node) -> Condition:
+    def as_condition(self, node: RuleNode) -> Condition:
         if isinstance(node, EXPRESSIONS):
             raise self.fault("expected a condition such as age >= 21, found a value.", node.span)
         return cast(Condition, node)
 
-    def as_value(self, node: Node) -> Expression:
+    def as_value(self, node: RuleNode) -> Expression:
         if not isinstance(node, EXPRESSIONS):
             raise self.fault("expected a value such as age + 5, found a condition.", node.span)
         return cast(Expression, node)
 
-    def as_feature(self, node: Node) -> Word:
+    def as_feature(self, node: RuleNode) -> Word:
         if not isinstance(node, Word) or node.role is Role.LEVEL:
             raise self.fault(
                 "a single feature must stand here (single quotes are for levels).", node.span
@@ -345,6 +345,6 @@ class _Parser(Reader):
         return Word(node.text, role=Role.FEATURE, span=node.span)
 
 
-def span_of(nodes: Sequence[Node]) -> Span:
+def span_of(nodes: Sequence[RuleNode]) -> Span:
     """Return the span from the first to the last of `nodes`."""
     return nodes[0].span[0], nodes[-1].span[1]

@@ -1,7 +1,7 @@
 """Rules as the search needs them: numbers and columns only, without negations.
 
-    value      Constant  Gene (the candidate's)  Own (the row's)  Result (of arithmetic)
-    condition  Relation  Among  Differs  Steps, joined by All and Some
+    value      Constant  Gene (the candidate's)  RowValue (the row's)  Calculation
+    condition  Relation  Among  Differs  OnSteps, joined by All and Some
     rule       Formula  Count  Group
 
 Levels are their codes, words are columns, and every phrase of the language is one of these few
@@ -12,21 +12,15 @@ by such an accident inside of `not` and `implies`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
-from counterpoint.rules import tree as syntax
+from counterpoint.rules import tree
+from counterpoint.rules.arithmetic import CONTRARY
 from counterpoint.rules.tree import Comparator, Operator
 
-NEGATED: dict[Comparator, Comparator] = {
-    "=": "!=",
-    "!=": "=",
-    "<": ">=",
-    ">=": "<",
-    ">": "<=",
-    "<=": ">",
-}
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -44,18 +38,18 @@ class Gene:
 
 
 @dataclass(frozen=True)
-class Own:
+class RowValue:
     """The row's value of feature j."""
 
     j: int
 
 
 @dataclass(frozen=True)
-class Result:
+class Calculation:
     """Values joined by + - * or / from left to right."""
 
-    first: Value
-    rest: tuple[tuple[Operator, Value], ...]
+    first: NormalValue
+    rest: tuple[tuple[Operator, NormalValue], ...]
 
 
 @dataclass(frozen=True)
@@ -63,8 +57,8 @@ class Relation:
     """Two values compared."""
 
     comparator: Comparator
-    left: Value
-    right: Value
+    left: NormalValue
+    right: NormalValue
 
 
 @dataclass(frozen=True)
@@ -85,12 +79,12 @@ class Among:
 
 
 @dataclass(frozen=True)
-class Steps:
+class OnSteps:
     """Whether feature j is a whole number of steps from the origin; or, with `is_on` False, not."""
 
     j: int
     step: float
-    origin: Own | Constant
+    origin: RowValue | Constant
     is_on: bool
 
 
@@ -98,21 +92,21 @@ class Steps:
 class All:
     """Conditions that all hold."""
 
-    parts: tuple[Goal, ...]
+    parts: tuple[NormalCondition, ...]
 
 
 @dataclass(frozen=True)
 class Some:
     """Conditions of which at least one holds."""
 
-    parts: tuple[Goal, ...]
+    parts: tuple[NormalCondition, ...]
 
 
 @dataclass(frozen=True)
 class Formula:
     """A rule that is a condition."""
 
-    goal: Goal
+    condition: NormalCondition
 
 
 @dataclass(frozen=True)
@@ -130,125 +124,160 @@ class Group:
     features: tuple[int, ...]
 
 
-Value: TypeAlias = Constant | Gene | Own | Result
-Goal: TypeAlias = Relation | Among | Differs | Steps | All | Some
-Core: TypeAlias = Formula | Count | Group
+NormalValue: TypeAlias = Constant | Gene | RowValue | Calculation
+NormalCondition: TypeAlias = Relation | Among | Differs | OnSteps | All | Some
+NormalRule: TypeAlias = Formula | Count | Group
 
 
-def reduce(statement: syntax.Statement, d: int) -> Core:
+def normalize(statement: tree.Statement, d: int) -> NormalRule:
     """Return a checked rule over d features in terms of columns and codes.
 
     Examples
     --------
     >>> from counterpoint.rules.tree import Fixed, Word
-    >>> reduce(Fixed((Word("age", place=3),)), d=5)
-    Formula(goal=All(parts=(Differs(j=3, is_changed=False),)))
+    >>> normalize(Fixed((Word("age", place=3),)), d=5)
+    Formula(condition=All(parts=(Differs(j=3, is_changed=False),)))
     """
     match statement:
-        case syntax.Fixed(features):
+        case tree.Fixed(features):
             return Formula(All(tuple(Differs(word.place, False) for word in features)))
-        case syntax.AtMost(n, features):
+        case tree.AtMost(n, features):
             return Count(n, tuple(word.place for word in features) or tuple(range(d)))
-        case syntax.Together(features):
+        case tree.Together(features):
             return Group(tuple(word.place for word in features))
         case _:
-            return Formula(goal_of(statement, True))
+            return Formula(normal_condition(statement, True))
 
 
-def goal_of(node: syntax.Condition, is_wanted: bool) -> Goal:
+def normal_condition(node: tree.Condition, is_wanted: bool) -> NormalCondition:
     """Return what makes a condition hold, or what makes its contrary hold."""
     match node:
-        case syntax.Not(operand):
-            return goal_of(operand, not is_wanted)
-        case syntax.And(operands):
-            return joined([goal_of(each, is_wanted) for each in operands], is_wanted)
-        case syntax.Or(operands):
-            return joined([goal_of(each, is_wanted) for each in operands], not is_wanted)
-        case syntax.Implies(premise, conclusion):
-            both = [goal_of(premise, not is_wanted), goal_of(conclusion, is_wanted)]
+        case tree.Not(operand):
+            return normal_condition(operand, not is_wanted)
+        case tree.And(operands):
+            return joined([normal_condition(each, is_wanted) for each in operands], is_wanted)
+        case tree.Or(operands):
+            return joined([normal_condition(each, is_wanted) for each in operands], not is_wanted)
+        case tree.Implies(premise, conclusion):
+            both = [
+                normal_condition(premise, not is_wanted),
+                normal_condition(conclusion, is_wanted),
+            ]
             return joined(both, not is_wanted)
-        case syntax.Compare(left, comparator, right):
-            return relation(comparator, value_of(left), value_of(right), is_wanted)
-        case syntax.Changed(feature):
+        case tree.Compare(left, comparator, right):
+            return relation(comparator, normal_value(left), normal_value(right), is_wanted)
+        case tree.Changed(feature):
             return Differs(feature.place, is_wanted)
-        case syntax.InSet(feature, members, is_negated):
+        case tree.InSet(feature, members, is_negated):
             codes = tuple(map(member_value, members))
             return Among(feature.place, codes, is_wanted != is_negated)
-        case syntax.InSteps(feature, step, origin):
-            start = Own(feature.place) if origin is None else Constant(origin)
-            return Steps(feature.place, step, start, is_wanted)
+        case tree.InSteps(feature, step, origin):
+            start = RowValue(feature.place) if origin is None else Constant(origin)
+            return OnSteps(feature.place, step, start, is_wanted)
         case _:
             parts = [relation(*each, is_wanted) for each in phrase(node)]
             return joined(parts, is_wanted)
 
 
-def phrase(node: syntax.InRange | syntax.Moves) -> list[tuple[Comparator, Value, Value]]:
+def phrase(node: tree.InRange | tree.Moves) -> list[tuple[Comparator, NormalValue, NormalValue]]:
     """Return a phrase about one feature as comparisons that must all hold."""
-    gene, own = Gene(node.feature.place), Own(node.feature.place)
-    if isinstance(node, syntax.InRange):
+    gene, own = Gene(node.feature.place), RowValue(node.feature.place)
+    if isinstance(node, tree.InRange):
         ends: list[tuple[Comparator, float | None]] = [(">=", node.low), ("<=", node.high)]
         return [(sign, gene, Constant(end)) for sign, end in ends if end is not None]
-    relations: list[tuple[Comparator, Value, Value]] = []
+    relations: list[tuple[Comparator, NormalValue, NormalValue]] = []
     if node.direction != "changes":
         relations.append((">=" if node.direction == "increases" else "<=", gene, own))
     if node.most is not None and node.direction != "decreases":
-        relations.append(("<=", Result(gene, (("-", own),)), Constant(node.most)))
+        relations.append(("<=", Calculation(gene, (("-", own),)), Constant(node.most)))
     if node.most is not None and node.direction != "increases":
-        relations.append(("<=", Result(own, (("-", gene),)), Constant(node.most)))
+        relations.append(("<=", Calculation(own, (("-", gene),)), Constant(node.most)))
     return relations
 
 
-def member_value(member: syntax.Number | syntax.Word) -> float:
+def member_value(member: tree.Number | tree.Word) -> float:
     """Return a member of a set as a gene: the number, or the level's code."""
-    return member.value if isinstance(member, syntax.Number) else float(member.place)
+    return member.value if isinstance(member, tree.Number) else float(member.place)
 
 
-def relation(comparator: Comparator, left: Value, right: Value, is_wanted: bool) -> Relation:
+def relation(
+    comparator: Comparator, left: NormalValue, right: NormalValue, is_wanted: bool
+) -> Relation:
     """Return a comparison, or its contrary."""
-    return Relation(comparator if is_wanted else NEGATED[comparator], left, right)
+    return Relation(comparator if is_wanted else CONTRARY[comparator], left, right)
 
 
-def joined(parts: Sequence[Goal], is_all: bool) -> Goal:
+def joined(parts: Sequence[NormalCondition], is_all: bool) -> NormalCondition:
     """Return conditions joined by "and" or by "or"."""
     if len(parts) == 1:
         return parts[0]
     return All(tuple(parts)) if is_all else Some(tuple(parts))
 
 
-def value_of(node: syntax.Expression) -> Value:
+def normal_value(node: tree.Expression) -> NormalValue:
     """Return a value in terms of columns and codes."""
     match node:
-        case syntax.Number(value):
+        case tree.Number(value):
             return Constant(value)
-        case syntax.Was(feature):
-            return Own(feature.place)
-        case syntax.Word():
-            is_level = node.role is syntax.Role.LEVEL
+        case tree.Was(feature):
+            return RowValue(feature.place)
+        case tree.Word():
+            is_level = node.role is tree.Role.LEVEL
             return Constant(float(node.place)) if is_level else Gene(node.place)
-        case syntax.Negative(operand):
-            return Result(Constant(0.0), (("-", value_of(operand)),))
-        case syntax.Chain(first, rest):
-            others = tuple((operator, value_of(operand)) for operator, operand in rest)
-            return Result(value_of(first), others)
+        case tree.Negative(operand):
+            return Calculation(Constant(0.0), (("-", normal_value(operand)),))
+        case tree.Chain(first, rest):
+            others = tuple((operator, normal_value(operand)) for operator, operand in rest)
+            return Calculation(normal_value(first), others)
 
 
-def genes_of(core: Core | Goal | Value) -> Iterator[int]:
+def calculate(
+    value: NormalValue,
+    known: Callable[[Constant | Gene | RowValue], T],
+    combine: Callable[[Operator, T, T], T],
+) -> T:
+    """Return what a value comes to in terms of what is known of its parts.
+
+    Parameters
+    ----------
+    value : NormalValue
+        The value.
+    known : callable
+        Returns what is known of a constant, a gene or a value of the row.
+    combine : callable
+        Returns what an operator makes of two operands.
+
+    Examples
+    --------
+    >>> value = Calculation(Constant(1.0), (("+", Gene(3)), ("-", RowValue(2))))
+    >>> calculate(value, repr, lambda operator, left, right: f"({left} {operator} {right})")
+    '((Constant(value=1.0) + Gene(j=3)) - RowValue(j=2))'
+    """
+    if not isinstance(value, Calculation):
+        return known(value)
+    found = calculate(value.first, known, combine)
+    for operator, operand in value.rest:
+        found = combine(operator, found, calculate(operand, known, combine))
+    return found
+
+
+def genes_of(rule: NormalRule | NormalCondition | NormalValue) -> Iterator[int]:
     """Yield the features a rule reads of the candidate, with repeats, in order."""
-    waiting: list[Core | Goal | Value] = [core]
+    waiting: list[NormalRule | NormalCondition | NormalValue] = [rule]
     while waiting:
         node = waiting.pop()
         match node:
-            case Gene(j) | Differs(j, _) | Among(j, _, _) | Steps(j, _, _, _):
+            case Gene(j) | Differs(j, _) | Among(j, _, _) | OnSteps(j, _, _, _):
                 yield j
             case Count(_, features) | Group(features):
                 yield from features
-            case Formula(goal):
-                waiting.append(goal)
+            case Formula(condition):
+                waiting.append(condition)
             case All(parts) | Some(parts):
                 waiting.extend(reversed(parts))
             case Relation(_, left, right):
                 waiting.extend((right, left))
-            case Result(first, rest):
+            case Calculation(first, rest):
                 waiting.extend([value for _, value in reversed(rest)] + [first])
-            case Constant() | Own():
+            case Constant() | RowValue():
                 pass

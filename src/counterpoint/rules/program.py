@@ -1,19 +1,9 @@
-"""Kernels that run a program of rules on one genome; none of them makes an array.
-
-The value of operation p is kept at place p of the scratch, so that nothing is pushed or popped and
-every part of a rule keeps its value for `repair` to look at.
-
-When two numbers of a rule are the same: if they differ by round-off only.
-
-``0.1 + 0.2 = 0.3`` holds, and so does ``<=``, while ``<`` does not. What round-off can be is
-estimated beside every value as its `size`: the sum of the magnitudes it was made of. Two values are
-the same if they differ by less than `ROUND_OFF` of their sizes. Values of a float32 column are
-rounded more coarsely, and count for as much more.
-
-Rules as flat arrays a kernel can run.
+"""Rules as flat arrays, and the kernels that run them on one genome: they have the last word.
 
 Every rule is a run of operations in postfix order: the operands of operation p end at ``p - 1``
-and, if there are two, at ``left[p]``.
+and, if there are two, at ``left[p]``. The value of operation p is kept at place p of the scratch,
+so that nothing is pushed or popped and every part of a rule keeps its value for `repair` to look
+at. What each operation means is written in `arithmetic`.
 """
 
 from __future__ import annotations
@@ -26,64 +16,38 @@ from numpy.typing import NDArray
 
 from counterpoint.arrays import Bools, Floats, Ints, Whole
 from counterpoint.kernels import inner, kernel
+from counterpoint.rules import arithmetic
+from counterpoint.rules.arithmetic import COMPARATORS, DIVIDE, LESS, OPERATORS
 from counterpoint.rules.normal_form import (
     All,
     Among,
+    Calculation,
     Constant,
-    Core,
     Count,
     Differs,
     Formula,
     Gene,
-    Goal,
     Group,
-    Own,
+    NormalCondition,
+    NormalRule,
+    NormalValue,
+    OnSteps,
     Relation,
-    Result,
+    RowValue,
     Some,
-    Steps,
-    Value,
     genes_of,
 )
 from counterpoint.rules.tree import Comparator
-from counterpoint.table.schema import Schema
 
-ROUND_OFF = 1e-12
-OFF_STEP = 1e-6  # how far from a step, as a share of it, still is on it
-SINGLE = 2.0**-23 / ROUND_OFF
-
-
-def blur_of(schema: Schema) -> Floats:
-    """Return how much more each feature's values are rounded than float64, shape (d,).
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> data = pd.DataFrame({"a": [1.0, 2.0], "b": np.array([1, 2], dtype=np.float32)})
-    >>> blur_of(Schema.infer(data)).round()
-    array([1.00000e+00, 1.19209e+05])
-    """
-    return np.array([SINGLE if feature.is_single else 1.0 for feature in schema.features])
-
-
-# Operations: values first, then tests (the leaves of a condition), then what joins conditions.
-NUMBER, GENE, OWN, ADD, SUBTRACT, MULTIPLY, DIVIDE = range(7)
-EQUAL, UNEQUAL, LESS, LESS_EQUAL, MORE, MORE_EQUAL = range(7, 13)
-CHANGED, UNCHANGED, ON_STEP, OFF_GRID = range(13, 17)
-AND, OR = 17, 18
-FIRST_TEST = EQUAL
+# Operations: first those on two values (see `arithmetic`), then values, then tests (the leaves of a
+# condition), then what joins conditions. A comparison is `COMPARE` plus the orders that satisfy it.
+NUMBER, GENE, OWN = range(DIVIDE + 1, DIVIDE + 4)
+COMPARE = OWN
+EQUAL, UNEQUAL = COMPARE + COMPARATORS["="], COMPARE + COMPARATORS["!="]
+FIRST_TEST, LAST_COMPARISON = COMPARE + LESS, COMPARE + COMPARATORS[">="]
+CHANGED, UNCHANGED, ON_STEPS, OFF_STEPS, AND, OR = range(LAST_COMPARISON + 1, LAST_COMPARISON + 7)
 
 FORMULA, COUNT, GROUP = range(3)
-
-_ARITHMETIC = {"+": ADD, "-": SUBTRACT, "*": MULTIPLY, "/": DIVIDE}
-_COMPARATORS = {
-    "=": EQUAL,
-    "!=": UNEQUAL,
-    "<": LESS,
-    "<=": LESS_EQUAL,
-    ">": MORE,
-    ">=": MORE_EQUAL,
-}
 
 
 # Records: one argument of a kernel instead of six, which it compiles faster.
@@ -94,7 +58,7 @@ OPERATION = np.dtype(
         ("left", np.int64),  # where its left operand ends; the right one ends just before it
         ("begin", np.int64),  # where its first operand begins
         ("number", np.float64),  # the constant or the step it takes, if any
-        ("blur", np.float64),  # how much more the feature is rounded than float64
+        ("rounding", np.float64),  # how much more the feature is rounded than float64
     ]
 )
 RULE = np.dtype(
@@ -128,21 +92,21 @@ class Program(NamedTuple):
     reads: Ints
 
 
-def compile_rules(rules: Sequence[Core], blur: Floats) -> Program:
-    """Return the program of some rules over d features, whose `blur` (d,) says how many there are.
+def compile_rules(rules: Sequence[NormalRule], rounding: Floats) -> Program:
+    """Return the program of some rules over d features, given their `rounding` (d,).
 
     Examples
     --------
     >>> rule = Formula(Relation("<=", Gene(0), Constant(5.0)))
-    >>> program = compile_rules([rule], blur=np.ones(1))
-    >>> program.operations["operation"].tolist() == [GENE, NUMBER, LESS_EQUAL]
+    >>> program = compile_rules([rule], rounding=np.ones(1))
+    >>> program.operations["operation"].tolist() == [GENE, NUMBER, COMPARE + COMPARATORS["<="]]
     True
     """
-    writer = _Writer(blur)
+    writer = _Writer(rounding)
     begins, reads = [0], [sorted(set(genes_of(rule))) for rule in rules]
     for rule in rules:
         if isinstance(rule, Formula):
-            writer.condition(rule.goal)
+            writer.condition(rule.condition)
         begins.append(len(writer.lines))
     ends = np.cumsum([0, *map(len, reads)])
     records = [
@@ -156,7 +120,7 @@ def compile_rules(rules: Sequence[Core], blur: Floats) -> Program:
     )
 
 
-def _kind(rule: Core) -> int:
+def _kind(rule: NormalRule) -> int:
     """Return the code of a rule's kind."""
     return {Formula: FORMULA, Count: COUNT, Group: GROUP}[type(rule)]
 
@@ -164,63 +128,60 @@ def _kind(rule: Core) -> int:
 class _Writer:
     """The operations of a program so far, as `OPERATION` has them."""
 
-    def __init__(self, blur: Floats) -> None:
-        self.blur = blur
+    def __init__(self, rounding: Floats) -> None:
+        self.rounding = rounding
         self.lines: list[tuple[int, int, int, int, float, float]] = []
 
     def leaf(self, operation: int, j: int = 0, number: float = 0.0) -> None:
         """Write an operation without operands."""
-        self.lines.append((operation, j, 0, len(self.lines), number, self.blur[j]))
+        self.lines.append((operation, j, 0, len(self.lines), number, self.rounding[j]))
 
     def node(self, operation: int, begin: int, left: int) -> None:
         """Write an operation on the operand that ends at `left` and the one written last."""
         self.lines.append((operation, 0, left, begin, 0.0, 1.0))
 
-    def value(self, value: Value) -> None:
+    def value(self, value: NormalValue) -> None:
         """Write a value."""
         match value:
             case Constant(number):
                 self.leaf(NUMBER, number=number)
             case Gene(j):
                 self.leaf(GENE, j)
-            case Own(j):
+            case RowValue(j):
                 self.leaf(OWN, j)
-            case Result(first, rest):
+            case Calculation(first, rest):
                 begin = len(self.lines)
                 self.value(first)
                 for operator, operand in rest:
                     left = len(self.lines) - 1
                     self.value(operand)
-                    self.node(_ARITHMETIC[operator], begin, left)
+                    self.node(OPERATORS[operator], begin, left)
 
-    def condition(self, goal: Goal) -> None:
+    def condition(self, condition: NormalCondition) -> None:
         """Write a condition."""
         begin = len(self.lines)
-        match goal:
+        match condition:
             case Relation(comparator, first, second):
                 self.value(first)
                 left = len(self.lines) - 1
                 self.value(second)
-                self.node(_COMPARATORS[comparator], begin, left)
+                self.node(COMPARE + COMPARATORS[comparator], begin, left)
             case Among(j, values, is_in):
                 sign: Comparator = "=" if is_in else "!="
                 parts = tuple(Relation(sign, Gene(j), Constant(value)) for value in values)
                 self.condition(Some(parts) if is_in else All(parts))
             case Differs(j, is_changed):
                 self.leaf(CHANGED if is_changed else UNCHANGED, j)
-            case Steps(j, step, origin, is_on):
+            case OnSteps(j, step, origin, is_on):
                 self.value(origin)
-                operation = ON_STEP if is_on else OFF_GRID
-                self.lines.append((operation, j, 0, begin, step, self.blur[j]))
+                operation = ON_STEPS if is_on else OFF_STEPS
+                self.lines.append((operation, j, 0, begin, step, self.rounding[j]))
             case All(goals) | Some(goals):
                 self.condition(goals[0])
                 for part in goals[1:]:
                     left = len(self.lines) - 1
                     self.condition(part)
-                    self.node(AND if isinstance(goal, All) else OR, begin, left)
-
-
-UNKNOWN = 2.0  # how two values compare if one is not a number
+                    self.node(AND if isinstance(condition, All) else OR, begin, left)
 
 
 # What is known of operation p while a genome is looked at, at place p of the scratch.
@@ -229,7 +190,7 @@ SCRATCH = np.dtype(
         ("value", np.float64),  # what it comes to; a condition 1 or 0
         ("size", np.float64),  # how large the numbers were it was made of; a comparison its order
         ("cost", np.float64),  # how many features more are changed if a condition is made to hold
-        ("goal", np.float64),  # to what to set which feature to make a test hold
+        ("new_value", np.float64),  # to what to set which feature to make a test hold
         ("feature", np.int64),
         ("is_wanted", np.bool_),  # whether a condition is to be made to hold
     ],
@@ -237,96 +198,51 @@ SCRATCH = np.dtype(
 )
 
 
-def make_room(program: Program) -> Records:
+def make_scratch(program: Program) -> Records:
     """Return scratch for a program, shape (m,)."""
     return np.zeros(len(program.operations), SCRATCH)
 
 
-@inner
-def combine(
-    operation: int, left: float, right: float, left_size: float, right_size: float
-) -> tuple[float, float]:
-    """Return value and size of an operation on two numbers; what divides by zero is not one."""
-    if operation == ADD:
-        return left + right, left_size + right_size
-    if operation == SUBTRACT:
-        return left - right, left_size + right_size
-    if operation == MULTIPLY:
-        return left * right, left_size * right_size
-    divisor = abs(right)
-    if divisor <= ROUND_OFF * right_size:
-        return np.nan, np.nan
-    return left / right, left_size / divisor * (right_size / divisor)
-
-
-@inner
-def compare(left: float, right: float, size: float) -> float:
-    """Return -1, 0 or 1 as the left side is smaller, the same or larger; 2 if that is unknown."""
-    difference, slack = left - right, ROUND_OFF * size
-    if not (np.isfinite(difference) and np.isfinite(slack)):
-        return UNKNOWN
-    if abs(difference) <= slack:
-        return 0.0
-    return 1.0 if difference > 0.0 else -1.0
-
-
-@inner
-def agrees(operation: int, order: float) -> bool:
-    """Whether sides that compare as `order` satisfy a comparison."""
-    if order == UNKNOWN:
-        return False
-    if operation == EQUAL:
-        return order == 0.0
-    if operation == UNEQUAL:
-        return order != 0.0
-    if operation == LESS:
-        return order < 0.0
-    if operation == LESS_EQUAL:
-        return order <= 0.0
-    if operation == MORE:
-        return order > 0.0
-    return order >= 0.0
-
-
-@inner
-def is_on_step(value: float, origin: float, step: float, blur: float) -> bool:
-    """Whether a value is a whole number of steps from an origin."""
-    n_steps = (value - origin) / step
-    slack = OFF_STEP + ROUND_OFF * abs(value) * blur / step
-    return bool(abs(n_steps - np.rint(n_steps)) <= slack)
+combine, order_of = inner(arithmetic.combine), inner(arithmetic.order_of)
+satisfies, is_on_step = inner(arithmetic.satisfies), inner(arithmetic.is_on_step)
 
 
 @inner
 def run(
-    operations: Records, begin: Whole, end: Whole, genome: Floats, row: Floats, room: Records
+    operations: Records, begin: Whole, end: Whole, genome: Floats, row: Floats, scratch: Records
 ) -> bool:
     """Run operations from `begin` up to `end`; return whether the last one, a condition, holds."""
     for p in range(begin, end):
-        it, here, left, right = operations[p], room[p], room[operations[p].left], room[p - 1]
+        it, here, left, right = (
+            operations[p],
+            scratch[p],
+            scratch[operations[p].left],
+            scratch[p - 1],
+        )
         operation, j = it.operation, it.feature
-        if operation == NUMBER:
+        if operation <= DIVIDE:
+            here.value, here.size = combine(
+                operation, left.value, right.value, left.size, right.size
+            )
+        elif operation == NUMBER:
             here.value = it.number
             here.size = abs(it.number)
         elif operation <= OWN:
             here.value = genome[j] if operation == GENE else row[j]
-            here.size = abs(here.value) * it.blur
-        elif operation < FIRST_TEST:
-            here.value, here.size = combine(
-                operation, left.value, right.value, left.size, right.size
-            )
-        elif operation <= MORE_EQUAL:
-            here.size = compare(left.value, right.value, left.size + right.size)
-            here.value = 1.0 if agrees(operation, here.size) else 0.0
+            here.size = abs(here.value) * it.rounding
+        elif operation <= LAST_COMPARISON:
+            here.size = order_of(left.value, right.value, left.size + right.size)
+            here.value = 1.0 if satisfies(here.size, operation - COMPARE) else 0.0
         elif operation <= UNCHANGED:
             here.value = 1.0 if (genome[j] != row[j]) == (operation == CHANGED) else 0.0
         elif operation < AND:
-            is_on = is_on_step(genome[j], right.value, it.number, it.blur)
-            here.value = 1.0 if is_on == (operation == ON_STEP) else 0.0
+            is_on = is_on_step(genome[j], right.value, it.number, abs(genome[j]) * it.rounding)
+            here.value = 1.0 if is_on == (operation == ON_STEPS) else 0.0
         elif operation == AND:
             here.value = min(left.value, right.value)
         else:
             here.value = max(left.value, right.value)
-    return bool(room[end - 1].value == 1.0)
+    return bool(scratch[end - 1].value == 1.0)
 
 
 @inner
@@ -340,11 +256,13 @@ def count_changed(program: Program, rule: Whole, genome: Floats, row: Floats) ->
 
 
 @inner
-def rule_holds(program: Program, rule: Whole, genome: Floats, row: Floats, room: Records) -> bool:
+def rule_holds(
+    program: Program, rule: Whole, genome: Floats, row: Floats, scratch: Records
+) -> bool:
     """Whether one rule holds."""
     it = program.rules[rule]
     if it.kind == FORMULA:
-        return run(program.operations, it.begin, it.end, genome, row, room)
+        return run(program.operations, it.begin, it.end, genome, row, scratch)
     n_changed = count_changed(program, rule, genome, row)
     if it.kind == COUNT:
         return bool(n_changed <= it.most)
@@ -352,37 +270,40 @@ def rule_holds(program: Program, rule: Whole, genome: Floats, row: Floats, room:
 
 
 @inner
-def next_broken(start: Whole, program: Program, genome: Floats, row: Floats, room: Records) -> int:
+def next_broken(
+    start: Whole, program: Program, genome: Floats, row: Floats, scratch: Records
+) -> int:
     """Return the first rule from `start` on, and round again, that does not hold, or -1."""
     n_rules = len(program.rules)
     for i in range(n_rules):
         rule = int((start + i) % n_rules)
-        if not rule_holds(program, rule, genome, row, room):
+        if not rule_holds(program, rule, genome, row, scratch):
             return rule
     return -1
 
 
-def holds_all(program: Program, genomes: Floats, row: Floats) -> Bools:
-    """Return for which of the genomes (n, d) of a row (d,) all rules hold.
+def judge(program: Program, genomes: Floats, row: Floats) -> Bools:
+    """Return for genomes (n, d) of a row (d,) which of the k rules hold, shape (n, k).
 
     Examples
     --------
-    >>> from counterpoint.rules.normal_form import Constant, Formula, Gene, Relation
-    >>> from counterpoint.rules.program import compile_rules
     >>> rule = Formula(Relation("<=", Gene(0), Constant(5.0)))
-    >>> program = compile_rules([rule], blur=np.ones(1))
-    >>> holds_all(program, np.array([[4.0], [6.0]]), np.array([4.0]))
-    array([ True, False])
+    >>> program = compile_rules([rule], rounding=np.ones(1))
+    >>> judge(program, np.array([[4.0], [6.0]]), np.array([4.0]))
+    array([[ True],
+           [False]])
     """
-    answers = np.empty(len(genomes), dtype=np.bool_)
-    _hold_all(program, genomes, row, make_room(program), answers)
+    answers = np.ones((len(genomes), len(program.rules)), dtype=np.bool_)
+    genomes, row = (np.require(each, np.float64, ["C", "W"]) for each in (genomes, row))
+    _judge(program, genomes, row, make_scratch(program), answers)
     return answers
 
 
 @kernel
-def _hold_all(
-    program: Program, genomes: Floats, row: Floats, room: Records, answers: Bools
+def _judge(
+    program: Program, genomes: Floats, row: Floats, scratch: Records, answers: Bools
 ) -> None:
-    """Write for which of the genomes (n, d) all rules hold."""
+    """Write for each of the genomes (n, d) which of the k rules hold."""
     for i in range(len(genomes)):
-        answers[i] = next_broken(0, program, genomes[i], row, room) < 0
+        for rule in range(len(program.rules)):
+            answers[i, rule] = rule_holds(program, rule, genomes[i], row, scratch)

@@ -1,67 +1,72 @@
 """What rules leave of the domains: each takes away what it excludes, until nothing changes.
 
 A value is taken away only if no genome with it satisfies the rules. So what is found impossible is
-impossible; what is not found so may still be.
-
-Whether a condition can hold for what is left of the domains, by interval arithmetic.
-
-Every answer is safe: "never" and "always" are said only where they are certain, round-off
-included.
+impossible; what is not found so may still be. Likewise a condition is said to hold always or never
+only where that is certain, round-off included.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from counterpoint.arrays import MISSING
 from counterpoint.errors import listed
-from counterpoint.rules.domains import Domains, Impossible
+from counterpoint.rules.arithmetic import (
+    COMPARATORS,
+    LESS,
+    MORE,
+    ROUND_OFF,
+    SAME,
+    Interval,
+    Linear,
+    combine_intervals,
+    combine_linear,
+    compare_intervals,
+    is_on_step,
+)
+from counterpoint.rules.domains import Domains, Impossible, Start
 from counterpoint.rules.normal_form import (
     All,
     Among,
+    Calculation,
     Constant,
-    Core,
     Count,
     Differs,
     Formula,
     Gene,
-    Goal,
     Group,
-    Own,
+    NormalCondition,
+    NormalRule,
+    NormalValue,
+    OnSteps,
     Relation,
-    Result,
+    RowValue,
     Some,
-    Steps,
-    Value,
+    calculate,
     genes_of,
 )
-from counterpoint.rules.program import OFF_STEP, ROUND_OFF
-from counterpoint.rules.tree import Operator
+from counterpoint.table.schema import Schema
+
+MOST_ROUNDS = 10  # on the reals, two rules can push each other for ever
+MOST_PAIRED = 30  # up to so many rules every pair is tried for a contradiction
 
 Point = tuple[int, float]  # a feature and the value it is supposed to have
 
 
-class Interval(NamedTuple):
-    """Where a value lies, and the size that bounds its round-off."""
-
-    low: float
-    high: float
-    size: float
+# Whether a condition can hold
 
 
-ANYWHERE = Interval(-math.inf, math.inf, math.inf)
-
-
-def verdict(goal: Goal, domains: Domains, at: Point | None = None) -> bool | None:
+def verdict(condition: NormalCondition, domains: Domains, at: Point | None = None) -> bool | None:
     """Return whether a condition holds for all genomes left (True), for none (False), or None.
 
     `at` supposes a value of one feature.
     """
-    match goal:
+    match condition:
         case All(parts):
             answers = [verdict(part, domains, at) for part in parts]
             return False if False in answers else (None if None in answers else True)
@@ -70,17 +75,16 @@ def verdict(goal: Goal, domains: Domains, at: Point | None = None) -> bool | Non
             return True if True in answers else (None if None in answers else False)
         case Differs(j, is_changed):
             return verdict_differs(j, is_changed, domains, at)
-        case Steps(j, step, origin, is_on):
+        case OnSteps(j, step, origin, is_on):
             low, high, size = interval(Gene(j), domains, at)
             if low < high:
                 return None
-            n_steps = (low - interval(origin, domains).low) / step
-            is_near = abs(n_steps - round(n_steps)) <= OFF_STEP + ROUND_OFF * size / step
-            return is_near == is_on
+            return is_on_step(low, interval(origin, domains).low, step, size) == is_on
         case Among():
-            return verdict_among(goal, domains, at)
-        case Relation():
-            return verdict_relation(goal, domains, at)
+            return verdict_among(condition, domains, at)
+        case Relation(comparator, left, right):
+            sides = interval(left, domains, at), interval(right, domains, at)
+            return compare_intervals(comparator, *sides)
 
 
 def verdict_among(among: Among, domains: Domains, at: Point | None) -> bool | None:
@@ -102,90 +106,27 @@ def verdict_differs(j: int, is_changed: bool, domains: Domains, at: Point | None
     return not is_changed if domains.cannot_change(j) else None
 
 
-def verdict_relation(relation: Relation, domains: Domains, at: Point | None) -> bool | None:
-    """Return whether a comparison must, cannot or may hold."""
-    left, right = interval(relation.left, domains, at), interval(relation.right, domains, at)
-    slack = 2.0 * ROUND_OFF * (left.size + right.size)
-    if math.isnan(slack):  # divides by zero
-        return False
-    if math.isinf(slack):
-        return None
-    least, most = left.low - right.high, left.high - right.low
-    match relation.comparator:
-        case "=":
-            return _between(least, most, slack)
-        case "!=":
-            same = _between(least, most, slack)
-            return None if same is None else not same
-        case "<=":
-            return True if most <= 0.0 else (False if least > slack else None)
-        case ">=":
-            return True if least >= 0.0 else (False if most < -slack else None)
-        case "<":
-            return True if most < -slack else (False if least >= 0.0 else None)
-        case ">":
-            return True if least > slack else (False if most <= 0.0 else None)
-
-
-def _between(least: float, most: float, slack: float) -> bool | None:
-    """Return whether a difference is 0."""
-    if least == most == 0.0:
-        return True
-    return False if least > slack or most < -slack else None
-
-
-def interval(value: Value, domains: Domains, at: Point | None = None) -> Interval:
+def interval(value: NormalValue, domains: Domains, at: Point | None = None) -> Interval:
     """Return where a value lies; its size is NaN if it always divides by zero."""
-    match value:
-        case Constant(number):
-            return Interval(number, number, abs(number))
-        case Own(j):
-            row = float(domains.row[j])
-            return Interval(row, row, abs(row) * domains.blur[j])
-        case Gene(j):
-            is_here = at is not None and at[0] == j
-            low, high = (at[1], at[1]) if at is not None and is_here else domains.hull(j)
-            return Interval(low, high, max(abs(low), abs(high)) * domains.blur[j])
-        case Result(first, rest):
-            found = interval(first, domains, at)
-            for operator, operand in rest:
-                found = combine_intervals(operator, found, interval(operand, domains, at))
-            return found
+
+    def known(part: Constant | Gene | RowValue) -> Interval:
+        if isinstance(part, Constant):
+            return Interval(part.value, part.value, abs(part.value))
+        if isinstance(part, RowValue):
+            low = high = float(domains.row[part.j])
+        elif at is not None and at[0] == part.j:
+            low = high = at[1]
+        else:
+            low, high = domains.hull(part.j)
+        return Interval(low, high, max(abs(low), abs(high)) * domains.rounding[part.j])
+
+    return calculate(value, known, combine_intervals)
 
 
-def combine_intervals(operator: Operator, left: Interval, right: Interval) -> Interval:
-    """Return where the result of an operator lies."""
-    size = left.size + right.size
-    if not math.isfinite(size):
-        return Interval(-math.inf, math.inf, size)
-    match operator:
-        case "+":
-            return Interval(left.low + right.low, left.high + right.high, size)
-        case "-":
-            return Interval(left.low - right.high, left.high - right.low, size)
-        case "*":
-            ends = [a * b for a in left[:2] for b in right[:2]]
-            return Interval(min(ends), max(ends), left.size * right.size)
-        case "/":
-            return divide(left, right)
+# Taking away what rules exclude
 
 
-def divide(left: Interval, right: Interval) -> Interval:
-    """Return where a quotient lies."""
-    zero = ROUND_OFF * right.size
-    if right.low == right.high and abs(right.low) <= zero:
-        return Interval(-math.inf, math.inf, math.nan)
-    if right.low <= zero and right.high >= -zero:
-        return ANYWHERE
-    nearest = min(abs(right.low), abs(right.high))
-    ends = [a / b for a in left[:2] for b in right[:2]]
-    return Interval(min(ends), max(ends), left.size / nearest * (right.size / nearest))
-
-
-MOST_ROUNDS = 10  # on the reals, two rules can push each other for ever
-
-
-def propagate(rules: Sequence[Core], domains: Domains) -> None:
+def propagate(rules: Sequence[NormalRule], domains: Domains) -> None:
     """Shrink the domains to what the rules leave.
 
     Raises
@@ -201,11 +142,11 @@ def propagate(rules: Sequence[Core], domains: Domains) -> None:
             return
 
 
-def enforce_rule(rule: Core, domains: Domains) -> None:
+def enforce_rule(rule: NormalRule, domains: Domains) -> None:
     """Take away what one rule excludes."""
     match rule:
-        case Formula(goal):
-            enforce(goal, domains)
+        case Formula(condition):
+            enforce(condition, domains)
         case Count(n, features):
             enforce_count(n, features, domains)
         case Group(features):
@@ -229,13 +170,13 @@ def enforce_count(n: int, features: tuple[int, ...], domains: Domains) -> None:
                 domains.keep_row(j)
 
 
-def enforce(goal: Goal, domains: Domains) -> None:
+def enforce(condition: NormalCondition, domains: Domains) -> None:
     """Take away what cannot be if a condition holds."""
-    genes = set(genes_of(goal))
+    genes = set(genes_of(condition))
     if len(genes) == 1 and domains.is_level(j := genes.pop()) and domains.row[j] != MISSING:
-        keep_levels(goal, j, domains)
+        keep_levels(condition, j, domains)
         return
-    match goal:
+    match condition:
         case All(parts):
             for part in parts:
                 enforce(part, domains)
@@ -243,20 +184,20 @@ def enforce(goal: Goal, domains: Domains) -> None:
             enforce_some(parts, domains)
         case Differs(j, is_changed):
             (domains.drop_row if is_changed else domains.keep_row)(j)
-        case Steps(j, step, origin, True):
-            domains.put_on(j, step, interval(origin, domains).low)
+        case OnSteps(j, step, origin, True):
+            domains.keep_steps(j, step, interval(origin, domains).low)
         case Among(j, values, True):
             enforce_among(j, values, domains)
         case Relation():
-            enforce_relation(goal, domains)
-        case Steps() | Among():
+            enforce_relation(condition, domains)
+        case OnSteps() | Among():
             pass
 
 
 def enforce_among(j: int, values: tuple[float, ...], domains: Domains) -> None:
     """Keep number j between the smallest and the largest of the values it can have."""
     low, high = domains.hull(j)
-    slack = 2.0 * ROUND_OFF * domains.blur[j] * max(abs(low), abs(high))
+    slack = 2.0 * ROUND_OFF * domains.rounding[j] * max(abs(low), abs(high))
     near = [value for value in values if low - slack <= value <= high + slack]
     if not near:
         raise Impossible(domains.nothing_left(j))
@@ -264,23 +205,23 @@ def enforce_among(j: int, values: tuple[float, ...], domains: Domains) -> None:
     domains.at_most(j, max(near), slack)
 
 
-def never(goal: Goal, domains: Domains) -> Impossible:
+def never(condition: NormalCondition, domains: Domains) -> Impossible:
     """Return the finding that a condition cannot hold; of a single feature, what is missing."""
-    genes = set(genes_of(goal))
+    genes = set(genes_of(condition))
     return Impossible(domains.nothing_left(genes.pop()) if len(genes) == 1 else "")
 
 
-def keep_levels(goal: Goal, j: int, domains: Domains) -> None:
+def keep_levels(condition: NormalCondition, j: int, domains: Domains) -> None:
     """Keep the levels for which a condition on this feature alone may hold."""
     codes = range(len(domains.allowed[j]))
-    if isinstance(goal, Among):
-        domains.keep_codes(j, np.isin(codes, goal.values) == goal.is_in)
+    if isinstance(condition, Among):
+        domains.keep_codes(j, np.isin(codes, condition.values) == condition.is_in)
         return
-    may_hold = [verdict(goal, domains, (j, float(code))) is not False for code in codes]
+    may_hold = [verdict(condition, domains, (j, float(code))) is not False for code in codes]
     domains.keep_codes(j, np.array(may_hold))
 
 
-def enforce_some(parts: tuple[Goal, ...], domains: Domains) -> None:
+def enforce_some(parts: tuple[NormalCondition, ...], domains: Domains) -> None:
     """Enforce the only alternative left, or what alternatives on one feature have in common."""
     left = [part for part in parts if verdict(part, domains) is not False]
     if not left:
@@ -296,7 +237,7 @@ def enforce_some(parts: tuple[Goal, ...], domains: Domains) -> None:
             keep_levels(Some(tuple(left)), j, domains)
 
 
-def enforce_union(parts: list[Goal], j: int, domains: Domains) -> None:
+def enforce_union(parts: list[NormalCondition], j: int, domains: Domains) -> None:
     """Keep what at least one of several conditions on number j alone leaves."""
     before, lattice = (domains.low[j], domains.high[j], domains.may_keep[j]), domains.lattice[j]
     version, found = domains.version, []
@@ -315,13 +256,6 @@ def enforce_union(parts: list[Goal], j: int, domains: Domains) -> None:
     low = min((low for low, _ in filled), default=math.inf)
     high = max((high for _, high in filled), default=-math.inf)
     domains.shrink(j, low, high, any(keeps for _, _, keeps in found))
-
-
-class Linear(NamedTuple):
-    """A constant, and a slope for each feature."""
-
-    constant: float
-    slopes: dict[int, float]
 
 
 class Limit(NamedTuple):
@@ -350,8 +284,8 @@ def enforce_relation(relation: Relation, domains: Domains) -> None:
     """Bound each feature of a linear comparison by what the others leave it."""
     if verdict(relation, domains) is False:
         raise never(relation, domains)
-    found = linear(Result(relation.left, (("-", relation.right),)), domains)
-    if found is None or relation.comparator == "!=":
+    found = linear(Calculation(relation.left, (("-", relation.right),)), domains)
+    if found is None:
         return
     for j, slope in found.slopes.items():
         if slope != 0.0 and domains.has_order(j):
@@ -369,8 +303,9 @@ def limits_of(
     most = found.constant + sum(max(s * low, s * high) for s, (low, high) in hulls)
     size = interval(relation.left, domains).size + interval(relation.right, domains).size
     slack = 2.0 * ROUND_OFF * size / abs(slope)
-    ends = [(least, True)] if relation.comparator in ("=", "<", "<=") else []
-    ends += [(most, False)] if relation.comparator in ("=", ">", ">=") else []
+    orders = COMPARATORS[relation.comparator]
+    ends = [] if orders & MORE else [(least, True)]
+    ends += [] if orders & LESS else [(most, False)]
     for end, is_below_zero in ends:
         value, is_upper = -end / slope, (slope > 0.0) == is_below_zero
         if not (math.isfinite(value) and math.isfinite(slack)):
@@ -378,53 +313,89 @@ def limits_of(
         if hulls:  # an exact end cannot be had, and is not needed
             yield Limit(j, is_upper, value + slack if is_upper else value - slack, 0.0, False)
         else:
-            yield Limit(j, is_upper, value, slack, relation.comparator in ("<", ">"))
+            yield Limit(j, is_upper, value, slack, not orders & SAME)
 
 
-def linear(value: Value, domains: Domains) -> Linear | None:
+def linear(value: NormalValue, domains: Domains) -> Linear | None:
     """Return a value as a linear function of the features; None if it is not one."""
-    match value:
-        case Constant(number):
-            return Linear(number, {})
-        case Own(j):
-            return Linear(float(domains.row[j]), {})
-        case Gene(j):
-            return Linear(0.0, {j: 1.0})
-        case Result(first, rest):
-            found = linear(first, domains)
-            for operator, operand in rest:
-                other = linear(operand, domains)
-                if found is None or other is None:
-                    return None
-                found = combine_linear(operator, found, other)
-            return found
+
+    def known(part: Constant | Gene | RowValue) -> Linear | None:
+        if isinstance(part, Gene):
+            return Linear(0.0, {part.j: 1.0})
+        own = part.value if isinstance(part, Constant) else float(domains.row[part.j])
+        return Linear(own, {})
+
+    return calculate(value, known, combine_linear)
 
 
-def combine_linear(operator: Operator, left: Linear, right: Linear) -> Linear | None:
-    """Return the result of an operator, if it is linear."""
-    match operator:
-        case "+":
-            return add(left, right, 1.0)
-        case "-":
-            return add(left, right, -1.0)
-        case "*":
-            if left.slopes and right.slopes:
-                return None
-            return scale(left, right.constant) if left.slopes else scale(right, left.constant)
-        case "/":
-            if right.slopes or right.constant == 0.0:
-                return None
-            return scale(left, 1.0 / right.constant)
+# Contradictions
 
 
-def add(left: Linear, right: Linear, sign: float) -> Linear:
-    """Return ``left + sign * right``."""
-    slopes = dict(left.slopes)
-    for j, slope in right.slopes.items():
-        slopes[j] = slopes.get(j, 0.0) + sign * slope
-    return Linear(left.constant + sign * right.constant, slopes)
+def contradictions(
+    texts: Sequence[str], rules: Sequence[NormalRule], schema: Schema, start: Start
+) -> list[str]:
+    """Return a message for each smallest set of rules found that leaves nothing.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The rules in canonical form.
+    rules : sequence of NormalRule
+        The same rules in normal form.
+    schema : Schema
+        What the columns are.
+    start : Start
+        What is possible without rules.
+
+    Returns
+    -------
+    list of str
+        One message for each set; no rule is in two of them. Empty if no contradiction is found,
+        which does not prove that there is none.
+    """
+    sets = _RuleSets(texts, rules, schema, start)
+    left, found = list(range(len(rules))), []
+    while sets.objection(left) is not None:
+        smallest = sets.smallest(left)
+        found.append(sets.message(smallest))
+        left = [i for i in left if i not in smallest]
+    return found
 
 
-def scale(value: Linear, factor: float) -> Linear:
-    """Return a multiple."""
-    return Linear(value.constant * factor, {j: s * factor for j, s in value.slopes.items()})
+class _RuleSets(NamedTuple):
+    """Rules of which sets, given by their places, are tried for contradictions."""
+
+    texts: Sequence[str]
+    rules: Sequence[NormalRule]
+    schema: Schema
+    start: Start
+
+    def objection(self, places: Iterable[int]) -> str | None:
+        """Return why rules cannot hold together, perhaps in no words; None if they might."""
+        try:
+            propagate([self.rules[i] for i in places], Domains(self.schema, self.start))
+        except Impossible as impossible:
+            return str(impossible)
+        return None
+
+    def smallest(self, places: list[int]) -> list[int]:
+        """Return a set of rules that cannot hold together, each of which is needed for that."""
+        most = 2 if len(places) <= MOST_PAIRED else 1
+        for size in range(1, most + 1):
+            for few in combinations(places, size):
+                if self.objection(few) is not None:
+                    return list(few)
+        needed = places
+        for i in places:
+            without = [k for k in needed if k != i]
+            if self.objection(without) is not None:
+                needed = without
+        return needed
+
+    def message(self, places: list[int]) -> str:
+        """Name the rules, and what they leave nothing of."""
+        quoted = [f'"{self.texts[i]}"' for i in places]
+        names = " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+        verb = "can never hold" if len(places) == 1 else "cannot hold together"
+        reason = self.objection(places)
+        return f"{names} {verb}: {reason}." if reason else f"{names} {verb}."

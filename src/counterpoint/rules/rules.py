@@ -1,6 +1,4 @@
-"""Ruling: the caller's rules as they bind the rows of one search.
-
-Rules: what a counterfactual must satisfy, as the caller states it.
+"""Rules: what a counterfactual must satisfy, as the caller states it, and as it binds rows.
 
 =====================================  =========================================================
 rule                                   holds if
@@ -38,14 +36,21 @@ import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.errors import InvalidInput
-from counterpoint.rules.bounds import Bounds, Fences, bound, fence_in, narrow, start_from_box
+from counterpoint.rules.arithmetic import rounding_of
+from counterpoint.rules.bounds import (
+    Bounds,
+    RowDomains,
+    bounds_of,
+    domains_of_rows,
+    narrow_box,
+    start_from_box,
+)
 from counterpoint.rules.check import check
-from counterpoint.rules.contradictions import contradictions
 from counterpoint.rules.domains import Impossible, Start, start_from_data
-from counterpoint.rules.evaluate import holds
 from counterpoint.rules.grammar import parse
-from counterpoint.rules.normal_form import Core, Count, reduce
-from counterpoint.rules.program import Program, blur_of, compile_rules
+from counterpoint.rules.normal_form import Count, NormalRule, normalize
+from counterpoint.rules.program import Program, compile_rules, judge
+from counterpoint.rules.propagation import contradictions
 from counterpoint.rules.tokens import MOST_CHARACTERS
 from counterpoint.rules.tree import Statement, invalid
 from counterpoint.table.schema import Schema
@@ -201,36 +206,33 @@ class Rules:
         return tuple(rule for rule in self.rules if rule.function is not None)
 
     @cached_property
-    def reduced(self) -> tuple[Core, ...]:
+    def normal_rules(self) -> tuple[NormalRule, ...]:
         """The written rules in terms of columns and codes."""
         d = len(self.schema)
-        return tuple(reduce(rule.statement, d) for rule in self.written if rule.statement)
+        return tuple(normalize(rule.statement, d) for rule in self.written if rule.statement)
 
     @cached_property
-    def blur(self) -> Floats:
+    def rounding(self) -> Floats:
         """How much more each feature is rounded than float64."""
-        return blur_of(self.schema)
+        return rounding_of(self.schema)
 
     @cached_property
     def program(self) -> Program:
         """The written rules, for kernels."""
-        return compile_rules(self.reduced, self.blur)
+        return compile_rules(self.normal_rules, self.rounding)
 
     def verdicts(self, genomes: Floats, row: Floats) -> Bools:
         """Return for genomes (n, d) which of the k written rules hold, shape (n, k)."""
-        answers = np.ones((len(genomes), len(self.written)), dtype=np.bool_)
-        for i, rule in enumerate(self.written):
-            if rule.statement is not None:
-                answers[:, i] = holds(rule.statement, genomes, row, self.blur)
-        return answers
+        return judge(self.program, genomes, row)
 
     def all_verdicts(self, genomes: Floats, row: Floats, frame: Any) -> Bools:
         """Return which of all k rules hold, shape (n, k), functions asked about the same rows."""
         answers = np.ones((len(genomes), len(self.rules)), dtype=np.bool_)
+        answers[:, [rule.statement is not None for rule in self.rules]] = judge(
+            self.program, genomes, row
+        )
         for i, rule in enumerate(self.rules):
-            if rule.statement is not None:
-                answers[:, i] = holds(rule.statement, genomes, row, self.blur)
-            elif frame is not None and rule.function is not None:
+            if frame is not None and rule.function is not None:
                 answers[:, i] = rule.ask(frame)
         return answers
 
@@ -255,7 +257,7 @@ class Rules:
         """
         begin = start_from_data(row, self.schema) if start is None else start
         try:
-            return bound(self.reduced, self.schema, begin)
+            return bounds_of(self.normal_rules, self.schema, begin)
         except Impossible:
             raise InvalidInput(_refusal(self.contradictions(row, begin))) from None
 
@@ -284,10 +286,10 @@ class Rules:
         """
         begin = start_from_data(row, self.schema) if start is None else start
         texts = [str(rule) for rule in self.written]
-        return contradictions(texts, self.reduced, self.schema, begin)
+        return contradictions(texts, self.normal_rules, self.schema, begin)
 
-    def narrow(self, rows: Floats, box: Box, space: Space) -> tuple[Box, Fences]:
-        """Return the search boxes of rows (r, d) within the rules, and fences for `repair`.
+    def narrow(self, rows: Floats, box: Box, space: Space) -> tuple[Box, RowDomains]:
+        """Return the search boxes of rows (r, d) within the rules, and domains for `repair`.
 
         Raises
         ------
@@ -296,8 +298,8 @@ class Rules:
         """
         starts = [start_from_box(rows, box, w) for w in range(len(rows))]
         bounds = [self.bounds(row, start) for row, start in zip(rows, starts, strict=True)]
-        narrowed = narrow(rows, box, bounds, self.schema.names)
-        return narrowed, fence_in(rows, narrowed, bounds, space)
+        narrowed = narrow_box(rows, box, bounds, self.schema.names)
+        return narrowed, domains_of_rows(rows, narrowed, bounds, space)
 
 
 def _rule_of(constraint: object) -> Rule:
@@ -320,7 +322,7 @@ def _refusal(messages: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Ruling:
+class RowRules:
     """Rules, what kernels run to repair candidates, and where each of r rows must stay.
 
     Parameters
@@ -329,26 +331,26 @@ class Ruling:
         The rules; what they say of a candidate is the last word.
     program : Program
         The written ones for kernels, with the most features that may change.
-    fences : Fences
+    domains : RowDomains
         The values left to the features of each row.
     """
 
     rules: Rules
     program: Program
-    fences: Fences
+    domains: RowDomains
 
     @classmethod
     def of(
         cls, rules: Rules, rows: Floats, box: Box, space: Space, max_changed: int
-    ) -> tuple[Box, Ruling]:
-        """Return the boxes of rows (r, d) within the rules, and the ruling on them.
+    ) -> tuple[Box, RowRules]:
+        """Return the boxes of rows (r, d) within the rules, and the rules as they bind them.
 
         Raises
         ------
         InvalidInput
             If the rules contradict each other or the limits, or nothing could change.
         """
-        narrowed, fences = rules.narrow(rows, box, space)
+        narrowed, domains = rules.narrow(rows, box, space)
         if not (narrowed.may_change | narrowed.is_forced).any(axis=1).all():
             raise InvalidInput(
                 "constraints and limits leave every feature at the row's value, so nothing could "
@@ -356,11 +358,13 @@ class Ruling:
             )
         d = rows.shape[1]
         count = (Count(max_changed, tuple(range(d))),) if max_changed < d else ()
-        return narrowed, cls(rules, compile_rules((*rules.reduced, *count), rules.blur), fences)
+        return narrowed, cls(
+            rules, compile_rules((*rules.normal_rules, *count), rules.rounding), domains
+        )
 
-    def of_rows(self, which: Ints) -> Ruling:
-        """Return the ruling on some of the rows only."""
-        return replace(self, fences=self.fences.of_rows(which))
+    def of_rows(self, which: Ints) -> RowRules:
+        """Return the rules as they bind some of the rows only."""
+        return replace(self, domains=self.domains.of_rows(which))
 
     def holds(self, genomes: Floats, rows: Floats) -> Bools:
         """Return for which of the genomes (r, n, d) of rows (r, d) all written rules hold."""

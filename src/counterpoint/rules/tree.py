@@ -87,7 +87,7 @@ class Role(Enum):
 
 
 @dataclass(frozen=True)
-class Node:
+class RuleNode:
     """A part of a rule, with the place it was read from."""
 
     span: Span = field(default=(0, 0), compare=False, repr=False, kw_only=True)
@@ -97,14 +97,14 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Number(Node):
+class Number(RuleNode):
     """A number; below zero only as an end of a range or a member of a set."""
 
     value: float
 
 
 @dataclass(frozen=True)
-class Word(Node):
+class Word(RuleNode):
     """The name of a feature or of a level.
 
     The check sets `role`, `place` (the feature's column or the level's code) and `is_quoted`, which
@@ -118,21 +118,21 @@ class Word(Node):
 
 
 @dataclass(frozen=True)
-class Was(Node):
+class Was(RuleNode):
     """The row's own value of a feature."""
 
     feature: Word
 
 
 @dataclass(frozen=True)
-class Negative(Node):
+class Negative(RuleNode):
     """Minus a value."""
 
     operand: Expression
 
 
 @dataclass(frozen=True)
-class Chain(Node):
+class Chain(RuleNode):
     """Values joined from left to right, all by + and - or all by * and /."""
 
     first: Expression
@@ -145,7 +145,7 @@ class Chain(Node):
 
 
 @dataclass(frozen=True)
-class Compare(Node):
+class Compare(RuleNode):
     """Two values compared."""
 
     left: Expression
@@ -154,14 +154,14 @@ class Compare(Node):
 
 
 @dataclass(frozen=True)
-class Changed(Node):
+class Changed(RuleNode):
     """Whether a feature differs from the row's."""
 
     feature: Word
 
 
 @dataclass(frozen=True)
-class InRange(Node):
+class InRange(RuleNode):
     """A number within a closed range; None for an open end."""
 
     feature: Word
@@ -170,7 +170,7 @@ class InRange(Node):
 
 
 @dataclass(frozen=True)
-class InSet(Node):
+class InSet(RuleNode):
     """A feature that is, or is not, one of some levels or numbers."""
 
     feature: Word
@@ -179,7 +179,7 @@ class InSet(Node):
 
 
 @dataclass(frozen=True)
-class InSteps(Node):
+class InSteps(RuleNode):
     """A number a whole number of steps from an origin; None is the row's value."""
 
     feature: Word
@@ -188,7 +188,7 @@ class InSteps(Node):
 
 
 @dataclass(frozen=True)
-class Moves(Node):
+class Moves(RuleNode):
     """A feature that only increases or decreases, or changes by at most so much."""
 
     feature: Word
@@ -197,28 +197,28 @@ class Moves(Node):
 
 
 @dataclass(frozen=True)
-class Not(Node):
+class Not(RuleNode):
     """The contrary of a condition."""
 
     operand: Condition
 
 
 @dataclass(frozen=True)
-class And(Node):
+class And(RuleNode):
     """Two or more conditions that all hold."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True)
-class Or(Node):
+class Or(RuleNode):
     """Two or more conditions of which at least one holds."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True)
-class Implies(Node):
+class Implies(RuleNode):
     """A conclusion that holds wherever the premise does."""
 
     premise: Condition
@@ -226,14 +226,14 @@ class Implies(Node):
 
 
 @dataclass(frozen=True)
-class Fixed(Node):
+class Fixed(RuleNode):
     """Features that keep the row's values."""
 
     features: tuple[Word, ...]
 
 
 @dataclass(frozen=True)
-class AtMost(Node):
+class AtMost(RuleNode):
     """At most n changes, among some features or (empty) among all."""
 
     n: int
@@ -241,7 +241,7 @@ class AtMost(Node):
 
 
 @dataclass(frozen=True)
-class Together(Node):
+class Together(RuleNode):
     """Features that all change or all stay."""
 
     features: tuple[Word, ...]
@@ -263,16 +263,16 @@ def compared_places(node: Any) -> set[int]:
         return {place for part in node for place in compared_places(part)}
     if isinstance(node, Word):
         return {node.place} if node.role is Role.FEATURE else set()
-    if not isinstance(node, Node) or isinstance(node, Changed | Fixed | AtMost | Together):
+    if not isinstance(node, RuleNode) or isinstance(node, Changed | Fixed | AtMost | Together):
         return set()
     return compared_places(tuple(getattr(node, each.name) for each in fields(node)))
 
 
-def tightness(node: Node) -> int:
+def tightness(node: RuleNode) -> int:
     """Return how tightly the operator of `node` binds."""
     if isinstance(node, Chain):
         return SUM if node.is_sum else PRODUCT
-    kinds: list[tuple[type[Node], int]] = [
+    kinds: list[tuple[type[RuleNode], int]] = [
         (Implies, IMPLIES),
         (Or, OR),
         (And, AND),
@@ -284,7 +284,7 @@ def tightness(node: Node) -> int:
     return next((level for kind, level in kinds if isinstance(node, kind)), TEST)
 
 
-def write(node: Node) -> str:
+def write(node: RuleNode) -> str:
     """Return the canonical text of a node.
 
     Examples
@@ -316,7 +316,7 @@ def write(node: Node) -> str:
             return write_test(node)
 
 
-def write_test(node: Node) -> str:
+def write_test(node: RuleNode) -> str:
     """Return the text of a condition on its own."""
     match node:
         case Compare(left, comparator, right):
@@ -354,13 +354,13 @@ def write_value(node: Expression) -> str:
             return within(first, part) + tail
 
 
-def within(node: Node, least: int) -> str:
+def within(node: RuleNode, least: int) -> str:
     """Return the text of a part, in parentheses if it binds more loosely than `least`."""
     text = write(node)
     return text if tightness(node) >= least else f"({text})"
 
 
-def write_list(nodes: tuple[Node, ...]) -> str:
+def write_list(nodes: tuple[RuleNode, ...]) -> str:
     """Return nodes separated by commas."""
     return ", ".join(map(write, nodes))
 

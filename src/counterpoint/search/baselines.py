@@ -182,12 +182,12 @@ def is_allowed(problem: Problem, a: int, genomes: Floats) -> Bools:
     box, row, limits = problem.box, problem.rows[a], problem.limits
     obeys: Bools = (genomes[:, limits.is_fixed] == row[limits.is_fixed]).all(axis=1)
     is_inside = (genomes >= box.lower[a]) & (genomes <= box.upper[a])
-    if problem.ruling is not None or problem.observed.has_missing:
+    if problem.row_rules is not None or problem.observed.has_missing:
         # Rules can leave the row's own value beside the box, and no box holds a missing one.
         is_inside |= (genomes == row) & ~box.is_forced[a]
     obeys &= is_inside.all(axis=1)
     obeys &= (genomes != row).sum(axis=1) <= limits.max_changed
-    if problem.ruling is not None:
+    if problem.row_rules is not None:
         within, alone = np.flatnonzero(obeys), problem.alone(np.array([a]))
         obeys[within] = alone.obeys(genomes[None, within])[0]
     return obeys

@@ -15,8 +15,8 @@ import numpy as np
 from counterpoint.arrays import Bools, Floats, Keys
 from counterpoint.kernels import inner, kernel
 from counterpoint.problem.problem import Problem
-from counterpoint.rules.program import Program, Records, make_room
-from counterpoint.rules.repair import Bench, repair
+from counterpoint.rules.program import Program, Records, make_scratch
+from counterpoint.rules.repair import Repair, repair_genome
 from counterpoint.search.nsga2.selection import Brood
 from counterpoint.streams import MAX_GENERATIONS, WHOLE, Stage, word_at
 
@@ -26,7 +26,7 @@ MEND = np.int64(Stage.MEND)
 
 
 class Mender(NamedTuple):
-    """What the repair of the candidates of r rows works with; see `Bench`.
+    """What the repair of the candidates of r rows works with; see `Repair`.
 
     Attributes
     ----------
@@ -51,11 +51,13 @@ class Mender(NamedTuple):
 
 def mender_of(problem: Problem) -> Mender | None:
     """Return the mender of a problem's rows; None without rules, which costs a kernel nothing."""
-    ruling = problem.ruling
-    if ruling is None:
+    row_rules = problem.row_rules
+    if row_rules is None:
         return None
-    fences, rows = ruling.fences, np.ascontiguousarray(problem.rows)
-    return Mender(ruling.program, rows, fences.features, fences.allowed, make_room(ruling.program))
+    domains, rows = row_rules.domains, np.ascontiguousarray(problem.rows)
+    return Mender(
+        row_rules.program, rows, domains.features, domains.allowed, make_scratch(row_rules.program)
+    )
 
 
 def draws_of(generation: int, retry: int) -> int:
@@ -78,7 +80,7 @@ def mend(genome: Floats, w: int, mender: Mender | None, state: Keys) -> bool:
     """
     if mender is None:
         return True
-    bench = Bench(
+    repair = Repair(
         mender.program,
         mender.rows[w],
         mender.features[w],
@@ -86,7 +88,7 @@ def mend(genome: Floats, w: int, mender: Mender | None, state: Keys) -> bool:
         mender.scratch,
         state,
     )
-    return repair(genome, bench)
+    return repair_genome(genome, repair)
 
 
 @inner
@@ -142,7 +144,7 @@ def feasible(
         Where nothing feasible was made, the row itself, which does not count.
     """
     brood = make(generation)
-    if problem.ruling is None:
+    if problem.row_rules is None:
         return brood, None
     brood, is_good = mended(problem, brood, generation)
     for retry in range(1, RETRIES + 1):

@@ -1,17 +1,18 @@
-"""A small table, its rules and the fences they make: shared by the tests of the kernels."""
+"""A small table, its rules and the domains they leave: shared by the tests of the kernels."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats, Keys
 from counterpoint.problem.limits import Limits, search_box
-from counterpoint.rules.bounds import Fences
-from counterpoint.rules.program import make_room
-from counterpoint.rules.repair import Bench, repair_all
+from counterpoint.rules.bounds import RowDomains
+from counterpoint.rules.program import Program, make_scratch
+from counterpoint.rules.repair import Repair, repair_genome
 from counterpoint.rules.rules import Rules
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
@@ -36,8 +37,8 @@ def rules_of(*texts: str) -> Rules:
     return Rules.parse(texts, SCHEMA)
 
 
-def narrowed(*texts: str, **limits: Any) -> tuple[Box, Fences]:
-    """Return the row's box within the rules, and its fences."""
+def narrowed(*texts: str, **limits: Any) -> tuple[Box, RowDomains]:
+    """Return the row's box within the rules, and its domains."""
     space = describe_space(SCHEMA, Encoding(SCHEMA).encode(DATA))
     box = search_box(ROW[None], space, Limits.of(SCHEMA, **limits), SCHEMA.names)
     return rules_of(*texts).narrow(ROW[None], box, space)
@@ -51,15 +52,40 @@ def starts(n: int, first: int = 1) -> Keys:
 def repaired(*texts: str, genome: Any, n: int = 50, **limits: Any) -> tuple[Floats, Bools]:
     """Return n repairs of one genome, each with draws of its own, and which of them succeeded."""
     genomes = np.repeat(np.array([genome], dtype=np.float64), n, axis=0)
-    _, fences = narrowed(*texts, **limits)
-    is_good = repair_all(genomes, 0, rules_of(*texts).program, fences, starts(n))
+    _, domains = narrowed(*texts, **limits)
+    is_good = repair_all(genomes, rules_of(*texts).program, domains, starts(n))
     return genomes, is_good
 
 
-def bench_of(*texts: str, seed: int = 1) -> Bench:
+def repair_of(*texts: str, seed: int = 1) -> Repair:
     """Return what a repair of the row's candidates works with."""
-    _, fences = narrowed(*texts)
-    program = rules_of(*texts).program
-    return Bench(
-        program, ROW.copy(), fences.features[0], fences.allowed[0], make_room(program), starts(1)
-    )._replace(state=starts(1, seed))
+    _, domains = narrowed(*texts)
+    return _repair_in(rules_of(*texts).program, domains)._replace(state=starts(1, seed))
+
+
+def repair_all(genomes: Floats, program: Program, domains: RowDomains, states: Keys) -> Bools:
+    """Repair genomes (n, d) of one row in place, each with its own start of draws (n,).
+
+    Returns which of them satisfy the rules now.
+    """
+    is_repaired = np.empty(len(genomes), dtype=np.bool_)
+    _repair_all(genomes, _repair_in(program, domains), states, is_repaired)
+    return is_repaired
+
+
+def _repair_in(program: Program, domains: RowDomains) -> Repair:
+    """Return what repairs within the domains of the first row work with."""
+    features, allowed = domains.features[0], domains.allowed[0]
+    row = np.ascontiguousarray(features["row"])
+    return Repair(program, row, features, allowed, make_scratch(program), starts(1))
+
+
+def _repair_each(genomes: Floats, repair: Repair, states: Keys, is_repaired: Bools) -> None:
+    """Write which of the genomes (n, d) satisfy the rules after their repair."""
+    for i in range(len(genomes)):
+        repair.state[0] = states[i]
+        is_repaired[i] = repair_genome(genomes[i], repair)
+
+
+_njit: Any = numba.njit
+_repair_all = _njit(_repair_each)

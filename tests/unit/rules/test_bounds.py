@@ -9,7 +9,7 @@ import pytest
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput
 from counterpoint.problem.limits import Limits, search_box
-from counterpoint.rules.bounds import Bounds, Fences
+from counterpoint.rules.bounds import Bounds, RowDomains
 from counterpoint.rules.rules import Rules
 from counterpoint.table.encoding import Encoding, as_frame
 from counterpoint.table.schema import Precision, Schema
@@ -41,7 +41,7 @@ def bounds(*texts: str, row: Any = ROW, precision: Precision = "observed") -> Bo
     return Rules.parse(texts, schema).bounds(genome(row, schema)[0])
 
 
-def boxed(*texts: str, row: Any = ROW, **limits: Any) -> tuple[Box, Fences]:
+def boxed(*texts: str, row: Any = ROW, **limits: Any) -> tuple[Box, RowDomains]:
     schema = Schema.infer(DATA)
     rows, space = genome(row, schema), describe_space(schema, Encoding(schema).encode(DATA))
     box = search_box(rows, space, Limits.of(schema, **limits), schema.names)
@@ -185,7 +185,7 @@ def test_the_fewest_changes_count() -> None:
 
 
 def test_boxes_are_narrowed() -> None:
-    box, fences = boxed("age in 35..50", "fixed job", "at most 3 changes", "rank >= mid")
+    box, domains = boxed("age in 35..50", "fixed job", "at most 3 changes", "rank >= mid")
 
     assert box.lower[0, [AGE, RANK]].tolist() == [35, 1]
     assert box.upper[0, [AGE, RANK]].tolist() == [50, 2]
@@ -193,8 +193,8 @@ def test_boxes_are_narrowed() -> None:
     assert box.is_forced.tolist() == [[True, False, False, False, False]]
     assert box.may_change.tolist() == [[True, True, False, True, True]]
     assert box.max_free.tolist() == [2]
-    assert fences.features["lower"].tolist() == box.lower.tolist()
-    assert fences.of_rows(np.array([0])).allowed[0, RANK].tolist() == [False, True, True]
+    assert domains.features["lower"].tolist() == box.lower.tolist()
+    assert domains.of_rows(np.array([0])).allowed[0, RANK].tolist() == [False, True, True]
 
 
 def test_rules_and_limits_add_up() -> None:

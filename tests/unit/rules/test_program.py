@@ -5,7 +5,13 @@ import pytest
 from tests.unit.rules.small import AGE, JOB, PAY, ROW, rules_of
 
 from counterpoint.rules import program as codes
-from counterpoint.rules.program import holds_all, make_room
+from counterpoint.rules.arithmetic import COMPARATORS, MULTIPLY, SUBTRACT
+from counterpoint.rules.program import COMPARE, judge, make_scratch
+from counterpoint.rules.tree import Comparator
+
+
+def comparison(comparator: Comparator) -> int:
+    return COMPARE + COMPARATORS[comparator]
 
 
 def operations(*texts: str) -> list[int]:
@@ -16,21 +22,21 @@ def operations(*texts: str) -> list[int]:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("age <= 5", [codes.GENE, codes.NUMBER, codes.LESS_EQUAL]),
+        ("age <= 5", [codes.GENE, codes.NUMBER, comparison("<=")]),
         ("changed(age)", [codes.CHANGED]),
         ("fixed age", [codes.UNCHANGED]),
-        ("age in steps of 5", [codes.OWN, codes.ON_STEP]),
-        ("not age in steps of 5 from 0", [codes.NUMBER, codes.OFF_GRID]),
-        ("age > was(age)", [codes.GENE, codes.OWN, codes.MORE]),
+        ("age in steps of 5", [codes.OWN, codes.ON_STEPS]),
+        ("not age in steps of 5 from 0", [codes.NUMBER, codes.OFF_STEPS]),
+        ("age > was(age)", [codes.GENE, codes.OWN, comparison(">")]),
         (
             "job in {clerk, smith}",
-            [codes.GENE, codes.NUMBER, codes.EQUAL] * 2 + [codes.OR],
+            [codes.GENE, codes.NUMBER, comparison("=")] * 2 + [codes.OR],
         ),
         (
             "age = 5 implies pay < age * 2",
             [
-                *(codes.GENE, codes.NUMBER, codes.UNEQUAL),
-                *(codes.GENE, codes.GENE, codes.NUMBER, codes.MULTIPLY, codes.LESS, codes.OR),
+                *(codes.GENE, codes.NUMBER, comparison("!=")),
+                *(codes.GENE, codes.GENE, codes.NUMBER, MULTIPLY, comparison("<"), codes.OR),
             ],
         ),
     ],
@@ -43,8 +49,8 @@ def test_an_operation_knows_where_its_operands_end_and_begin() -> None:
     written = rules_of("age - 2 * pay > 1").program.operations
 
     minus, more = written[4], written[6]
-    assert (minus["operation"], minus["left"], minus["begin"]) == (codes.SUBTRACT, 0, 0)
-    assert (more["operation"], more["left"], more["begin"]) == (codes.MORE, 4, 0)
+    assert (minus["operation"], minus["left"], minus["begin"]) == (SUBTRACT, 0, 0)
+    assert (more["operation"], more["left"], more["begin"]) == (comparison(">"), 4, 0)
 
 
 def test_rules_know_what_they_read() -> None:
@@ -59,8 +65,8 @@ def test_rules_know_what_they_read() -> None:
 def test_no_rules_are_a_program_that_always_holds() -> None:
     program = rules_of().program
 
-    assert len(make_room(program)) == 0
-    assert holds_all(program, ROW[None].copy(), ROW).tolist() == [True]
+    assert len(make_scratch(program)) == 0
+    assert judge(program, ROW[None], ROW).shape == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -81,11 +87,11 @@ def test_no_rules_are_a_program_that_always_holds() -> None:
 def test_the_machine_runs_a_program(text: str, answers: list[bool]) -> None:
     genomes = np.array([ROW, [25.0, 2.0, 1.0, 1.0], [31.0, 1.9, 1.0, 2.0]])
 
-    assert holds_all(rules_of(text).program, genomes, ROW).tolist() == answers
+    assert judge(rules_of(text).program, genomes, ROW)[:, 0].tolist() == answers
 
 
 def test_round_off_is_no_difference() -> None:
     genomes = np.array([[30.0, 0.1 + 0.2, 1.0, 1.0]])
 
-    assert holds_all(rules_of("pay = 0.3", "pay <= 0.3").program, genomes, ROW).all()
-    assert not holds_all(rules_of("pay > 0.3").program, genomes, ROW).any()
+    assert judge(rules_of("pay = 0.3", "pay <= 0.3").program, genomes, ROW).all()
+    assert not judge(rules_of("pay > 0.3").program, genomes, ROW).any()

@@ -24,7 +24,7 @@ def test_rules_print_in_canonical_form_in_the_callers_order() -> None:
     assert str(rules) == "age >= 1\nfunction is_young\nfixed job"
     assert len(rules) == 3
     assert [rule.name for rule in rules.functions] == ["is_young"]
-    assert len(rules.written) == len(rules.reduced) == 2
+    assert len(rules.written) == len(rules.normal_rules) == 2
 
 
 def test_a_function_can_be_given_a_name() -> None:

@@ -388,8 +388,8 @@ def read_genomes(node: Node, problem: Problem) -> Floats:
             Node(genomes[i, j].item(), f"{node.path}[{i}][{j}]").refuse(
                 f"{what} that {feature.name!r} can have"
             )
-    if problem.ruling is not None:
-        check_rules(node, genomes, problem.ruling.rules, problem.rows[0])
+    if problem.row_rules is not None:
+        check_rules(node, genomes, problem.row_rules.rules, problem.rows[0])
     return genomes
 
 

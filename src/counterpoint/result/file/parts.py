@@ -32,7 +32,7 @@ from counterpoint.problem.own_objectives import (
 )
 from counterpoint.problem.problem import Problem
 from counterpoint.result.file.document import Node
-from counterpoint.rules.rules import Rule, Rules, Ruling
+from counterpoint.rules.rules import RowRules, Rule, Rules
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.frames import PANDAS, Form
 from counterpoint.table.schema import Feature, Schema, remarked
@@ -269,9 +269,9 @@ def read_remarks(node: Node, features: tuple[Feature, ...]) -> tuple[Feature, ..
 MOST_RULES = 1000
 
 
-def write_rules(ruling: Ruling | None) -> list[dict[str, str]]:
+def write_rules(row_rules: RowRules | None) -> list[dict[str, str]]:
     """Return the rules as JSON; of a function only its name can be kept."""
-    rules = () if ruling is None else ruling.rules.rules
+    rules = () if row_rules is None else row_rules.rules.rules
     return [
         {"function": rule.name} if rule.statement is None else {"rule": str(rule)} for rule in rules
     ]

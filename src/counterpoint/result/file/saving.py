@@ -101,7 +101,7 @@ def write_document(found: Counterfactuals) -> dict[str, Any]:
         "row": row,
         "target": _write_target(found.target),
         "limits": _write_limits(problem.limits),
-        "constraints": write_rules(problem.ruling),
+        "constraints": write_rules(problem.row_rules),
         "costs": None if problem.costs is None else problem.costs.tolist(),
         "aims": write_aims(problem),
         "remarks": write_remarks(problem.predictor.encoding.schema.features),

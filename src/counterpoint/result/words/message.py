@@ -73,7 +73,7 @@ def observed_hint(found: Counterfactuals) -> str:
         )
     reach = f"{counted(n_reach, 'observed row')} {'does' if n_reach == 1 else 'do'} reach it"
     if limits_bind(found.problem):
-        what = "limits" if found.problem.ruling is None else "limits and rules"
+        what = "limits" if found.problem.row_rules is None else "limits and rules"
         return f"{reach}, but within the {what} none does: {smallest_relaxation(found.problem)}."
     return f"{reach}: give the search more evaluations."
 

@@ -91,7 +91,7 @@ def explore(
 
 def most_seen(problem: Problem, capacity: int) -> int:
     """Return how many genomes a search can see: functions refuse some that are not evaluated."""
-    has_functions = problem.ruling is not None and bool(problem.ruling.rules.functions)
+    has_functions = problem.row_rules is not None and bool(problem.row_rules.rules.functions)
     return 2 + capacity * (1 + RETRIES * has_functions)
 
 

@@ -99,7 +99,7 @@ def breed_wave(nursery: Nursery, problem: Problem, wave: int, size: int) -> Wave
     """
     children, is_new = nursery.wave(wave, size)
     has_new: Bools = np.any(is_new, axis=1)
-    if problem.ruling is None or not problem.ruling.rules.functions:
+    if problem.row_rules is None or not problem.row_rules.rules.functions:
         return Wave(children, is_new, has_new)
     counts = problem.accepts(children, is_new)
     is_refused = is_new & ~counts

@@ -134,7 +134,7 @@ def ice_curves(problem: Problem, most: int | None = None) -> Curves | None:
     box = problem.box  # a feature that must change leaves the others less
     most_changed = box.max_free + box.is_forced.sum(axis=1)
     is_new &= (genomes != problem.rows[:, None]).sum(axis=2) <= most_changed[:, None]
-    if problem.ruling is not None:  # the curves end where the rules do
+    if problem.row_rules is not None:  # the curves end where the rules do
         is_new &= problem.obeys(genomes)
     if not is_new.any():
         return None

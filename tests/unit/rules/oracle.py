@@ -1,4 +1,4 @@
-"""Whether rules hold for many genomes at once: the tree itself, in NumPy.
+"""What a rule means, in NumPy and from the tree itself: what the compiled program is held to.
 
 Truth has three values, because a comparison that divides by zero is neither true nor false. They
 are ordered false < unknown < true, so that "and" is the minimum, "or" the maximum and "not" the
@@ -15,20 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint.arrays import Bools, Floats
-from counterpoint.rules import tree as syntax
+from counterpoint.rules import tree
+from counterpoint.rules.arithmetic import OFF_STEP, ROUND_OFF
 from counterpoint.rules.normal_form import member_value
-from counterpoint.rules.program import OFF_STEP, ROUND_OFF
+from counterpoint.rules.rules import Rules
 
 FALSE, UNKNOWN, TRUE = -1, 0, 1
 Truths = NDArray[np.int8]
 
 
-class Ground(NamedTuple):
-    """What a rule is evaluated on: genomes (n, d), the row's genome (d,), their `blur` (d,)."""
+class Genomes(NamedTuple):
+    """What a rule is evaluated on: genomes (n, d), the row's genome (d,), their rounding (d,)."""
 
     genomes: Floats
     row: Floats
-    blur: Floats
+    rounding: Floats
 
 
 class Rough(NamedTuple):
@@ -38,93 +39,77 @@ class Rough(NamedTuple):
     size: Floats
 
 
-def holds(statement: syntax.Statement, genomes: Floats, row: Floats, blur: Floats) -> Bools:
-    """Return whether a checked rule holds for each of the genomes.
+def verdicts(rules: Rules, genomes: Floats, row: Floats) -> Bools:
+    """Return for genomes (n, d) which of the k written rules hold, shape (n, k)."""
+    answers = np.ones((len(genomes), len(rules.written)), dtype=np.bool_)
+    for i, rule in enumerate(rules.written):
+        assert rule.statement is not None
+        answers[:, i] = holds(rule.statement, genomes, row, rules.rounding)
+    return answers
 
-    Parameters
-    ----------
-    statement : Statement
-        A rule, as `check` returns it.
-    genomes : ndarray of shape (n, d)
-        Candidates.
-    row : ndarray of shape (d,)
-        The genome of the row they explain.
-    blur : ndarray of shape (d,)
-        How much more each feature is rounded than float64.
 
-    Returns
-    -------
-    ndarray of shape (n,)
-        True where the rule holds.
-
-    Examples
-    --------
-    >>> from counterpoint.rules.tree import Compare, Was, Word
-    >>> age = Word("age", place=0)
-    >>> genomes, row = np.array([[20.0], [30.0]]), np.array([25.0])
-    >>> holds(Compare(age, ">=", Was(age)), genomes, row, np.ones(1))
-    array([False,  True])
-    """
-    ground = Ground(genomes, row, blur)
+def holds(statement: tree.Statement, genomes: Floats, row: Floats, rounding: Floats) -> Bools:
+    """Return for which of the genomes (n, d) of a row (d,) a checked rule holds."""
+    given = Genomes(genomes, row, rounding)
     match statement:
-        case syntax.Fixed(features):
-            return np.asarray(~changed(features, ground).any(axis=1))
-        case syntax.AtMost(n, features):
-            counted = changed(features, ground) if features else genomes != row
+        case tree.Fixed(features):
+            return np.asarray(~changed(features, given).any(axis=1))
+        case tree.AtMost(n, features):
+            counted = changed(features, given) if features else genomes != row
             return np.asarray(counted.sum(axis=1) <= n)
-        case syntax.Together(features):
-            differs = changed(features, ground)
+        case tree.Together(features):
+            differs = changed(features, given)
             return np.asarray(differs.all(axis=1) | ~differs.any(axis=1))
         case _:
             with np.errstate(all="ignore"):  # what overflows or divides by zero is unknown
-                is_true = truth(statement, ground) == TRUE
+                is_true = truth(statement, given) == TRUE
             return np.ascontiguousarray(np.broadcast_to(is_true, len(genomes)))
 
 
-def changed(features: tuple[syntax.Word, ...], ground: Ground) -> Bools:
+def changed(features: tuple[tree.Word, ...], given: Genomes) -> Bools:
     """Return which of the features differ from the row's, shape (n, number of features)."""
     places = [word.place for word in features]
-    return np.asarray(ground.genomes[:, places] != ground.row[places])
+    return np.asarray(given.genomes[:, places] != given.row[places])
 
 
-def truth(node: syntax.Condition, ground: Ground) -> Truths:
+def truth(node: tree.Condition, given: Genomes) -> Truths:
     """Return the truth of a condition for each genome."""
     match node:
-        case syntax.Implies(premise, conclusion):
-            return np.maximum(-truth(premise, ground), truth(conclusion, ground))
-        case syntax.And(parts):
-            return lowest([truth(part, ground) for part in parts])
-        case syntax.Or(parts):
-            return reduce(np.maximum, [truth(part, ground) for part in parts])
-        case syntax.Not(operand):
-            return -truth(operand, ground)
-        case syntax.Compare(left, comparator, right):
-            return compare(comparator, rough(left, ground), rough(right, ground))
-        case syntax.Changed(feature):
-            return as_truths(changed((feature,), ground)[:, 0])
-        case syntax.InSteps(feature, step, origin):
-            return in_steps(feature, step, origin, ground)
+        case tree.Implies(premise, conclusion):
+            return np.maximum(-truth(premise, given), truth(conclusion, given))
+        case tree.And(parts):
+            return lowest([truth(part, given) for part in parts])
+        case tree.Or(parts):
+            return reduce(np.maximum, [truth(part, given) for part in parts])
+        case tree.Not(operand):
+            return -truth(operand, given)
+        case tree.Compare(left, comparator, right):
+            return compare(comparator, rough(left, given), rough(right, given))
+        case tree.Changed(feature):
+            return as_truths(changed((feature,), given)[:, 0])
+        case tree.InSteps(feature, step, origin):
+            return in_steps(feature, step, origin, given)
         case _:
-            return in_phrase(node, ground)
+            return in_phrase(node, given)
 
 
-def in_phrase(node: syntax.InRange | syntax.InSet | syntax.Moves, ground: Ground) -> Truths:
+def in_phrase(node: tree.InRange | tree.InSet | tree.Moves, given: Genomes) -> Truths:
     """Return the truth of a phrase about one feature."""
-    gene = rough(node.feature, ground)
+    gene = rough(node.feature, given)
     match node:
-        case syntax.InRange(_, low, high):
-            ends: list[tuple[syntax.Comparator, float | None]] = [(">=", low), ("<=", high)]
+        case tree.InRange(_, low, high):
+            ends: list[tuple[tree.Comparator, float | None]] = [(">=", low), ("<=", high)]
             return lowest([compare(c, gene, constant(end)) for c, end in ends if end is not None])
-        case syntax.InSet(_, members, is_negated):
+        case tree.InSet(_, members, is_negated):
             values = [member_value(member) for member in members]
             is_in = reduce(np.maximum, [compare("=", gene, constant(value)) for value in values])
             return -is_in if is_negated else is_in
-        case syntax.Moves(_, direction, most):
-            own = rough(syntax.Was(node.feature), ground)
+        case tree.Moves(_, direction, most):
+            own = rough(tree.Was(node.feature), given)
             return moves(direction, most, gene, own)
 
 
-def moves(direction: syntax.Direction, most: float | None, gene: Rough, own: Rough) -> Truths:
+def moves(direction: tree.Direction, most: float | None, gene: Rough, own: Rough) -> Truths:
     """Return whether a feature goes only in one direction, and by at most so much."""
     found = []
     if direction == "increases":
@@ -137,16 +122,16 @@ def moves(direction: syntax.Direction, most: float | None, gene: Rough, own: Rou
     return lowest(found)
 
 
-def in_steps(feature: syntax.Word, step: float, origin: float | None, ground: Ground) -> Truths:
+def in_steps(feature: tree.Word, step: float, origin: float | None, given: Genomes) -> Truths:
     """Return whether a feature is a whole number of steps from the origin."""
-    gene = rough(feature, ground)
-    start = ground.row[feature.place] if origin is None else origin
+    gene = rough(feature, given)
+    start = given.row[feature.place] if origin is None else origin
     n_steps = (gene.value - start) / step
     slack = OFF_STEP + ROUND_OFF * gene.size / step
     return as_truths(np.abs(n_steps - np.rint(n_steps)) <= slack)
 
 
-def compare(comparator: syntax.Comparator, left: Rough, right: Rough) -> Truths:
+def compare(comparator: tree.Comparator, left: Rough, right: Rough) -> Truths:
     """Return whether values compare so; unknown where one is not finite."""
     difference = left.value - right.value
     slack = ROUND_OFF * (left.size + right.size)
@@ -164,30 +149,30 @@ def compare(comparator: syntax.Comparator, left: Rough, right: Rough) -> Truths:
     return np.where(is_known, as_truths(answers[comparator]), np.int8(UNKNOWN))
 
 
-def rough(node: syntax.Expression, ground: Ground) -> Rough:
+def rough(node: tree.Expression, given: Genomes) -> Rough:
     """Return a value for each genome."""
     match node:
-        case syntax.Number(value):
+        case tree.Number(value):
             return constant(value)
-        case syntax.Was(feature):
+        case tree.Was(feature):
             j = feature.place
-            return scaled(ground.row[[j]], ground.blur[j])
-        case syntax.Word():
-            if node.role is syntax.Role.LEVEL:
+            return scaled(given.row[[j]], given.rounding[j])
+        case tree.Word():
+            if node.role is tree.Role.LEVEL:
                 return constant(float(node.place))
-            return scaled(ground.genomes[:, node.place], ground.blur[node.place])
-        case syntax.Negative(operand):
-            return combine("-", constant(0.0), rough(operand, ground))
-        case syntax.Chain(first, rest):
-            found = rough(first, ground)
+            return scaled(given.genomes[:, node.place], given.rounding[node.place])
+        case tree.Negative(operand):
+            return combine("-", constant(0.0), rough(operand, given))
+        case tree.Chain(first, rest):
+            found = rough(first, given)
             for operator, operand in rest:
-                found = combine(operator, found, rough(operand, ground))
+                found = combine(operator, found, rough(operand, given))
             return found
 
 
-def scaled(values: Floats, blur: float) -> Rough:
+def scaled(values: Floats, rounding: float) -> Rough:
     """Return values as they are in the table."""
-    return Rough(values, np.abs(values) * blur)
+    return Rough(values, np.abs(values) * rounding)
 
 
 def constant(value: float) -> Rough:
@@ -195,7 +180,7 @@ def constant(value: float) -> Rough:
     return scaled(np.array([value]), 1.0)
 
 
-def combine(operator: syntax.Operator, left: Rough, right: Rough) -> Rough:
+def combine(operator: tree.Operator, left: Rough, right: Rough) -> Rough:
     """Return the result of an operator; what divides by zero is not a number."""
     match operator:
         case "+":
