@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import {
@@ -12,10 +13,11 @@ import { grouped } from "../../src/counterpoint/result/report/page/cards.js";
 import { cleaned } from "../../src/counterpoint/result/report/page/limits_panel.js";
 import {
   counted,
+  countedAll,
   dayText,
   fieldNumber,
   listed,
-  shortNumber,
+  writeNumber,
 } from "../../src/counterpoint/result/report/page/numbers.js";
 import { fullReceipt, receiptLines } from "../../src/counterpoint/result/report/page/receipt.js";
 import { readReport } from "../../src/counterpoint/result/report/page/report.js";
@@ -25,6 +27,7 @@ import { weightWord } from "../../src/counterpoint/result/report/page/weights_pa
 import { SUMMARY } from "./example.js";
 
 const report = readReport(SUMMARY);
+const GOLDEN = JSON.parse(readFileSync(new URL("numbers.golden.json", import.meta.url), "utf-8"));
 const forbidden = () => {
   throw new Error("SecurityError");
 };
@@ -73,10 +76,17 @@ test("a store tells its listeners, and its states do not change", () => {
   assert.throws(() => (before.n = 3), TypeError);
 });
 
+test("what misses the target is a near miss", () => {
+  const [hit, miss] = [{ is_valid: true }, { is_valid: false }];
+  assert.equal(countedAll([hit, miss, miss]), "1 counterfactual; 2 near misses");
+  assert.equal(countedAll([miss]), "1 near miss");
+  assert.equal(countedAll([]), "0 counterfactuals");
+});
+
 test("numbers, days and lists as texts", () => {
   assert.deepEqual(
-    [0.123456, 1234567, 3, 0, Infinity].map((value) => shortNumber(value)),
-    ["0.123", "1,234,567", "3", "0", ""],
+    GOLDEN.map(([value]) => [value, writeNumber(value)]),
+    GOLDEN,
   );
   assert.deepEqual([counted(1, "change"), counted(1422, "change")], ["1 change", "1,422 changes"]);
   assert.deepEqual([listed([]), listed(["a"]), listed(["a", "b", "c"])], ["", "a", "a, b and c"]);
@@ -146,7 +156,7 @@ test("the scale shows probabilities from 0 to 1, and else all there is", () => {
   assert.deepEqual(domainOf(alone), [-0.7, 1.3]);
   assert.match(
     scaleText(report),
-    /row is 0.3; wanted is P\('good'\).* 5 counterfactuals lie from 0.4 to 0.8\./,
+    /row is 0.3; wanted is P\('good'\).* 4 counterfactuals; 1 near miss lie from 0.4 to 0.8\./,
   );
 });
 

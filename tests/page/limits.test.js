@@ -22,7 +22,11 @@ const remaining = (state) =>
 
 test("without limits all remain", () => {
   assert.deepEqual(remaining(free), [1, 2, 3, 4, 5]);
-  assert.equal(remainText(5, 5, [], { removed: [], alone: [] }), "All 5 counterfactuals remain.");
+  const view = weigh(report.counterfactuals, []);
+  assert.equal(
+    remainText(report.counterfactuals, [], view),
+    "All 5 candidates (4 counterfactuals; 1 near miss) remain.",
+  );
 });
 
 test("a locked feature keeps only those that leave it as it is", () => {
@@ -49,8 +53,8 @@ test("the words say which limit removes how many, the strongest first", () => {
   const constraints = constraintsOf(report, state);
   const weighed = weigh(report.counterfactuals, constraints);
   assert.equal(
-    remainText(weighed.kept.length, 5, constraints, weighed),
-    "1 of 5 counterfactuals remains, because duration is locked (removes 3) and only those that reach the target are shown (removes 1).",
+    remainText(report.counterfactuals, constraints, weighed),
+    "1 of 5 candidates (4 counterfactuals; 1 near miss) remains, because duration is locked (removes 3) and near misses are hidden (removes 1).",
   );
 });
 
@@ -62,7 +66,7 @@ test("where none remains, the one limit that brings back most is named and can b
   assert.equal(weighed.kept.length, 0);
   assert.equal(best.constraint.relax, "Unlocking age");
   assert.match(
-    remainText(0, 5, constraints, weighed),
+    remainText(report.counterfactuals, constraints, weighed),
     /^None of 5 .* Unlocking age would bring back 1, the most a single step can\.$/,
   );
   const after = best.constraint.without(state);
@@ -75,7 +79,10 @@ test("where no single limit helps, the words say so", () => {
   const constraints = constraintsOf(report, state);
   const weighed = weigh(report.counterfactuals, constraints);
   assert.equal(bestRelaxation(constraints, weighed.alone), null);
-  assert.match(remainText(0, 5, constraints, weighed), /No single limit brings any back/);
+  assert.match(
+    remainText(report.counterfactuals, constraints, weighed),
+    /No single limit brings any back/,
+  );
 });
 
 test("whatever single limit is taken back, as many come back as was promised", () => {

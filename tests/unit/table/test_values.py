@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -125,6 +127,13 @@ def test_a_number_has_four_digits_and_whole_thousands(
 )
 def test_a_number_somebody_gave_is_written_in_full(value: float, text: str) -> None:
     assert write_number(value, digits=EXACT) == text
+
+
+def test_the_page_writes_numbers_as_we_do() -> None:
+    """The page's own tests read the same file."""
+    golden = json.loads((Path(__file__).parents[2] / "page" / "numbers.golden.json").read_text())
+
+    assert [[value, write_number(value)] for value, _ in golden] == golden
 
 
 def test_shares_are_percentages() -> None:

@@ -1,6 +1,6 @@
 /** Cards: one counterfactual with its sentence, its changes and what can be done with it. */
 import { h } from "./dom.js";
-import { counted, shortNumber } from "./numbers.js";
+import { counted, nounOf } from "./numbers.js";
 import { withUnit } from "./report.js";
 
 const MEANING = {
@@ -35,7 +35,7 @@ export function buildCard(report, number, { title, meaning, actions, level = "h3
       h(
         "span",
         { class: each.is_valid ? "chip good" : "chip" },
-        `${shortNumber(report.row.prediction)} → ${shortNumber(each.prediction)}`,
+        `${report.row.text} → ${each.text}`,
       ),
       actions.bookmarkButton(number),
       h(
@@ -44,7 +44,7 @@ export function buildCard(report, number, { title, meaning, actions, level = "h3
           type: "button",
           class: "quiet",
           onclick: () => actions.showDetails(number),
-          "aria-label": `Compare counterfactual ${number} with the row`,
+          "aria-label": `Compare ${nounOf(each)} ${number} with the row`,
         },
         "Compare",
       ),
@@ -90,7 +90,7 @@ export function buildCards(report, actions) {
       isReached
         ? "Ways to get there"
         : groups.length
-          ? "None gets there: the closest misses"
+          ? "None gets there: the nearest misses"
           : "Nothing was found",
     ),
     groups.length

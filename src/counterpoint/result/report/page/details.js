@@ -1,6 +1,6 @@
 /** The dialog: one counterfactual beside the row, feature by feature. */
 import { fill, h } from "./dom.js";
-import { shortNumber } from "./numbers.js";
+import { writeNumber } from "./numbers.js";
 import { withUnit } from "./report.js";
 
 /** Return the dialog and a function that opens it. */
@@ -31,7 +31,7 @@ export function buildDetails(report, bookmarkButton) {
     const each = report.byNumber.get(number);
     fill(
       content,
-      h("h2", { id: "details-title" }, `Counterfactual ${number}`),
+      h("h2", { id: "details-title" }, `${nounTitle(each)} ${number}`),
       h("p", { class: "sentence" }, each.sentence),
       compareTable(report, each),
       objectiveList(report, each),
@@ -40,6 +40,10 @@ export function buildDetails(report, bookmarkButton) {
     dialog.showModal();
   }
   return { element: dialog, show };
+}
+
+function nounTitle(each) {
+  return each.is_valid ? "Counterfactual" : "Near miss";
 }
 
 function compareTable(report, each) {
@@ -68,7 +72,7 @@ function compareTable(report, each) {
         {},
         h("th", { scope: "col" }, "Feature"),
         h("th", { scope: "col" }, "The row"),
-        h("th", { scope: "col" }, "Counterfactual"),
+        h("th", { scope: "col" }, nounTitle(each)),
       ),
     ),
     h("tbody", {}, report.features.map(line)),
@@ -81,7 +85,7 @@ function objectiveList(report, each) {
     { class: "row-values" },
     h("div", {}, h("dt", {}, "Prediction"), h("dd", {}, `${report.row.text} → ${each.text}`)),
     report.objectives.map((objective, m) =>
-      h("div", {}, h("dt", {}, objective.label), h("dd", {}, shortNumber(each.objectives[m]))),
+      h("div", {}, h("dt", {}, objective.label), h("dd", {}, writeNumber(each.objectives[m]))),
     ),
   );
 }

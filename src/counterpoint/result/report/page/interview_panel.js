@@ -2,18 +2,19 @@
 import { buildCard } from "./cards.js";
 import { fill, h } from "./dom.js";
 import { replay, unpackShares, utilities } from "./interview.js";
-import { counted } from "./numbers.js";
+import { counted, nounOf } from "./numbers.js";
 
 const ENOUGH = 5;
 const ABOUT =
-  "Each question shows two counterfactuals. Say which you like better: the answers tell what " +
-  "matters to you. About five are enough, and each can be undone.";
+  "Say which you like better: the answers tell what matters to you. About five are enough, and " +
+  "each can be undone.";
 
 /** Return the panel; null if there is nothing to choose between. */
 export function buildInterview(report, store, actions) {
   const given = report.interview;
   if (!given || given.numbers.length < 2) return null;
   const body = h("div", { class: "interview" });
+  const someReach = given.numbers.some((number) => report.byNumber.get(number).is_valid);
   let worth = null; // reckoned when the interview begins
   let shown; // the answers on the page: neither some nor none yet
   function refresh({ answers }) {
@@ -34,7 +35,8 @@ export function buildInterview(report, store, actions) {
   const begin = () => store.set({ answers: [] });
   const card = (i, title) => {
     const number = given.numbers[i];
-    return buildCard(report, number, { title, meaning: `counterfactual ${number}`, actions });
+    const meaning = `${nounOf(report.byNumber.get(number))} ${number}`;
+    return buildCard(report, number, { title, meaning, actions });
   };
   function buildQuestion({ a, b }) {
     const say = (code) => () => store.set({ answers: [...shown, answerOf(given, a, b, code)] });
@@ -47,15 +49,16 @@ export function buildInterview(report, store, actions) {
       button("answer-equal", "quiet", "Both alike", say(2)),
     );
   }
-  return { element: buildSection(body), refresh };
+  return { element: buildSection(body, someReach), refresh };
 }
 
-function buildSection(body) {
+function buildSection(body, someReach) {
+  const nouns = someReach ? "counterfactuals" : "near misses";
   return h(
     "section",
     { class: "panel", id: "interview", "aria-labelledby": "interview-title" },
     h("h2", { id: "interview-title" }, "Not sure? Answer A or B"),
-    h("p", { class: "hint" }, ABOUT),
+    h("p", { class: "hint" }, `Each question shows two ${nouns}. ${ABOUT}`),
     body,
   );
 }

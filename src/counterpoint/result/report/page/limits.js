@@ -4,7 +4,7 @@
  * A limit of a feature is an object with any of: isLocked, direction ("up" or "down"), low, high,
  * and excluded (codes of levels). Each of these is one constraint, which can be taken back alone.
  */
-import { counted, listed, shortNumber, dayText } from "./numbers.js";
+import { counted, countedAll, dayText, listed, writeNumber } from "./numbers.js";
 
 /** Return the constraints of a state: each has an id, words for it and for its end, and a test. */
 export function constraintsOf(report, state) {
@@ -14,8 +14,8 @@ export function constraintsOf(report, state) {
   if (state.onlyValid) {
     found.push({
       id: "valid",
-      text: "only those that reach the target are shown",
-      relax: "Showing those that miss the target",
+      text: "near misses are hidden",
+      relax: "Showing near misses",
       allows: (each) => each.is_valid,
       without: (now) => ({ ...now, onlyValid: false }),
     });
@@ -108,7 +108,7 @@ function isBetween(value, low, high) {
 }
 
 function endText(feature, end) {
-  return feature.kind === "date" ? dayText(end) : shortNumber(end, 12);
+  return feature.kind === "date" ? dayText(end) : writeNumber(end, 12);
 }
 
 function dropped(limit, key) {
@@ -139,11 +139,12 @@ export function bestRelaxation(constraints, alone) {
 }
 
 /** Return "n of N remain, because ..." and, if none does, what would help. */
-export function remainText(n, total, constraints, { removed, alone }) {
+export function remainText(all, constraints, { kept, removed, alone }) {
+  const [n, total] = [kept.length, all.length];
+  const isMixed = new Set(all.map((each) => each.is_valid)).size > 1;
+  const of = isMixed ? `${counted(total, "candidate")} (${countedAll(all)})` : countedAll(all);
   const head =
-    n === total
-      ? `All ${counted(total, "counterfactual")} remain`
-      : `${n || "None"} of ${counted(total, "counterfactual")} ${n === 1 ? "remains" : "remain"}`;
+    n === total ? `All ${of} remain` : `${n || "None"} of ${of} ${n === 1 ? "remains" : "remain"}`;
   const reasons = constraints
     .map((constraint, k) => ({ text: constraint.text, n: removed[k] }))
     .filter((reason) => reason.n > 0)

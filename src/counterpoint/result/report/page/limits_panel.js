@@ -28,7 +28,7 @@ export function buildLimits(report, store) {
       ? h(
           "p",
           { class: "hint" },
-          `No counterfactual changes ${rest.map((feature) => feature.name).join(", ")}.`,
+          `Nothing that was found changes ${rest.map((feature) => feature.name).join(", ")}.`,
         )
       : null,
     h(

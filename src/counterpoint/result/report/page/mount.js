@@ -8,6 +8,7 @@ import { buildHeader, buildRow } from "./header.js";
 import { buildInterview } from "./interview_panel.js";
 import { constraintsOf, weigh } from "./limits.js";
 import { buildLimits } from "./limits_panel.js";
+import { nounOf } from "./numbers.js";
 import { rangesOf, ranksOf } from "./ranking.js";
 import { buildReceipt } from "./receipt_panel.js";
 import { buildResults } from "./results.js";
@@ -24,7 +25,7 @@ function viewOf(report, state) {
 }
 
 /** Return the actions that any panel may offer for a counterfactual. */
-function actionsOf(store) {
+function actionsOf(report, store) {
   const bookmarkButton = (number) => {
     const isKept = store.get().bookmarks.includes(number);
     return h(
@@ -34,7 +35,7 @@ function actionsOf(store) {
         class: "bookmark",
         "data-bookmark": number,
         "aria-pressed": String(isKept),
-        "aria-label": `Bookmark counterfactual ${number}`,
+        "aria-label": `Bookmark ${nounOf(report.byNumber.get(number))} ${number}`,
         onclick: () => store.set({ bookmarks: toggled(store.get().bookmarks, number) }),
       },
       isKept ? "★" : "☆",
@@ -62,7 +63,7 @@ export function mount(report, places, { place, load = null, extra = [] }) {
     ...initialState(report),
     bookmarks: recalled(key, report.byNumber, place),
   });
-  const actions = actionsOf(store);
+  const actions = actionsOf(report, store);
   const details = buildDetails(report, actions.bookmarkButton);
   actions.showDetails = details.show;
   const weights = buildWeights(report, store);

@@ -2,16 +2,35 @@
 
 const DAY = 86_400_000;
 
-/** Return a number with at most `digits` significant digits, thousands apart. */
-export function shortNumber(value, digits = 3) {
+/** Return a number as the library's `write_number` does: so many digits, whole thousands in full. */
+export function writeNumber(value, digits = 4) {
   if (!Number.isFinite(value)) return "";
-  if (Math.abs(value) >= 1000) return value.toLocaleString("en", { maximumFractionDigits: 0 });
-  return String(Number(value.toPrecision(digits)));
+  if (value === 0) return "0";
+  const size = Math.floor(Math.log10(Math.abs(value)));
+  if (size < -4 || size >= 15) return String(Number(value.toPrecision(digits)));
+  const places = Math.min(20, Math.max(0, digits - 1 - size));
+  return value.toLocaleString("en", { maximumFractionDigits: places });
 }
 
 /** Return a count with its noun: "1 change", "3 changes". */
-export function counted(n, noun) {
-  return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+export function counted(n, noun, nouns = `${noun}s`) {
+  return `${n.toLocaleString("en")} ${n === 1 ? noun : nouns}`;
+}
+
+/** Return how many counterfactuals and near misses there are, in words. */
+export function countedAll(candidates) {
+  const n = candidates.filter((each) => each.is_valid).length;
+  const missed = candidates.length - n;
+  const nouns = [
+    ...(n || !missed ? [counted(n, "counterfactual")] : []),
+    ...(missed ? [counted(missed, "near miss", "near misses")] : []),
+  ];
+  return nouns.join("; ");
+}
+
+/** Return what a candidate is called: only one that reaches the target is a counterfactual. */
+export function nounOf(each) {
+  return each.is_valid ? "counterfactual" : "near miss";
 }
 
 /** Return texts as a list in a sentence: "a", "a and b", "a, b and c". */

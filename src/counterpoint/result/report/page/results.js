@@ -16,7 +16,7 @@ export function buildResults(report, store, actions) {
   const more = h("div", { class: "more" });
   const setting = (key) => (isOn) => store.set({ [key]: isOn });
   const boxes = {
-    onlyValid: checkbox("only-valid", "Only those that reach the target", setting("onlyValid")),
+    onlyValid: checkbox("only-valid", "Hide near misses", setting("onlyValid")),
     onlyUnprotected: checkbox("only-unprotected", UNPROTECTED, setting("onlyUnprotected")),
     onlyBookmarked: checkbox("only-bookmarked", "Only bookmarked", setting("onlyBookmarked")),
   };
@@ -24,7 +24,7 @@ export function buildResults(report, store, actions) {
   const element = h(
     "section",
     { id: "results", tabindex: -1, "aria-labelledby": "results-title" },
-    h("h2", { id: "results-title" }, "All counterfactuals"),
+    h("h2", { id: "results-title" }, tableTitle(report.counterfactuals)),
     remain,
     helpers,
     h(
@@ -42,12 +42,7 @@ export function buildResults(report, store, actions) {
     more,
   );
   function refresh(state, view) {
-    remain.textContent = remainText(
-      view.kept.length,
-      report.counterfactuals.length,
-      view.constraints,
-      view,
-    );
+    remain.textContent = remainText(report.counterfactuals, view.constraints, view);
     for (const [key, { box }] of Object.entries(boxes)) box.checked = state[key];
     fill(helpers, relaxButton(view, store), resetButton(report, view, store));
     const rows = sorted(view.kept, state.sort, view.ranks);
@@ -61,6 +56,12 @@ export function buildResults(report, store, actions) {
     fill(more, moreButton(rows.length - state.nShown, state, store));
   }
   return { element, refresh };
+}
+
+function tableTitle(candidates) {
+  if (candidates.every((each) => each.is_valid)) return "All counterfactuals";
+  const someReach = candidates.some((each) => each.is_valid);
+  return someReach ? "All counterfactuals and near misses" : "All near misses";
 }
 
 function moreButton(left, state, store) {

@@ -1,6 +1,6 @@
 /** The scale: where the row's prediction is, where it should be, and where counterfactuals are. */
 import { svg } from "./dom.js";
-import { counted, shortNumber } from "./numbers.js";
+import { countedAll, writeNumber } from "./numbers.js";
 
 const WIDTH = 640;
 const MARGIN = 12;
@@ -23,7 +23,7 @@ export function scaleText(report) {
   if (!predictions.length) return head;
   const low = predictions.reduce((a, b) => Math.min(a, b));
   const high = predictions.reduce((a, b) => Math.max(a, b));
-  return `${head} ${counted(predictions.length, "counterfactual")} lie from ${shortNumber(low)} to ${shortNumber(high)}.`;
+  return `${head} ${countedAll(report.counterfactuals)} lie from ${writeNumber(low)} to ${writeNumber(high)}.`;
 }
 
 /** Return the scale as a drawing. */
@@ -75,13 +75,13 @@ export function drawScale(report) {
       },
       "wanted",
     ),
-    svg("text", { class: "scale-end", x: MARGIN, y: 72 }, shortNumber(low)),
+    svg("text", { class: "scale-end", x: MARGIN, y: 72 }, writeNumber(low)),
     isClose
       ? null
       : svg(
           "text",
           { class: "scale-end", x: WIDTH - MARGIN, y: 72, "text-anchor": "end" },
-          shortNumber(high),
+          writeNumber(high),
         ),
   );
 }

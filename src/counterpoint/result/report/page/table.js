@@ -1,6 +1,6 @@
 /** The table of counterfactuals: headings that sort, the row on top, changed values in bold. */
 import { h } from "./dom.js";
-import { shortNumber } from "./numbers.js";
+import { nounOf, writeNumber } from "./numbers.js";
 import { ariaSort, nextSort } from "./sorting.js";
 
 /** Return what the table is, in a line. */
@@ -103,7 +103,7 @@ function bodyRow(report, places, each, view, actions) {
           type: "button",
           class: "link",
           id: `details-${each.number}`,
-          "aria-label": `Compare counterfactual ${each.number} with the row`,
+          "aria-label": `Compare ${nounOf(each)} ${each.number} with the row`,
           onclick: () => actions.showDetails(each.number),
         },
         String(each.number),
@@ -119,6 +119,6 @@ function bodyRow(report, places, each, view, actions) {
         each.texts[j],
       ),
     ),
-    each.objectives.map((value) => h("td", { class: "number" }, shortNumber(value))),
+    each.objectives.map((value) => h("td", { class: "number" }, writeNumber(value))),
   );
 }
