@@ -60,9 +60,9 @@ def _no_steps(problem: Any, _outlook: Any) -> Any:
     return np.empty((len(problem.rows), 0, problem.rows.shape[1]))
 
 
-def _budgeted() -> cp.Search:
+def _budgeted() -> cp.NSGA2:
     """Return the paper's search with the same budget."""
-    return cp.Search(method="nsga2", evaluations=3520, patience=None)
+    return cp.NSGA2(evaluations=3520, patience=None)
 
 
 def curves(explainer: cp.Explainer, rows: pd.DataFrame, seed: int) -> np.ndarray:

@@ -22,6 +22,7 @@ from benchmarks.tuning_page import Compared, Page, comparison, page_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+import counterpoint as cp
 from counterpoint.streams import Stage, row_keys, uniforms
 
 ROOT = Path(__file__).parents[2]
@@ -81,6 +82,7 @@ def test_the_space_is_the_papers_and_holds_its_result() -> None:
         own = {setting: value for setting, value in values.items() if setting != "step"}
         check_configuration(SPACE, own)
         search = search_of(values, 200)
+        assert isinstance(search, cp.NSGA2)
         assert search.mutation == ("gaussian" if "Gaussian" in name else "conditional")
         assert search.initialization == ("random" if "random" in name else "ice")
         assert (search.step != "deviation") == ("authors" in name)

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
     from counterpoint.result.file.loading import load
     from counterpoint.result.file.many import load_many, save_many
-    from counterpoint.search.baselines import WhatIf
-    from counterpoint.search.settings import Search
+    from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
     from counterpoint.table.kinds import Categorical, Date, Integer, Ordered, Real
     from counterpoint.table.schema import Schema
 
@@ -54,15 +53,18 @@ _HOMES = {
     "Distance": "problem.own_objectives",
     "EngineError": "errors",
     "Explainer": "explainer.explainer",
+    "Explore": "search.settings",
     "ForestPlausibility": "density.plausibility",
     "Integer": "table.kinds",
     "InvalidInput": "errors",
     "MissingDependency": "errors",
+    "NSGA2": "search.settings",
     "NoSuchFile": "errors",
     "Objective": "problem.own_objectives",
     "Ordered": "table.kinds",
     "PredictorError": "errors",
     "Real": "table.kinds",
+    "RandomSearch": "search.settings",
     "RemoteModel": "models.adapters.remote",
     "Schema": "table.schema",
     "Search": "search.settings",
@@ -70,7 +72,7 @@ _HOMES = {
     "Target": "problem.target",
     "TooBusyError": "errors",
     "UnknownFeatureError": "errors",
-    "WhatIf": "search.baselines",
+    "WhatIf": "search.settings",
     "explain_files": "batch.files",
     "explain_frame": "batch.frame",
     "load": "result.file.loading",
@@ -80,7 +82,7 @@ _HOMES = {
     "save_many": "result.file.many",
 }
 
-__all__ = [
+__all__ = [  # noqa: RUF022 - sorted as plain text
     "AcceleratorWarning",
     "CannotWrite",
     "Categorical",
@@ -91,14 +93,17 @@ __all__ = [
     "Distance",
     "EngineError",
     "Explainer",
+    "Explore",
     "ForestPlausibility",
     "Integer",
     "InvalidInput",
     "MissingDependency",
+    "NSGA2",
     "NoSuchFile",
     "Objective",
     "Ordered",
     "PredictorError",
+    "RandomSearch",
     "Real",
     "RemoteModel",
     "Schema",

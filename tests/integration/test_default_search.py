@@ -335,7 +335,7 @@ def test_an_interrupt_returns_the_best_so_far(call: int) -> None:
     model, _ = witness()
     impatient = Witness(model.model)
     explainer = cp.Explainer(impatient, MIXED)
-    row, search = DENIED.iloc[[0]], cp.Search(evaluations=400)
+    row, search = DENIED.iloc[[0]], cp.Explore(evaluations=400)
     whole = explainer.explain(row, (0.5, 1.0), search)
     impatient.forget()
     impatient.interrupted_call = call

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ spread_factor = called(variation.spread_factor)
 COMPILED = settings(deadline=None, max_examples=60)  # the first call compiles
 WHOLE, TENTH, REAL, SINGLE, KIND, TWO, GRADE = range(7)
 NAMES = ["whole", "tenth", "real", "single", "kind", "two", "grade"]
-ALWAYS = cp.Search(
+ALWAYS = cp.NSGA2(
     p_recombine=1.0, p_recombine_gene=1.0, p_mutate=1.0, p_mutate_gene=1.0, p_mutate_keep=0.0
 )
 
@@ -97,10 +98,10 @@ def limits(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-def probabilities() -> st.SearchStrategy[cp.Search]:
+def probabilities() -> st.SearchStrategy[cp.NSGA2]:
     share = st.sampled_from([0.0, 0.3, 0.8, 1.0])
     return st.builds(
-        cp.Search,
+        cp.NSGA2,
         population=st.sampled_from([5, 8]),
         p_recombine=share,
         p_recombine_gene=share,
@@ -122,7 +123,7 @@ def pairs(n: int) -> Ints:
     return np.arange(n + n % 2)[None] % n
 
 
-def cross(problem: Problem, parents: Population, search: cp.Search, generation: int = 1) -> Brood:
+def cross(problem: Problem, parents: Population, search: cp.NSGA2, generation: int = 1) -> Brood:
     mates, grounds = pairs(search.population), survey(problem.space, problem.box)
     return recombine(parents, mates, search, grounds, problem.keys, generation)
 
@@ -130,7 +131,7 @@ def cross(problem: Problem, parents: Population, search: cp.Search, generation: 
 def change(
     problem: Problem,
     children: Brood,
-    search: cp.Search,
+    search: cp.NSGA2,
     generation: int = 1,
     *,
     given: bool = False,
@@ -162,7 +163,7 @@ def assert_obeys(brood: Brood, problem: Problem) -> None:
 @COMPILED
 @given(row=rows(), limit=limits(), search=probabilities(), seed=st.integers(0, 999))
 def test_children_of_recombination_obey_every_limit(
-    row: dict[str, Any], limit: dict[str, Any], search: cp.Search, seed: int
+    row: dict[str, Any], limit: dict[str, Any], search: cp.NSGA2, seed: int
 ) -> None:
     problem = problem_of(row, seed, **limit)
     parents = parents_of(problem, search.population)
@@ -183,7 +184,7 @@ def test_children_of_recombination_obey_every_limit(
     conditional=st.booleans(),
 )
 def test_mutants_obey_every_limit(
-    row: dict[str, Any], limit: dict[str, Any], search: cp.Search, seed: int, conditional: bool
+    row: dict[str, Any], limit: dict[str, Any], search: cp.NSGA2, seed: int, conditional: bool
 ) -> None:
     problem = problem_of(row, seed, **limit)
     parents = parents_of(problem, search.population)
@@ -196,13 +197,13 @@ def test_mutants_obey_every_limit(
 @COMPILED
 @given(row=rows(), limit=limits(), seed=st.integers(0, 999), search=probabilities())
 def test_without_any_chance_to_change_children_are_their_parents(
-    row: dict[str, Any], limit: dict[str, Any], seed: int, search: cp.Search
+    row: dict[str, Any], limit: dict[str, Any], seed: int, search: cp.NSGA2
 ) -> None:
     problem = problem_of(row, seed, **limit)
     parents = parents_of(problem, search.population)
-    still = search.with_(p_recombine=0.0, p_mutate=0.0)
-    idle = search.with_(
-        p_recombine_gene=0.0, p_recombine_keep=0.0, p_mutate_gene=0.0, p_mutate_keep=0.0
+    still = replace(search, p_recombine=0.0, p_mutate=0.0)
+    idle = replace(
+        search, p_recombine_gene=0.0, p_recombine_keep=0.0, p_mutate_gene=0.0, p_mutate_keep=0.0
     )
 
     for search in (still, idle):
@@ -217,7 +218,7 @@ def test_without_any_chance_to_change_children_are_their_parents(
 @COMPILED
 @given(row=rows(), seed=st.integers(0, 999), search=probabilities())
 def test_variation_writes_to_nothing_it_is_given(
-    row: dict[str, Any], seed: int, search: cp.Search
+    row: dict[str, Any], seed: int, search: cp.NSGA2
 ) -> None:
     problem = problem_of(row, seed)
     parents = parents_of(problem, search.population)
@@ -237,12 +238,12 @@ def test_variation_writes_to_nothing_it_is_given(
 @COMPILED
 @given(row=rows(), seed=st.integers(0, 999), search=probabilities())
 def test_levels_of_a_pair_are_swapped_and_never_made(
-    row: dict[str, Any], seed: int, search: cp.Search
+    row: dict[str, Any], seed: int, search: cp.NSGA2
 ) -> None:
     problem = problem_of(row, seed)
     parents = parents_of(problem, 8)
     free = parents._replace(keeps=np.zeros_like(parents.keeps))
-    unkept = search.with_(population=8, p_recombine_keep=0.0)
+    unkept = replace(search, population=8, p_recombine_keep=0.0)
 
     children = cross(problem, free, unkept).genomes[0]
 
@@ -265,7 +266,7 @@ def free_copies(problem: Problem, n: int) -> Brood:
 
 
 def test_every_level_and_both_bounds_are_reached_by_steps(middle: Problem) -> None:
-    wide = ALWAYS.with_(step="deviation_times_range")
+    wide = replace(ALWAYS, step="deviation_times_range")
     brood, broods = free_copies(middle, 2000), []
 
     for generation in range(1, 6):
@@ -325,7 +326,7 @@ def test_a_step_is_gaussian_with_the_deviation_of_the_data(middle: Problem) -> N
 def test_the_authors_step_is_wider_by_the_range(middle: Problem) -> None:
     """The same draws, so steps that hit no bound are exactly that much longer."""
     many = free_copies(middle, 4000)
-    wide = change(middle, many, ALWAYS.with_(step="deviation_times_range")).genomes[0, :, SINGLE]
+    wide = change(middle, many, replace(ALWAYS, step="deviation_times_range")).genomes[0, :, SINGLE]
 
     short = change(middle, many, ALWAYS).genomes[0, :, SINGLE]
 
@@ -336,7 +337,7 @@ def test_the_authors_step_is_wider_by_the_range(middle: Problem) -> None:
 
 
 def test_about_p_of_the_children_and_p_of_their_genes_mutate(middle: Problem) -> None:
-    search = ALWAYS.with_(p_mutate=0.3, p_mutate_gene=0.6)
+    search = replace(ALWAYS, p_mutate=0.3, p_mutate_gene=0.6)
 
     mutants = change(middle, free_copies(middle, 4000), search).genomes[0]
 
@@ -427,7 +428,7 @@ def crossed(problem: Problem, n: int, low: float, high: float) -> tuple[Floats, 
     keeps = np.zeros(genomes.shape, dtype=np.bool_)
     parents = Population(frozen(genomes), frozen(keeps), frozen(np.zeros((1, 2, 4))))
     mates = np.repeat([[0, 1]], n, axis=1)
-    search = ALWAYS.with_(population=2 * n, p_recombine_keep=0.0)
+    search = replace(ALWAYS, population=2 * n, p_recombine_keep=0.0)
     grounds = survey(problem.space, problem.box)
     children = recombine(parents, mates, search, grounds, problem.keys, 1)
     return children.genomes[0, :n, REAL], children.genomes[0, n:, REAL]
@@ -466,7 +467,7 @@ def test_crossover_of_whole_numbers_reaches_both_ends(middle: Problem) -> None:
     children = recombine(
         Population(genomes, keeps, np.zeros((1, 2, 4))),
         mates,
-        ALWAYS.with_(population=8000),
+        replace(ALWAYS, population=8000),
         survey(middle.space, middle.box),
         middle.keys,
         1,

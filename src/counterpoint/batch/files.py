@@ -36,8 +36,7 @@ from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.schedule import check_workers
 from counterpoint.explainer.task import Constraint
 from counterpoint.interrupt import Stop, stopped_by_signals
-from counterpoint.search.baselines import WhatIf
-from counterpoint.search.settings import Search
+from counterpoint.search.settings import Search, WhatIf
 
 PART_ROWS = 10_000
 ROW_TIMEOUT = 120.0

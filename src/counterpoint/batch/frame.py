@@ -17,8 +17,7 @@ from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.schedule import MEMORY
 from counterpoint.explainer.task import Constraint
 from counterpoint.result.long_table import OutputSchema, Type
-from counterpoint.search.baselines import WhatIf
-from counterpoint.search.settings import Search
+from counterpoint.search.settings import Search, WhatIf
 from counterpoint.table.encoding import Rows, as_frame
 from counterpoint.table.frames import is_frame, is_polars
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from counterpoint.arrays import Floats
+from counterpoint.checks import check_whole
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.task import Constraint, Demands, check_rules, check_search
 from counterpoint.problem.own_objectives import check_costs_apply
 from counterpoint.problem.target import parse_target
 from counterpoint.result.long_table import OutputSchema
-from counterpoint.search.baselines import WhatIf
-from counterpoint.search.settings import Search, check_whole
+from counterpoint.search.settings import Search, WhatIf
 from counterpoint.streams import check_seed
 
 MOST_KEPT = 2**31

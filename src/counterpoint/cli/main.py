@@ -8,7 +8,6 @@ import sys
 import threading
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from counterpoint.cli.arguments import build_parser
@@ -165,8 +164,7 @@ def check_output(options: argparse.Namespace) -> None:
 
 def search_of(options: argparse.Namespace) -> Any:
     """Return the search that is asked for."""
-    from counterpoint.search.baselines import WhatIf
-    from counterpoint.search.settings import Search
+    from counterpoint.search.settings import Search, WhatIf
 
     budget: dict[str, Any] = {
         name: value
@@ -183,7 +181,7 @@ def search_of(options: argparse.Namespace) -> Any:
         return Search(**budget)
     if "evaluations" in budget:
         budget["generations"] = None
-    return replace(Search.paper(options.method), **budget)
+    return Search.paper(options.method).with_(**budget)
 
 
 def save(results: list[Counterfactuals], options: argparse.Namespace) -> None:

@@ -20,7 +20,6 @@ from counterpoint.explainer.schedule import (
     check_memory,
     check_results_fit,
     check_workers,
-    most_candidates,
     plan_groups,
     search_groups,
     tell_interrupted,
@@ -40,8 +39,7 @@ from counterpoint.explainer.task import (
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_objectives
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.long_table import OutputSchema
-from counterpoint.search.baselines import WhatIf
-from counterpoint.search.settings import Search
+from counterpoint.search.settings import Search, WhatIf
 from counterpoint.search.watch import Watch
 from counterpoint.streams import check_seed
 from counterpoint.table.encoding import Encoding, Rows, as_frame
@@ -370,7 +368,7 @@ class Explainer(Built):
     def _plan(self, task: Task, workers: int, memory: float) -> Plan:
         """Return how the rows are grouped."""
         (n, d), n_observed = task.genomes.shape, len(self.observed.genomes)
-        n_candidates, aims = most_candidates(task.search), self.observed.aims
+        n_candidates, aims = task.search.most_candidates, self.observed.aims
         extra = bytes_of_rules(task.demands.rules, n_candidates) + aims.n_bytes(n_candidates)
         return plan_groups(n, d, n_observed, task.search, workers, memory, extra)
 
@@ -381,7 +379,7 @@ class Explainer(Built):
         if len(task.genomes) == 0:
             return
         plan = self._plan(task, workers, memory)
-        budget = most_candidates(task.search)
+        budget = task.search.most_candidates
         with Progress(len(task.genomes), budget, progress) as bar:
             watch = Watch(bar.hear)
 

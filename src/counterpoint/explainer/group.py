@@ -16,14 +16,12 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.errors import AcceleratorWarning
-from counterpoint.problem.objectives import CHANGES, GAP
-from counterpoint.problem.problem import Evaluation, Problem, denied_gaps
+from counterpoint.problem.objectives import GAP
+from counterpoint.problem.problem import Problem, denied_gaps
 from counterpoint.result.counterfactuals import Again, Counterfactuals
 from counterpoint.search.archive import Archive
-from counterpoint.search.baselines import WhatIf, search_randomly, take_nearest
-from counterpoint.search.explore.loop import explore
-from counterpoint.search.nsga2.loop import evolve
-from counterpoint.search.settings import Search
+from counterpoint.search.run import run
+from counterpoint.search.settings import Search, WhatIf
 from counterpoint.search.watch import Watch
 
 
@@ -59,15 +57,6 @@ def explain_group(
                 found[i] = settle(found[i], drafts[i], own_search)
         results |= zip(todo.tolist(), found if drafts else confirm(found, archive), strict=True)
     return [results[a] for a in range(len(rows))]
-
-
-def run(problem: Problem, search: Search | WhatIf, watch: Watch) -> Archive:
-    """Run the method the settings name."""
-    if isinstance(search, WhatIf):
-        watch.hear(0, len(problem.rows))
-        return take_nearest(problem, search)
-    methods = {"explore": explore, "nsga2": evolve, "random": search_randomly}
-    return methods[search.method or "explore"](problem, search, watch)
 
 
 def search_again(problem: Problem, seed: int, row: Any) -> Again:
@@ -219,7 +208,7 @@ class Draft:
         predictions[which] = scores
         objectives[which, GAP] = self._gaps(genomes[which], scores)
         self._is_own[which] = True
-        self.archive = redraw(self.archive, self.row, self.problem, predictions, objectives)
+        self.archive = self.archive.of_scores(self.row, self.problem, predictions, objectives)
         self.row = 0
 
     def _compare(self, genomes: Floats, quick: Floats, own: Floats) -> None:
@@ -258,26 +247,6 @@ def rescore(archive: Archive, problem: Problem) -> list[Draft]:
         outputs = predictor.own.uneven_blocks(blocks)
         for (draft, which), answers in zip(unscored, outputs, strict=True):
             draft.learn(which, answers)
-
-
-def redraw(
-    archive: Archive, row: int, problem: Problem, predictions: Floats, objectives: Floats
-) -> Archive:
-    """Return the archive of one row with other predictions (n,) and objectives (n, m)."""
-    n = len(predictions)
-    again = Archive(problem, n)
-    is_learnt = (np.arange(n) < archive.n_learnt) & (objectives[:, CHANGES] > 0)  # else it fills
-    again.add(
-        archive.genomes[None, row, :n].copy(),
-        Evaluation(predictions[None].copy(), objectives[None].copy()),
-        np.zeros(1, dtype=np.int64),
-        generation=0,
-        counts=archive.is_asked[None, row, :n] | is_learnt,
-    )
-    again.generation[0] = archive.generation[row, :n]
-    again.is_asked[0] = archive.is_asked[row, :n]
-    again.n_learnt, again.stopped[0] = archive.n_learnt, archive.stopped[row]
-    return again
 
 
 def settle(found: Counterfactuals, draft: Draft, own_search: Again) -> Counterfactuals:

@@ -24,8 +24,7 @@ from counterpoint.arrays import Ints
 from counterpoint.errors import InvalidInput
 from counterpoint.neighbours.index import NEAR, SINGLE, WIDE_BYTES, bytes_per_near_row
 from counterpoint.result.counterfactuals import Counterfactuals
-from counterpoint.search.baselines import WhatIf
-from counterpoint.search.settings import Search
+from counterpoint.search.settings import Search, WhatIf
 from counterpoint.search.watch import Watch
 
 MEMORY = 4.0  # GiB a call may use for rows in flight and for results, unless told otherwise
@@ -97,7 +96,7 @@ def plan_groups(
 
 def bytes_in_flight(d: int, n_observed: int, search: Search | WhatIf) -> int:
     """Return the most memory the search of one row takes: its candidates and its near rows."""
-    n = most_candidates(search)
+    n = search.most_candidates
     candidates = n * (8 * (d + 12) + 32)  # genomes, objectives, front, indices, memory of hashes
     near = bytes_per_near_row(d) * min(n_observed, NEAR)
     beyond = WIDE_BYTES + min(SINGLE * n_observed, WIDE_BYTES) if n_observed > NEAR else 0
@@ -106,13 +105,8 @@ def bytes_in_flight(d: int, n_observed: int, search: Search | WhatIf) -> int:
 
 def bytes_of_result(d: int, search: Search | WhatIf) -> int:
     """Return about what one result takes: a third of the candidates, a trace, and all replies."""
-    n = most_candidates(search)
+    n = search.most_candidates
     return 4096 + 8 * n + 8 * (d + 10) * (n // 3 + 1)
-
-
-def most_candidates(search: Search | WhatIf) -> int:
-    """Return the most candidates a row's search looks at."""
-    return search.most_candidates if isinstance(search, Search) else search.n
 
 
 def check_results_fit(plan: Plan, memory: float) -> None:

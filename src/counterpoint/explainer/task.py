@@ -19,9 +19,8 @@ from counterpoint.problem.target import Target, parse_target
 from counterpoint.rules.bounds import DOMAIN
 from counterpoint.rules.rules import RowRules, Rules
 from counterpoint.rules.tree import compared_places
-from counterpoint.search.baselines import WhatIf
 from counterpoint.search.feasibility import RETRIES
-from counterpoint.search.settings import Search
+from counterpoint.search.settings import Explore, Search, WhatIf
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import Space
@@ -143,7 +142,7 @@ class Task:
 def check_search(search: object) -> Search | WhatIf:
     """Return the search settings, the default for None."""
     if search is None:
-        return Search()
+        return Explore()
     if not isinstance(search, Search | WhatIf):
         raise InvalidInput(
             f"search must be a Search or WhatIf, got {search!r}; for example "

@@ -143,7 +143,7 @@ class Desk:
         sent = requests.read_object(await request.body())
         question = requests.read_question(sent, self.explainer, self.rows, self.limits.seconds)
         running = self.sessions.start(session, question)
-        budget = getattr(question.asked.search, "most_candidates", 0)
+        budget = question.asked.search.most_candidates
 
         async def stream() -> AsyncIterator[str]:
             async for kind, event in events_of(running, budget):

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.checks import check_whole
 from counterpoint.errors import InvalidInput
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.problem.problem import Problem
@@ -27,9 +28,8 @@ from counterpoint.result.file.fingerprint import Fingerprints, take_fingerprints
 from counterpoint.result.words.message import message, observed_hint
 from counterpoint.result.words.readable import Readable
 from counterpoint.search.archive import Archive
-from counterpoint.search.baselines import WhatIf
 from counterpoint.search.hypervolume import hypervolume_history
-from counterpoint.search.settings import Search, check_whole
+from counterpoint.search.settings import Search, WhatIf
 from counterpoint.table.frames import in_form
 
 if TYPE_CHECKING:

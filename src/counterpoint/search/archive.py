@@ -38,8 +38,10 @@ class Archive:
         Whether a candidate was non-dominated when it came: all that hypervolume ever saw.
     stale : ndarray of shape (r,)
         Generations since the hypervolume last grew; the initial population is none.
+    is_candidate : ndarray of shape (r, capacity)
+        Whether an entry is a candidate, and not the row itself in the place of one.
     is_asked : ndarray of shape (r, capacity)
-        Whether the model was asked about a candidate: not if it was known before or only fills.
+        Whether it is a candidate that the model was asked about, so that it was not known before.
     n_learnt : int
         How many of the first candidates were known beforehand, so that nobody was asked.
     stopped : list of str
@@ -59,6 +61,7 @@ class Archive:
         self.entered: Bools = np.zeros((r, capacity), dtype=np.bool_)
         self.size: Ints = np.zeros(r, dtype=np.int64)
         self.stale: Ints = np.zeros(r, dtype=np.int64)
+        self.is_candidate: Bools = np.zeros((r, capacity), dtype=np.bool_)
         self.is_asked: Bools = np.zeros((r, capacity), dtype=np.bool_)
         self.n_learnt = 0
         self.stopped: list[Any] = [""] * r
@@ -79,6 +82,8 @@ class Archive:
         `is_known` the model was not asked about them.
         """
         n = genomes.shape[1]
+        if counts is None:
+            counts = np.ones(genomes.shape[:2], dtype=np.bool_)
         start = int(self.size[rows[0]])  # rows in one wave have the same age
         self.generation[rows, start : start + n] = generation
         self.size[rows] += n
@@ -86,15 +91,16 @@ class Archive:
         _enter(
             (self.genomes, self.predictions, self.objectives),
             (genomes, judged.predictions, judged.objectives),
-            np.ones(genomes.shape[:2], dtype=np.bool_) if counts is None else counts,
+            counts,
             (self.members, self.n_members, self.entered, self.front),
             self.reference,
             rows,
             start,
             grew,
         )
+        self.is_candidate[rows, start : start + n] = counts
         if not is_known:
-            self.is_asked[rows, start : start + n] = True if counts is None else counts
+            self.is_asked[rows, start : start + n] = counts
         self.stale[rows] = np.where(grew | (generation == 0), 0, self.stale[rows] + 1)
         return self
 
@@ -132,18 +138,29 @@ class Archive:
     def of_confirmed(self, row: int, problem: Problem) -> Archive:
         """Return the archive of one row with `predict` asked about all that seemed to be valid."""
         n = int(self.size[row])
-        genomes, predictions = self.genomes[None, row, :n], self.predictions[None, row, :n]
-        objectives = self.objectives[None, row, :n].copy()
-        seeming = np.flatnonzero(objectives[0, :, GAP] <= 0.0)
-        is_denied = ~problem.confirmed(np.ascontiguousarray(genomes[:, seeming]))[0]
-        denied = seeming[is_denied]
-        gaps = denied_gaps(objectives[0, denied, GAP], predictions[0, denied])
-        objectives[0, denied, GAP] = gaps
+        genomes, predictions = self.genomes[row, :n], self.predictions[row, :n]
+        objectives = self.objectives[row, :n].copy()
+        seeming = np.flatnonzero(objectives[:, GAP] <= 0.0)
+        denied = seeming[~problem.confirmed(np.ascontiguousarray(genomes[None, seeming]))[0]]
+        objectives[denied, GAP] = denied_gaps(objectives[denied, GAP], predictions[denied])
+        return self.of_scores(row, problem, predictions, objectives)
+
+    def of_scores(
+        self, row: int, problem: Problem, predictions: Floats, objectives: Floats
+    ) -> Archive:
+        """Return the archive of one row with other predictions (n,) and objectives (n, m).
+
+        Its candidates are the same and in the same order; the non-dominated ones are found anew.
+        """
+        n = len(predictions)
         again = Archive(problem, n)
-        first = np.zeros(1, dtype=np.int64)
-        judged = Evaluation(predictions.copy(), objectives)
-        counts = self.is_asked[None, row, :n] | (np.arange(n) < self.n_learnt)
-        again.add(genomes.copy(), judged, first, generation=0, counts=counts)
+        again.add(
+            self.genomes[None, row, :n].copy(),
+            Evaluation(predictions[None].copy(), objectives[None].copy()),
+            np.zeros(1, dtype=np.int64),
+            generation=0,
+            counts=self.is_candidate[None, row, :n].copy(),
+        )
         again.generation[0] = self.generation[row, :n]
         again.is_asked[0] = self.is_asked[row, :n]
         again.n_learnt, again.stopped[0] = self.n_learnt, self.stopped[row]

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.errors import InvalidInput
 from counterpoint.neighbours.gower import gower_to_all
 from counterpoint.neighbours.index import nearest_first, rough_distances, single_slack
 from counterpoint.problem.problem import Problem
 from counterpoint.search.archive import Archive
 from counterpoint.search.feasibility import feasible
 from counterpoint.search.nsga2.initialization import random_candidates
-from counterpoint.search.settings import Search
+from counterpoint.search.settings import RandomSearch, WhatIf
 from counterpoint.search.watch import Watch
 
 
-def search_randomly(problem: Problem, search: Search, watch: Watch | None = None) -> Archive:
+def search_randomly(problem: Problem, search: RandomSearch, watch: Watch | None = None) -> Archive:
     """Draw candidates at random, half of their features kept: the paper's random search."""
     watch = watch or Watch()
     deadline = search.deadline()
@@ -48,35 +46,10 @@ def search_randomly(problem: Problem, search: Search, watch: Watch | None = None
     return archive
 
 
-@dataclass(frozen=True, kw_only=True)
-class WhatIf:
-    """Instead of searching, take the nearest observed rows that have the wanted prediction.
-
-    The paper's baseline, after the What-If Tool (Wexler et al. 2019). It asks the model about the
-    explained row only: the observed rows were scored when the explainer was made.
-
-    Parameters
-    ----------
-    n : int, default=1
-        How many observed rows: the nearest of those within the limits, repeated ones once.
-
-    Examples
-    --------
-    >>> WhatIf(n=10)
-    WhatIf(n=10)
-    """
-
-    n: int = 1
-
-    def __post_init__(self) -> None:
-        if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
-            raise InvalidInput(f"WhatIf.n must be a whole number of at least 1, got {self.n!r}.")
-
-
-def take_nearest(problem: Problem, settings: WhatIf) -> Archive:
+def take_nearest(problem: Problem, search: WhatIf, watch: Watch | None = None) -> Archive:
     """Return the nearest observed rows that reach each row's target within its limits."""
-    archive = Archive(problem, settings.n)
-    wanted, n_wanted = nearest_wanted(problem, settings.n)
+    archive = Archive(problem, search.n)
+    wanted, n_wanted = nearest_wanted(problem, search.n)
     for a in range(len(problem.rows)):
         known = wanted[a, : n_wanted[a]]
         if len(known):
@@ -87,6 +60,7 @@ def take_nearest(problem: Problem, settings: WhatIf) -> Archive:
             archive.add(genomes, judged, np.array([a]), generation=0, is_known=True)
             archive.keep_all(a)
         archive.stopped[a] = "budget"
+    (watch or Watch()).hear(0, len(problem.rows))
     return archive
 
 

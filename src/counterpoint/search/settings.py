@@ -1,14 +1,15 @@
-"""Search: the settings of one search, frozen and checked; the paper's variants by name."""
+"""Settings: one frozen class per method, checked when it is made; the paper's variants by name."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypedDict, Unpack, cast, get_args, overload
 
 import numpy as np
 
 from counterpoint.arrays import Ints
+from counterpoint.checks import check_choice, check_number, check_whole
 from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.streams import MAX_GENERATIONS, MAX_INDIVIDUALS
 
@@ -20,35 +21,259 @@ Variant = Literal["mocmod", "moc", "mocice", "moccond", "random"]
 
 PAPER_GENERATIONS = 175  # after the initial population: 20 + 175 * 20 = 3520 candidates
 PAPER_BUDGET = 3520
-EARLY_WAVES = 24  # generations of "explore" that are small, to learn quickly from the first answers
+EARLY_WAVES = 24  # generations of `Explore` that are small, to learn quickly from the first answers
 
 
-@dataclass(frozen=True, kw_only=True)
+class SearchSettings(TypedDict, total=False):
+    """The keywords of `Search`: the settings of all its methods."""
+
+    method: Method | None
+    evaluations: int | None
+    generations: int | None
+    population: int
+    patience: int | None
+    seconds: float | None
+    epsilon: float | None
+    initialization: Initialization
+    p_min: float
+    p_max: float
+    mutation: Mutation
+    step: Step
+    p_recombine: float
+    p_recombine_gene: float
+    p_recombine_keep: float
+    p_mutate: float
+    p_mutate_gene: float
+    p_mutate_keep: float
+
+
+@dataclass(frozen=True, kw_only=True, init=False)
 class Search:
-    """How to search: budget, population, operators and their probabilities.
+    """How to search: makes `Explore`, `NSGA2` or `RandomSearch`, all of which are a `Search`.
 
-    The settings of "nsga2" default to the configuration tuned by iterated F-racing in the paper's
-    appendix ("mocmod"; three digits from the authors' stored configuration).
+    `method` says which. Without it, a setting that only `NSGA2` has chooses `NSGA2`, and else it is
+    `Explore`. A setting that the method does not have is refused.
 
     Parameters
     ----------
     method : {"explore", "nsga2", "random"}, optional
-        Our own search, whose population is the archive; the paper's evolutionary search; or its
-        random baseline. None chooses "explore", or "nsga2" if one of its settings (from `epsilon`
-        on) is given.
-    evaluations : int or None, default=None
+        `Explore`, our own search, whose population is the archive; `NSGA2`, the paper's
+        evolutionary search; or `RandomSearch`, its baseline.
+    evaluations : int, optional
         Rows the model may be asked to explain one row, everything included: the row itself,
         ICE curves, initial population. None leaves the end to `generations`.
-    generations : int or None, default=None
+    generations : int, optional
         Generations after the initial population. None means 175, or with `evaluations` as many
         as the budget allows.
-    population : int, default=0
-        Candidates made per generation, and by "nsga2" also kept (mu and lambda of the paper). 0
-        stands for 20, or 24 for "explore", which makes a third of it in its first generations.
-    patience : int or None, default=50
-        Stop after this many generations that did not improve the archive's hypervolume.
-    seconds : float or None, default=None
+    population : int, optional
+        Candidates made per generation; `Explore` has another default than the others.
+    patience : int, optional
+        Stop after this many generations that did not improve the archive's hypervolume; 50 if it
+        is not given, and None has no end.
+    seconds : float, optional
         Stop after this time and return the best so far.
+    epsilon, initialization, p_min, … : optional
+        The settings of `NSGA2`.
+
+    Examples
+    --------
+    >>> Search(evaluations=3520)
+    Explore(evaluations=3520, generations=None, population=24, patience=50, seconds=None)
+    >>> Search.paper("moc").initialization
+    'random'
+    """
+
+    method: Method = field(repr=False)
+    evaluations: int | None = None
+    generations: int | None = None
+    population: int = 20
+    patience: int | None = 50
+    seconds: float | None = None
+
+    def __new__(cls, **settings: Unpack[SearchSettings]) -> Search:
+        """Make the settings of the method that these belong to."""
+        made = _class_of(settings) if cls is Search else cls
+        _refuse_others(made, list(settings))
+        return object.__new__(made)
+
+    def __post_init__(self) -> None:
+        own: Method = _default(type(self), "method")
+        if cast(Method | None, self.method) is None:  # which is how `Search` is told to choose
+            object.__setattr__(self, "method", own)
+        check_choice("Search.method", self.method, (own,))
+        for name, (least, most) in _WHOLE.items():
+            if (value := getattr(self, name)) is not None or name == "population":
+                check_whole(name, value, least, most, owner="Search")
+        if self.seconds is not None:
+            check_number("Search.seconds", self.seconds, 0.0, np.inf)
+        if self.evaluations is not None and self.evaluations <= self.first_generation:
+            raise InvalidInput(
+                f"Search.evaluations must exceed the first generation of {self.first_generation} "
+                f"(the row itself is asked too), got {self.evaluations}; raise it or lower "
+                "population."
+            )
+
+    @overload
+    @staticmethod
+    def paper(variant: Literal["random"]) -> RandomSearch: ...
+    @overload
+    @staticmethod
+    def paper(variant: Literal["mocmod", "moc", "mocice", "moccond"] = "mocmod") -> NSGA2: ...
+    @overload
+    @staticmethod
+    def paper(variant: Variant) -> NSGA2 | RandomSearch: ...
+    @staticmethod
+    def paper(variant: Variant = "mocmod") -> NSGA2 | RandomSearch:
+        """Return one of the five published configurations.
+
+        Parameters
+        ----------
+        variant : {"mocmod", "moc", "mocice", "moccond", "random"}, default="mocmod"
+            "moc" starts at random and mutates by Gaussian steps; "mocice" starts from ICE curves;
+            "moccond" mutates conditionally; "mocmod" does both; "random" is the baseline.
+
+        Returns
+        -------
+        NSGA2 or RandomSearch
+            Population 20, 175 generations after the initial one, epsilon 0.
+
+        Raises
+        ------
+        InvalidInput
+            If there is no such variant.
+        """
+        check_choice("Search.paper(variant)", variant, get_args(Variant))
+        if variant == "random":
+            return RandomSearch(generations=PAPER_GENERATIONS, patience=None)
+        return NSGA2(
+            generations=PAPER_GENERATIONS,
+            patience=None,
+            initialization="ice" if variant in ("mocice", "mocmod") else "random",
+            mutation="conditional" if variant in ("moccond", "mocmod") else "gaussian",
+        )
+
+    def with_(self, **changes: Unpack[SearchSettings]) -> Search:
+        """Return the same settings with some replaced, checked again.
+
+        It is `Search` with the changes and with all settings that differ from their defaults. So a
+        method can be replaced, too: what was at its default then has that of the new method.
+
+        Examples
+        --------
+        >>> Search(evaluations=900).with_(method="random")
+        RandomSearch(evaluations=900, generations=None, population=20, patience=50, seconds=None)
+        """
+        known = {each.name: getattr(self, each.name) for each in fields(self)}
+        given = {n: value for n, value in known.items() if value != _default(type(self), n)}
+        if not isinstance(self, Explore) and "method" not in changes:
+            given["method"] = self.method
+        return Search(**cast(SearchSettings, {**given, **changes}))
+
+    def continued(self, more: int, n_asked: int, stopped: str) -> Search:
+        """Return the settings of a search that goes on for `more` evaluations.
+
+        Parameters
+        ----------
+        more : int
+            How many more rows the model may be asked.
+        n_asked : int
+            How many answers the search had, the row's own included.
+        stopped : str
+            Why it ended.
+        """
+        budget = self.evaluations if self.evaluations and stopped == "budget" else n_asked
+        return self.with_(
+            evaluations=budget + more,
+            generations=None,
+            seconds=None,
+            patience=None if stopped == "patience" else self.patience,
+        )
+
+    @property
+    def most_candidates(self) -> int:
+        """The most candidates one row's search can evaluate."""
+        if self.evaluations is not None:
+            return self.evaluations
+        if self.generations is None:
+            return PAPER_BUDGET
+        return (1 + self.generations) * self.population
+
+    @property
+    def first_generation(self) -> int:
+        """How many candidates the first generation has."""
+        return self.population
+
+    def deadline(self) -> float:
+        """Return when a search that starts now must stop, on the clock of `time.monotonic`."""
+        return time.monotonic() + (np.inf if self.seconds is None else float(self.seconds))
+
+    def last_generation(self, asked: Ints) -> Ints:
+        """Return the last generation of each row, given the rows its start has asked (r,)."""
+        wanted = self.generations
+        if wanted is None:
+            wanted = PAPER_GENERATIONS if self.evaluations is None else MAX_GENERATIONS
+        if self.evaluations is None:
+            return np.full(len(asked), wanted)
+        return np.minimum(wanted, (self.evaluations - asked) // self.population)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explore(Search):
+    """The default search: an evolutionary search whose population is the archive.
+
+    Parameters
+    ----------
+    method : {"explore"}, default="explore"
+        The name `Search` knows it by.
+    evaluations, generations, patience, seconds : optional
+        When to stop; see `Search`.
+    population : int, default=24
+        Candidates made per generation; in the first 24 generations a third of it.
+
+    Examples
+    --------
+    >>> Explore(evaluations=3520, patience=None).population
+    24
+    """
+
+    method: Literal["explore"] = field(default="explore", repr=False)
+    population: int = 24
+
+    @property
+    def first_generation(self) -> int:
+        """How many candidates the first generations make."""
+        return max(1, self.population // 3)
+
+    def wave_sizes(self) -> Ints:
+        """Return how many candidates each generation makes; only whole ones are made.
+
+        The sizes do not depend on the budget, so a longer search begins like a shorter one.
+        """
+        early = self.first_generation
+        n_most = (
+            self.most_candidates // early + 1 if self.generations is None else self.generations + 1
+        )
+        sizes = np.where(np.arange(n_most + 1) < EARLY_WAVES, early, self.population)
+        if self.generations is not None and self.evaluations is None:
+            return sizes
+        return sizes[1 + np.cumsum(sizes) <= self.most_candidates]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NSGA2(Search):
+    """The paper's search: NSGA-II as changed by Dandl et al. (2020).
+
+    The defaults are the configuration tuned by iterated F-racing in the paper's appendix ("mocmod";
+    three digits from the authors' stored configuration).
+
+    Parameters
+    ----------
+    method : {"nsga2"}, default="nsga2"
+        The name `Search` knows it by.
+    evaluations, generations, patience, seconds : optional
+        When to stop; see `Search`.
+    population : int, default=20
+        Candidates made per generation, and kept (mu and lambda of the paper).
     epsilon : float or None, default=0.0
         Candidates whose gap exceeds it are ranked behind all others; None penalises nobody.
     initialization : {"ice", "random", "deviation", "observed"}, default="ice"
@@ -77,18 +302,11 @@ class Search:
 
     Examples
     --------
-    >>> Search(evaluations=3520).population
-    24
-    >>> Search.paper("moc").initialization
-    'random'
+    >>> NSGA2(generations=10) == Search(method="nsga2", generations=10)
+    True
     """
 
-    method: Method | None = None
-    evaluations: int | None = None
-    generations: int | None = None
-    population: int = 0
-    patience: int | None = 50
-    seconds: float | None = None
+    method: Literal["nsga2"] = field(default="nsga2", repr=False)
     epsilon: float | None = 0.0
     initialization: Initialization = "ice"
     p_min: float = 0.01
@@ -103,123 +321,33 @@ class Search:
     p_mutate_keep: float = 0.317
 
     def __post_init__(self) -> None:
-        self._settle_method()
+        super().__post_init__()
         for name, options in _CHOICES.items():
-            _check_choice(name, getattr(self, name), options)
-        for name, (least, most) in _WHOLE.items():
-            check_whole(name, getattr(self, name), least, most)
-        for field in fields(self):
-            if field.name.startswith("p_"):
-                _check_number(field.name, getattr(self, field.name), 0.0, 1.0)
-        _check_number("p_mutate_keep", self.p_mutate_keep, 0.0, 0.5)
+            check_choice(f"Search.{name}", getattr(self, name), options)
+        for each in fields(self):
+            if each.name.startswith("p_"):
+                check_number(f"Search.{each.name}", getattr(self, each.name), 0.0, 1.0)
+        check_number("Search.p_mutate_keep", self.p_mutate_keep, 0.0, 0.5)
         if self.p_min > self.p_max:
             raise InvalidInput(
                 f"Search.p_min must not exceed p_max, got {self.p_min} and {self.p_max}."
             )
         if self.epsilon is not None:
-            _check_number("epsilon", self.epsilon, 0.0, np.inf)
-        if self.seconds is not None:
-            _check_number("seconds", self.seconds, 0.0, np.inf)
-        least = self.first_wave if self.method == "explore" else self.population
-        if self.evaluations is not None and self.evaluations <= least:
-            raise InvalidInput(
-                f"Search.evaluations must exceed the first generation of {least} (the row itself "
-                f"is asked too), got {self.evaluations}; raise it or lower population."
-            )
+            check_number("Search.epsilon", self.epsilon, 0.0, np.inf)
 
-    def _settle_method(self) -> None:
-        """Choose the method where none is named; refuse settings that it would not look at."""
-        given = [f.name for f in fields(self)[_N_COMMON:] if getattr(self, f.name) != f.default]
-        if self.method is None:
-            object.__setattr__(self, "method", "nsga2" if given else "explore")
-        if isinstance(self.population, int) and self.population == 0:
-            object.__setattr__(self, "population", 24 if self.method == "explore" else 20)
-        if self.method != "nsga2" and given:
-            raise InvalidInput(
-                f"Search.{given[0]} is a setting of method 'nsga2', which {self.method!r} does not "
-                "look at; leave it out, or leave out method."
-            )
-
-    @classmethod
-    def paper(cls, variant: Variant = "mocmod") -> Search:
-        """Return one of the five published configurations.
-
-        Parameters
-        ----------
-        variant : {"mocmod", "moc", "mocice", "moccond", "random"}, default="mocmod"
-            "moc" starts at random and mutates by Gaussian steps; "mocice" starts from ICE curves;
-            "moccond" mutates conditionally; "mocmod" does both; "random" is the baseline.
-
-        Returns
-        -------
-        Search
-            Population 20, 175 generations after the initial one, epsilon 0.
-
-        Raises
-        ------
-        InvalidInput
-            If there is no such variant.
-        """
-        _check_choice("paper", variant, get_args(Variant), argument="variant")
-        is_ice, is_conditional = variant in ("mocice", "mocmod"), variant in ("moccond", "mocmod")
-        if variant == "random":
-            return cls(method="random", generations=PAPER_GENERATIONS, population=20, patience=None)
-        return cls(
-            method="nsga2",
-            generations=PAPER_GENERATIONS,
-            population=20,
-            patience=None,
-            initialization="ice" if is_ice else "random",
-            mutation="conditional" if is_conditional else "gaussian",
-        )
-
-    def continued(self, more: int, n_asked: int, stopped: str) -> Search:
-        """Return the settings of a search that goes on for `more` evaluations.
-
-        Parameters
-        ----------
-        more : int
-            How many more rows the model may be asked.
-        n_asked : int
-            How many answers the search had, the row's own included.
-        stopped : str
-            Why it ended.
-        """
-        patience = None if stopped == "patience" else self.patience
-        if self.method != "nsga2":
-            budget = self.evaluations if self.evaluations and stopped == "budget" else n_asked
-            return self.with_(
-                evaluations=budget + more, generations=None, seconds=None, patience=patience
-            )
+    def continued(self, more: int, n_asked: int, stopped: str) -> Search:  # noqa: ARG002
+        """Return the settings of a search that goes on for `more` evaluations; see `Search`."""
         if self.evaluations is not None:
             raise InvalidInput(
                 "a search by 'nsga2' whose budget is given in evaluations may start differently "
                 "with a larger budget, so it cannot be continued; give its budget in generations."
             )
         done = PAPER_GENERATIONS if self.generations is None else self.generations
-        generations = done + more // self.population
-        return self.with_(generations=generations, seconds=None, patience=patience)
-
-    def with_(self, **changes: Any) -> Search:
-        """Return the same settings with some replaced, checked again."""
-        unknown = [name for name in changes if name not in {field.name for field in fields(self)}]
-        if unknown:
-            known = [field.name for field in fields(self)]
-            hint = did_you_mean(unknown[0], known) or f"the settings are {listed(known, 99)}."
-            raise InvalidInput(f"Search has no setting {unknown[0]!r}; {hint}")
-        own = {field.name for field in fields(self)[_N_COMMON:]}
-        if self.method == "explore" and own & set(changes):  # as if they had been given at first
-            changes = {"method": "nsga2", **changes}
-        return replace(self, **changes)
-
-    @property
-    def most_candidates(self) -> int:
-        """The most candidates one row's search can evaluate."""
-        if self.evaluations is not None:
-            return self.evaluations
-        if self.generations is None:
-            return PAPER_BUDGET
-        return (1 + self.generations) * self.population
+        return self.with_(
+            generations=done + more // self.population,
+            seconds=None,
+            patience=None if stopped == "patience" else self.patience,
+        )
 
     @property
     def most_ice_points(self) -> int | None:
@@ -231,42 +359,61 @@ class Search:
             return None
         return min(self.evaluations // 2, self.evaluations - 1 - self.population)
 
+
+@dataclass(frozen=True, kw_only=True)
+class RandomSearch(Search):
+    """The paper's random baseline: candidates drawn from the box, half of their features kept.
+
+    Parameters
+    ----------
+    method : {"random"}, default="random"
+        The name `Search` knows it by.
+    evaluations, generations, patience, seconds : optional
+        When to stop; see `Search`.
+    population : int, default=20
+        Candidates drawn per generation.
+
+    Examples
+    --------
+    >>> RandomSearch(evaluations=2000).most_candidates
+    2000
+    """
+
+    method: Literal["random"] = field(default="random", repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhatIf:
+    """Instead of searching, take the nearest observed rows that have the wanted prediction.
+
+    The paper's baseline, after the What-If Tool (Wexler et al. 2019). It asks the model about the
+    explained row only: the observed rows were scored when the explainer was made.
+
+    Parameters
+    ----------
+    n : int, default=1
+        How many observed rows: the nearest of those within the limits, repeated ones once.
+
+    Examples
+    --------
+    >>> WhatIf(n=10)
+    WhatIf(n=10)
+    """
+
+    n: int = 1
+
+    def __post_init__(self) -> None:
+        if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
+            raise InvalidInput(f"WhatIf.n must be a whole number of at least 1, got {self.n!r}.")
+
     @property
-    def first_wave(self) -> int:
-        """How many candidates the first generations of "explore" make."""
-        return max(1, self.population // 3)
-
-    def wave_sizes(self) -> Ints:
-        """Return how many candidates each generation of "explore" makes; only whole ones are made.
-
-        The sizes do not depend on the budget, so a longer search begins like a shorter one.
-        """
-        early = self.first_wave
-        n_most = (
-            self.most_candidates // early + 1 if self.generations is None else self.generations + 1
-        )
-        sizes = np.where(np.arange(n_most + 1) < EARLY_WAVES, early, self.population)
-        if self.generations is not None and self.evaluations is None:
-            return sizes
-        return sizes[1 + np.cumsum(sizes) <= self.most_candidates]
-
-    def deadline(self) -> float:
-        """Return when a search that starts now must stop, on the clock of `time.monotonic`."""
-        return time.monotonic() + (np.inf if self.seconds is None else float(self.seconds))
-
-    def last_generation(self, asked: Ints) -> Ints:
-        """Return the last generation of each row, given the rows its start has asked (r,)."""
-        wanted = self.generations
-        if wanted is None:
-            wanted = PAPER_GENERATIONS if self.evaluations is None else MAX_GENERATIONS
-        if self.evaluations is None:
-            return np.full(len(asked), wanted)
-        return np.minimum(wanted, (self.evaluations - asked) // self.population)
+    def most_candidates(self) -> int:
+        """The most candidates of one row."""
+        return self.n
 
 
-_N_COMMON = 6  # method, evaluations, generations, population, patience, seconds
+METHODS: dict[str, type[Search]] = {"explore": Explore, "nsga2": NSGA2, "random": RandomSearch}
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "method": get_args(Method),
     "initialization": get_args(Initialization),
     "mutation": get_args(Mutation),
     "step": get_args(Step),
@@ -279,32 +426,38 @@ _WHOLE: dict[str, tuple[int, int]] = {
 }
 
 
-def _check_choice(
-    name: str, value: object, options: tuple[str, ...], argument: str | None = None
-) -> None:
-    """Refuse a setting that is not one of its options."""
-    if value not in options:
-        label = f"Search.{name}({argument})" if argument else f"Search.{name}"
-        hint = did_you_mean(value, options)
-        raise InvalidInput(
-            f"{label} must be one of {listed(options)}, got {value!r}"
-            + (f"; {hint}" if hint else ".")
-        )
+def _class_of(settings: SearchSettings) -> type[Search]:
+    """Return the class that `Search` makes of these settings: this is the one rule."""
+    method = settings.get("method")
+    if method is None:
+        is_papers = any(name in _names(NSGA2) - _names(Explore) for name in settings)
+        method = "nsga2" if is_papers else "explore"
+    check_choice("Search.method", method, tuple(METHODS))
+    return METHODS[method]
 
 
-def check_whole(name: str, value: object, least: int, most: int, owner: str = "Search") -> None:
-    """Refuse a setting that is neither None (where allowed) nor a whole number in its range."""
-    if value is None and name != "population" and owner == "Search":
-        return
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InvalidInput(f"{owner}.{name} must be a whole number, got {value!r}.")
-    if not least <= value <= most:
-        raise InvalidInput(f"{owner}.{name} must lie between {least} and {most}, got {value}.")
+def _refuse_others(made: type[Search], names: list[str]) -> None:
+    """Refuse settings that a class does not have, with the method that has them."""
+    for name in names:
+        if name in _names(made):
+            continue
+        for method, other in METHODS.items():
+            if name in _names(other):
+                raise InvalidInput(
+                    f"Search.{name} is a setting of method {method!r}, which "
+                    f"{_default(made, 'method')!r} does not look at; leave it out, or leave out "
+                    "method."
+                )
+        known = list(dict.fromkeys(each.name for kind in METHODS.values() for each in fields(kind)))
+        hint = did_you_mean(name, known) or f"the settings are {listed(known, 99)}."
+        raise InvalidInput(f"Search has no setting {name!r}; {hint}")
 
 
-def _check_number(name: str, value: object, least: float, most: float) -> None:
-    """Refuse a setting that is not a number in its range."""
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not is_number or not least <= float(value) <= most:  # type: ignore[arg-type]
-        limit = "be at least 0" if most == np.inf else f"lie between {least:g} and {most:g}"
-        raise InvalidInput(f"Search.{name} must {limit}, got {value!r}.")
+def _names(made: type[Search]) -> set[str]:
+    """Return the names of a method's settings."""
+    return {each.name for each in fields(made)}
+
+
+def _default(made: type[Search], name: str) -> Any:
+    """Return the default of one of a method's settings."""
+    return next(each.default for each in fields(made) if each.name == name)

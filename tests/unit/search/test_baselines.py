@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -200,8 +201,8 @@ def test_what_if_needs_a_whole_number(n: Any) -> None:
 
 
 def test_random_search_keeps_half_of_each_feature_and_draws_the_rest_evenly() -> None:
-    search = cp.Search(method="random", population=500, generations=7)
-    start = search.with_(population=2, generations=0)
+    search = cp.RandomSearch(population=500, generations=7)
+    start = replace(search, population=2, generations=0)
     problem = EXPLAINER.explain(REFUSED.iloc[0], "good", start).problem
 
     archive = search_randomly(problem, search)
@@ -222,7 +223,7 @@ def test_random_search_keeps_half_of_each_feature_and_draws_the_rest_evenly() ->
 
 
 def test_random_search_draws_anew_in_each_generation() -> None:
-    search = cp.Search(method="random", population=5, generations=3)
+    search = cp.RandomSearch(population=5, generations=3)
     problem = EXPLAINER.explain(REFUSED.iloc[0], "good", search).problem
 
     archive = search_randomly(problem, search)

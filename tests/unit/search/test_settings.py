@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+import copy
+import pickle
 import re
-from dataclasses import FrozenInstanceError, asdict, fields
+from dataclasses import FrozenInstanceError, asdict, fields, replace
 from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 from counterpoint.errors import InvalidInput, listed
-from counterpoint.search.settings import Method, Search
+from counterpoint.search.settings import NSGA2, Explore, Method, RandomSearch, Search, WhatIf
 from counterpoint.streams import MAX_GENERATIONS, MAX_INDIVIDUALS
 
 # Section 0 of the reference: the authors' stored configuration, three digits.
@@ -50,7 +52,7 @@ OTHER: dict[str, object] = {
     "p_mutate_keep": 0.5,
 }
 METHODS = listed(get_args(Method))
-PROBABILITIES = [field.name for field in fields(Search) if field.name.startswith("p_")]
+PROBABILITIES = [field.name for field in fields(NSGA2) if field.name.startswith("p_")]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -82,7 +84,7 @@ def test_a_variant_that_does_not_exist_is_refused() -> None:
             "'random', got 'mocicee'; did you mean 'mocice'?"
         ),
     ):
-        Search.paper("mocicee")  # type: ignore[arg-type]
+        Search.paper("mocicee")  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(
@@ -122,6 +124,7 @@ def test_a_setting_of_the_papers_search_chooses_it() -> None:
     assert Search(evaluations=100, population=5, patience=None, seconds=2.0).method == "explore"
     for name, value in OTHER.items():
         assert Search(**{name: value}).method == "nsga2"  # type: ignore[arg-type]
+        assert Search(**{name: getattr(NSGA2(), name)}) == NSGA2()
 
 
 @pytest.mark.parametrize("method", ["explore", "random"])
@@ -231,6 +234,7 @@ def test_with_replaces_some_settings_and_leaves_the_first_as_it_was() -> None:
 
     second = first.with_(population=50, patience=3)
 
+    assert isinstance(second, NSGA2)
     assert (second.population, second.patience, second.mutation) == (50, 3, "gaussian")
     assert first == Search.paper("moc")
 
@@ -245,14 +249,14 @@ def test_with_names_the_setting_that_was_meant() -> None:
         InvalidInput,
         match=re.escape("Search has no setting 'p_mutate_genes'; did you mean 'p_mutate_gene'?"),
     ):
-        Search().with_(p_mutate_genes=0.5)
+        Search().with_(p_mutate_genes=0.5)  # type: ignore[call-arg]
 
 
 def test_with_lists_all_settings_if_none_is_close() -> None:
-    known = ", ".join(repr(field.name) for field in fields(Search)[:-1])
+    known = ", ".join(repr(field.name) for field in fields(NSGA2)[:-1])
 
     with pytest.raises(InvalidInput, match=f"no setting 'mu'; the settings are {known} and"):
-        Search().with_(mu=20)
+        Search().with_(mu=20)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(
@@ -277,15 +281,15 @@ def test_generations_end_with_the_first_of_the_two_budgets(
 @pytest.mark.parametrize(
     ("settings", "most"),
     [
-        (Search(method="nsga2"), None),
-        (Search(method="nsga2", evaluations=3520), 1760),
-        (Search(method="nsga2", evaluations=21), 0),
-        (Search(method="nsga2", evaluations=30), 9),
-        (Search(method="nsga2", evaluations=50), 25),
+        (NSGA2(), None),
+        (NSGA2(evaluations=3520), 1760),
+        (NSGA2(evaluations=21), 0),
+        (NSGA2(evaluations=30), 9),
+        (NSGA2(evaluations=50), 25),
     ],
 )
 def test_curves_leave_room_for_the_row_and_its_first_population(
-    settings: Search, most: int | None
+    settings: NSGA2, most: int | None
 ) -> None:
     assert settings.most_ice_points == most
 
@@ -293,3 +297,51 @@ def test_curves_leave_room_for_the_row_and_its_first_population(
 def test_no_seconds_are_not_the_same_as_no_limit() -> None:
     assert Search().deadline() == float("inf")
     assert Search(seconds=0.0).deadline() < float("inf")
+
+
+def test_a_search_is_of_the_class_of_its_method() -> None:
+    made = [Search(), Search(method="nsga2"), Search(method="random"), Search(method=None)]
+
+    assert [type(search) for search in made] == [Explore, NSGA2, RandomSearch, Explore]
+    assert all(isinstance(search, Search) for search in made)
+    assert not isinstance(WhatIf(), Search)
+    assert Search(epsilon=None, seconds=2.0) == NSGA2(epsilon=None, seconds=2.0)
+
+
+def test_a_class_has_only_the_settings_of_its_method() -> None:
+    common = ["method", "evaluations", "generations", "population", "patience", "seconds"]
+
+    assert [field.name for field in fields(Explore)] == common
+    assert [field.name for field in fields(RandomSearch)] == common
+    assert [field.name for field in fields(NSGA2)] == common + list(OTHER)
+
+
+@pytest.mark.parametrize(("made", "method"), [(Explore, "explore"), (RandomSearch, "random")])
+def test_a_class_refuses_what_another_method_has(made: Any, method: str) -> None:
+    text = f"Search.p_min is a setting of method 'nsga2', which '{method}' does not look at"
+    with pytest.raises(InvalidInput, match=text):
+        made(p_min=0.2)
+    with pytest.raises(InvalidInput, match=f"Search.method must be one of '{method}', got 'nsga2'"):
+        made(method="nsga2")
+    with pytest.raises(InvalidInput, match="no setting 'evaluation'; did you mean 'evaluations'"):
+        made(evaluation=300)
+
+
+def test_with_gives_what_search_gives_if_all_is_given_at_once() -> None:
+    first = Search(evaluations=900)
+
+    assert first.with_(epsilon=0.1) == Search(evaluations=900, epsilon=0.1)
+    assert first.with_(method="random") == Search(evaluations=900, method="random")
+    assert Search.paper("random").with_(seconds=3.0).method == "random"
+    with pytest.raises(InvalidInput, match=r"Search.initialization is a setting of method 'nsga2'"):
+        Search.paper("moc").with_(method="explore")
+
+
+@pytest.mark.parametrize(
+    "search", [Explore(seconds=1.5), NSGA2(epsilon=None), RandomSearch(), WhatIf(n=3)]
+)
+def test_settings_survive_copies_pickles_and_print(search: Any) -> None:
+    assert pickle.loads(pickle.dumps(search)) == search  # noqa: S301
+    assert copy.deepcopy(search) == search
+    assert eval(repr(search)) == search  # noqa: S307
+    assert hash(replace(search)) == hash(search)

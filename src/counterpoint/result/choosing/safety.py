@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
+from counterpoint.checks import check_whole
 from counterpoint.errors import InvalidInput
 from counterpoint.models.predictor import Predictor
 from counterpoint.problem.target import Target
 from counterpoint.result.choosing import orders
-from counterpoint.search.settings import check_whole
 from counterpoint.streams import Stage, check_seed, row_keys, uniforms
 from counterpoint.table.space import Space
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from counterpoint.checks import require_package
+from counterpoint.checks import check_whole, require_package
 from counterpoint.errors import InvalidInput
 from counterpoint.result.figures.frames.changes import (
     MOST_AXES,
@@ -28,7 +28,6 @@ from counterpoint.result.figures.frames.summaries import (
     history_data,
     objectives_data,
 )
-from counterpoint.search.settings import check_whole
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals

@@ -39,8 +39,7 @@ from counterpoint.result.file.parts import (
     read_values,
 )
 from counterpoint.result.file.saving import Kept, Pathlike, check_path, signed
-from counterpoint.search.baselines import WhatIf
-from counterpoint.search.settings import Search
+from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import OBJECTIVE_COLUMNS, Kind, Schema
 from counterpoint.table.space import describe_space
@@ -339,13 +338,16 @@ def read_limits(node: Node, schema: Schema) -> Limits:
     return Limits.of(schema, fixed, ranges, max_changed.whole(1, d))
 
 
+SEARCHES = {made.__name__: made for made in (Explore, NSGA2, RandomSearch, WhatIf)}
+
+
 def read_search(node: Node) -> Search | WhatIf:
     """Return the settings, which check themselves.
 
     One that is missing is newer than the file; its default is what was done before there was it.
     """
     kind, settings = node.fields("type", "settings")
-    made = {"Search": Search, "WhatIf": WhatIf}[kind.one_of({"Search", "WhatIf"})]
+    made = SEARCHES[kind.one_of(set(SEARCHES))]
     given = settings.value if isinstance(settings.value, dict) else {}
     names = [field.name for field in fields(made) if field.name in given]
     values = zip(names, settings.fields(*names), strict=True)

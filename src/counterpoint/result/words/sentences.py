@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Ints
+from counterpoint.checks import check_whole
 from counterpoint.errors import InvalidInput, listed
 from counterpoint.problem.target import Target
 from counterpoint.result.choosing import orders
@@ -18,7 +19,6 @@ from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.result.words.english import ENGLISH
 from counterpoint.result.words.german import GERMAN
 from counterpoint.result.words.language import Aim, Change, Grammar, Lang, Reader, Wish
-from counterpoint.search.settings import check_whole
 from counterpoint.table.schema import Feature
 from counterpoint.table.values import (
     EXACT,

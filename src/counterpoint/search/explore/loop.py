@@ -27,7 +27,7 @@ from counterpoint.search.explore.breeding import (
 from counterpoint.search.explore.parents import Pool
 from counterpoint.search.explore.screening import Nursery, breed_wave, scene_of
 from counterpoint.search.feasibility import RETRIES, mender_of
-from counterpoint.search.settings import Search
+from counterpoint.search.settings import Explore
 from counterpoint.search.watch import Watch
 from counterpoint.table.space import empty_memory, remember_all
 
@@ -38,7 +38,7 @@ N_COPIED = 1  # of these, so many lend their values to the first steps
 
 
 def explore(
-    problem: Problem, search: Search, watch: Watch | None = None, habits: Habits = HABITS
+    problem: Problem, search: Explore, watch: Watch | None = None, habits: Habits = HABITS
 ) -> Archive:
     """Search the counterfactuals of every row of `problem`; return all that was evaluated."""
     watch = watch or Watch()

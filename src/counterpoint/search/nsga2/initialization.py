@@ -13,7 +13,7 @@ from counterpoint.search.explore.moves import GOES_MISSING
 from counterpoint.search.ground import Grounds, survey
 from counterpoint.search.nsga2.selection import Brood
 from counterpoint.search.nsga2.variation import reset_to_row
-from counterpoint.search.settings import Search
+from counterpoint.search.settings import NSGA2
 from counterpoint.streams import Stage, uniforms
 from counterpoint.table.space import Box, Features, from_uniform, snap
 
@@ -44,7 +44,7 @@ class Curves(NamedTuple):
     is_new: Bools
 
 
-def initialize(problem: Problem, search: Search, curves: Curves | None) -> Brood:
+def initialize(problem: Problem, search: NSGA2, curves: Curves | None) -> Brood:
     """Return the first candidates of every row, (r, n, d); survival may have to cut them."""
     if search.initialization == "observed":
         return _from_observed(problem, search)
@@ -196,7 +196,7 @@ def chance_to_differ(spread: Floats, p_min: float, p_max: float) -> Floats:
     return np.nan_to_num(share, nan=0.0) * (p_max - p_min) + p_min
 
 
-def _keeps_by_spread(problem: Problem, spread: Floats, search: Search) -> Bools:
+def _keeps_by_spread(problem: Problem, spread: Floats, search: NSGA2) -> Bools:
     """Return use-original indicators (r, n, d) by ICE spread, at least one True in each."""
     differs = chance_to_differ(spread, search.p_min, search.p_max)[:, None, :]
     d = problem.rows.shape[1]
@@ -208,7 +208,7 @@ def _keeps_by_spread(problem: Problem, spread: Floats, search: Search) -> Bools:
     return keeps
 
 
-def _from_observed(problem: Problem, search: Search) -> Brood:
+def _from_observed(problem: Problem, search: NSGA2) -> Brood:
     """Return observed rows with some features put back to the row's values."""
     observed, d = problem.observed.genomes, problem.rows.shape[1]
     n = min(MOST_OBSERVED, len(observed))

@@ -25,12 +25,12 @@ from counterpoint.search.nsga2.initialization import (
 )
 from counterpoint.search.nsga2.selection import Brood, Population, select_mates, select_survivors
 from counterpoint.search.nsga2.variation import mutate, recombine
-from counterpoint.search.settings import Search
+from counterpoint.search.settings import NSGA2
 from counterpoint.search.watch import Watch
 from counterpoint.table.space import Space
 
 
-def evolve(problem: Problem, search: Search, watch: Watch | None = None) -> Archive:
+def evolve(problem: Problem, search: NSGA2, watch: Watch | None = None) -> Archive:
     """Search the counterfactuals of every row of `problem`; return all that was evaluated."""
     watch = watch or Watch()
     deadline = search.deadline()
@@ -82,7 +82,7 @@ def evolve(problem: Problem, search: Search, watch: Watch | None = None) -> Arch
 def vary(
     parents: Population,
     mates: Ints,
-    search: Search,
+    search: NSGA2,
     space: Space,
     grounds: Grounds,
     trees: Trees | None,
@@ -102,7 +102,7 @@ def draw_first(problem: Problem, first: Brood, generation: int) -> Brood:
 
 
 def start_archive(
-    problem: Problem, search: Search, first: Brood, curves: Curves | None
+    problem: Problem, search: NSGA2, first: Brood, curves: Curves | None
 ) -> tuple[Archive, Ints]:
     """Return an archive that knows the ICE curves, and the last generation each row can afford."""
     r, n_first, _ = first.genomes.shape

@@ -14,7 +14,7 @@ from counterpoint.search.explore.moves import GOES_MISSING
 from counterpoint.search.ground import Grounds
 from counterpoint.search.nsga2.dominance import sort_by
 from counterpoint.search.nsga2.selection import Brood, Population
-from counterpoint.search.settings import Search
+from counterpoint.search.settings import NSGA2
 from counterpoint.streams import WHOLE, Stage, uniform
 from counterpoint.table.space import Features, Space, from_uniform, snap
 
@@ -43,7 +43,7 @@ class Chances(NamedTuple):
 def recombine(
     parents: Population,
     mates: Ints,
-    search: Search,
+    search: NSGA2,
     grounds: Grounds,
     keys: Keys,
     generation: int,
@@ -59,7 +59,7 @@ def recombine(
 
 def mutate(
     children: Brood,
-    search: Search,
+    search: NSGA2,
     space: Space,
     grounds: Grounds,
     trees: Trees | None,

@@ -62,7 +62,7 @@ def problem_of(explainer: cp.Explainer, seed: int = 0, **limits: Any) -> Problem
     return explainer.explain(ROW, (9.0, None), settings, seed, **limits).problem
 
 
-def start(problem: Problem, search: cp.Search) -> Brood:
+def start(problem: Problem, search: cp.NSGA2) -> Brood:
     curves = ice_curves(problem, search.most_ice_points)
     return initialize(problem, search, curves if search.initialization == "ice" else None)
 
@@ -189,7 +189,7 @@ def test_the_chance_to_differ_is_linear_in_the_spread(spread: Floats) -> None:
 def test_a_start_has_the_size_of_the_population_or_more(
     explainer: cp.Explainer, strategy: Initialization, population: int
 ) -> None:
-    search = cp.Search(initialization=strategy, population=population)
+    search = cp.NSGA2(initialization=strategy, population=population)
 
     genomes, keeps = start(problem_of(explainer), search)
 
@@ -213,7 +213,7 @@ def test_a_start_obeys_the_limits(
 ) -> None:
     problem = problem_of(explainer, **limits)
 
-    brood = start(problem, cp.Search(initialization=strategy, population=60))
+    brood = start(problem, cp.NSGA2(initialization=strategy, population=60))
 
     genomes, row, box = brood.genomes[0], problem.rows[0], problem.box
     assert ((genomes != row).sum(axis=1) <= limits.get("max_changed", 5)).all()
@@ -223,7 +223,7 @@ def test_a_start_obeys_the_limits(
 
 
 def test_the_random_start_keeps_half_and_draws_the_rest_evenly(explainer: cp.Explainer) -> None:
-    search = cp.Search(initialization="random", population=4000)
+    search = cp.NSGA2(initialization="random", population=4000)
     problem = problem_of(explainer)
 
     genomes, keeps = start(problem, search)
@@ -241,7 +241,7 @@ def test_the_random_start_keeps_half_and_draws_the_rest_evenly(explainer: cp.Exp
 
 
 def test_the_ice_start_frees_features_by_their_spread(explainer: cp.Explainer) -> None:
-    search = cp.Search(initialization="ice", population=4000, p_min=0.1, p_max=0.8)
+    search = cp.NSGA2(initialization="ice", population=4000, p_min=0.1, p_max=0.8)
     problem = problem_of(explainer)
 
     _, keeps = start(problem, search)
@@ -253,7 +253,7 @@ def test_the_ice_start_frees_features_by_their_spread(explainer: cp.Explainer) -
 
 
 def test_the_ice_start_keeps_at_least_one_feature(explainer: cp.Explainer) -> None:
-    search = cp.Search(initialization="ice", population=500, p_min=0.99, p_max=0.99)
+    search = cp.NSGA2(initialization="ice", population=500, p_min=0.99, p_max=0.99)
 
     _, keeps = start(problem_of(explainer), search)
 
@@ -265,14 +265,14 @@ def test_the_ice_start_may_change_an_only_feature() -> None:
     settings = cp.Search(population=2, generations=0)
     problem = explainer.explain({"a": 0}, (0.5, None), settings).problem
 
-    _, keeps = start(problem, cp.Search(initialization="ice", population=500))
+    _, keeps = start(problem, cp.NSGA2(initialization="ice", population=500))
 
     assert 0.4 < keeps.mean() < 0.6
 
 
 def test_the_deviation_start_stays_within_one_standard_deviation(explainer: cp.Explainer) -> None:
     problem = problem_of(explainer)
-    search = cp.Search(initialization="deviation", population=2000)
+    search = cp.NSGA2(initialization="deviation", population=2000)
 
     genomes, keeps = start(problem, search)
 
@@ -290,7 +290,7 @@ def test_the_observed_start_mixes_observed_values_with_the_rows(explainer: cp.Ex
     problem = problem_of(explainer)
     rows = problem.observed.genomes
 
-    genomes, keeps = start(problem, cp.Search(initialization="observed"))
+    genomes, keeps = start(problem, cp.NSGA2(initialization="observed"))
 
     own = genomes[0] == problem.rows[0]
     from_one_row = (own[:, None] | (genomes[0][:, None] == rows)).all(axis=2).any(axis=1)
@@ -303,7 +303,7 @@ def test_the_observed_start_puts_back_any_number_of_features_but_all(
 ) -> None:
     problem = problem_of(explainer)
 
-    genomes, _ = start(problem, cp.Search(initialization="observed", population=3000))
+    genomes, _ = start(problem, cp.NSGA2(initialization="observed", population=3000))
 
     n_changed = (genomes[0] != problem.rows[0]).sum(axis=1)
     assert set(n_changed) == {0, 1, 2, 3, 4, 5}
@@ -314,15 +314,15 @@ def test_the_observed_start_puts_back_any_number_of_features_but_all(
 @pytest.mark.parametrize(
     ("n_rows", "search", "n_expected"),
     [
-        (400, cp.Search(initialization="observed"), MOST_OBSERVED),
-        (90, cp.Search(initialization="observed"), 90),
-        (90, cp.Search(initialization="observed", population=120), 120),
-        (400, cp.Search(initialization="observed", evaluations=101), 50),
-        (400, cp.Search(initialization="observed", evaluations=21), 20),
+        (400, cp.NSGA2(initialization="observed"), MOST_OBSERVED),
+        (90, cp.NSGA2(initialization="observed"), 90),
+        (90, cp.NSGA2(initialization="observed", population=120), 120),
+        (400, cp.NSGA2(initialization="observed", evaluations=101), 50),
+        (400, cp.NSGA2(initialization="observed", evaluations=21), 20),
     ],
 )
 def test_the_observed_start_chooses_from_as_many_rows_as_it_may(
-    n_rows: int, search: cp.Search, n_expected: int
+    n_rows: int, search: cp.NSGA2, n_expected: int
 ) -> None:
     problem = problem_of(cp.Explainer(linear, table(n_rows)))
 
@@ -333,7 +333,7 @@ def test_the_observed_start_chooses_from_as_many_rows_as_it_may(
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_another_seed_starts_elsewhere(explainer: cp.Explainer, strategy: Initialization) -> None:
-    search = cp.Search(initialization=strategy)
+    search = cp.NSGA2(initialization=strategy)
 
     first, second = (start(problem_of(explainer, seed), search).genomes for seed in (0, 1))
 

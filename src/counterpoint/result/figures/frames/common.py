@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING, Floats, Ints
+from counterpoint.checks import check_whole
 from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.result.choosing.subset import greatest_contribution
-from counterpoint.search.settings import check_whole
 from counterpoint.table.values import counted
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Floats
-from counterpoint.checks import require_package
+from counterpoint.checks import check_whole, require_package
 from counterpoint.errors import InvalidInput
 from counterpoint.result.figures.frames.axes import Axis, histogram
 from counterpoint.result.figures.frames.common import (
@@ -27,7 +27,6 @@ from counterpoint.result.figures.frames.common import (
     target_ends,
     varied,
 )
-from counterpoint.search.settings import check_whole
 from counterpoint.table.values import EXACT, write_number
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Floats
+from counterpoint.checks import check_whole
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.result.figures.frames.axes import names_of, unique
 from counterpoint.result.figures.frames.common import MOST_SHOWN, Frames, everyone, is_loaded, shown
-from counterpoint.search.settings import check_whole
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
