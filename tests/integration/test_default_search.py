@@ -22,6 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import counterpoint as cp
 from counterpoint.arrays import Floats
+from counterpoint.search.explore.loop import wave_sizes
 
 COMPILED = settings(deadline=None, max_examples=40)  # the first call compiles
 MOCMOD = cp.Search.paper("mocmod")
@@ -344,7 +345,7 @@ def test_an_interrupt_returns_the_best_so_far(call: int) -> None:
 
     assert found.stopped == "interrupt"
     assert found.status == "found"
-    assert found.evaluations == 1 + search.wave_sizes()[: call - 2].sum()
+    assert found.evaluations == 1 + wave_sizes(search)[: call - 2].sum()
     assert found.message.endswith("; the search was interrupted, so this is the best so far.")
     if call > 2:
         pd.testing.assert_frame_equal(found.history, whole.history[: call - 2])

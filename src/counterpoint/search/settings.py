@@ -21,7 +21,6 @@ Variant = Literal["mocmod", "moc", "mocice", "moccond", "random"]
 
 PAPER_GENERATIONS = 175  # after the initial population: 20 + 175 * 20 = 3520 candidates
 PAPER_BUDGET = 3520
-EARLY_WAVES = 24  # generations of `Explore` that are small, to learn quickly from the first answers
 
 
 class SearchSettings(TypedDict, total=False):
@@ -243,20 +242,6 @@ class Explore(Search):
     def first_generation(self) -> int:
         """How many candidates the first generations make."""
         return max(1, self.population // 3)
-
-    def wave_sizes(self) -> Ints:
-        """Return how many candidates each generation makes; only whole ones are made.
-
-        The sizes do not depend on the budget, so a longer search begins like a shorter one.
-        """
-        early = self.first_generation
-        n_most = (
-            self.most_candidates // early + 1 if self.generations is None else self.generations + 1
-        )
-        sizes = np.where(np.arange(n_most + 1) < EARLY_WAVES, early, self.population)
-        if self.generations is not None and self.evaluations is None:
-            return sizes
-        return sizes[1 + np.cumsum(sizes) <= self.most_candidates]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 
-from counterpoint.arrays import MISSING, Floats, Keys
+from counterpoint.arrays import MISSING, Floats, Ints, Keys
 from counterpoint.problem.problem import Problem, Recalled
 from counterpoint.search.archive import Archive
 from counterpoint.search.baselines import is_allowed, nearest_wanted, observed_predictions
@@ -32,6 +32,7 @@ from counterpoint.search.watch import Watch
 from counterpoint.table.space import empty_memory, remember_all
 
 HABITS = Habits()
+EARLY_WAVES = 24  # waves that are small, to learn quickly from the first answers
 N_WANTED = 20  # nearest observed rows with the wanted outcome that a search starts from
 MOST_LEVELS = 20  # levels of one feature tried in the first steps
 N_COPIED = 1  # of these, so many lend their values to the first steps
@@ -42,7 +43,7 @@ def explore(
 ) -> Archive:
     """Search the counterfactuals of every row of `problem`; return all that was evaluated."""
     watch = watch or Watch()
-    deadline, sizes = search.deadline(), search.wave_sizes()
+    deadline, sizes = search.deadline(), wave_sizes(search)
     rows = np.arange(len(problem.rows))  # those still searched
     last = np.full(len(rows), len(sizes) - 1)
     outlook = look_around(problem)
@@ -87,6 +88,19 @@ def explore(
             rows, problem = rows[going], problem.take(going)
             nursery = nursery.of_rows(going, problem)
     return archive
+
+
+def wave_sizes(search: Explore) -> Ints:
+    """Return how many candidates each wave has; only whole ones are made.
+
+    The sizes do not depend on the budget, so a longer search begins like a shorter one.
+    """
+    early, most = search.first_generation, search.most_candidates
+    n_most = most // early + 1 if search.generations is None else search.generations + 1
+    sizes = np.where(np.arange(n_most + 1) < EARLY_WAVES, early, search.population)
+    if search.generations is not None and search.evaluations is None:
+        return sizes
+    return sizes[1 + np.cumsum(sizes) <= most]
 
 
 def most_seen(problem: Problem, capacity: int) -> int:

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import counterpoint as cp
+from counterpoint.search.run import RUNS, run
+from counterpoint.search.settings import METHODS
+
+DATA = pd.DataFrame({"a": np.arange(12), "b": np.arange(12) % 5})
+FOUND = cp.Explainer(lambda rows: rows["a"] / 12, DATA).explain(DATA[:1], (0.6, 1.0), cp.WhatIf())
+
+
+def test_every_method_has_a_function() -> None:
+    assert set(METHODS.values()) | {cp.WhatIf} == set(RUNS)
+
+
+@pytest.mark.parametrize("made", RUNS)
+def test_settings_are_run_within_their_budget(made: Any) -> None:
+    search = made(n=3) if made is cp.WhatIf else made(evaluations=90)
+
+    archive = run(FOUND.problem, search)
+
+    assert archive.n_members[0] > 0
+    assert archive.evaluations[0] <= (1 if made is cp.WhatIf else 90)
+    assert archive.stopped == ["budget"]
