@@ -95,7 +95,6 @@ WORDS_NOT_USED: set[str] = {
 
 WITHOUT_UNIT_TEST: set[str] = {
     "batch.engines.engine",
-    "batch.engines.threads",
     "batch.engines.worker",
     "batch.folder",
     "batch.manifest",
@@ -111,7 +110,6 @@ WITHOUT_UNIT_TEST: set[str] = {
     "explorer.describing",
     "interrupt",
     "models.adapters.multi_output",
-    "models.adapters.scorer",
     "problem.objectives",
     "problem.problem",
     "result.choosing.choosable",

@@ -15,6 +15,7 @@ ELSEWHERE = {
     "__main__": "integration/test_command_line.py",
     "batch.engines.cluster": "cluster/test_dask_engine.py",
     "batch.engines.dask": "cluster/test_dask_engine.py",
+    "batch.engines.threads": "contract/test_engines.py",
     "batch.files": "integration/batch/test_files.py",
     "batch.frame": "integration/batch/test_explain_frame.py",
     "batch.job": "property/test_batch_laws.py",
@@ -28,6 +29,7 @@ ELSEWHERE = {
     "models.adapters.networks": "integration/test_adapters.py",
     "models.adapters.onnx_file": "integration/test_adapters.py",
     "models.adapters.remote": "integration/test_remote_model.py",
+    "models.adapters.scorer": "contract/test_scorers.py",
     "neighbours.far_rows": "property/test_distance_laws.py",
     "neighbours.index": "property/test_distance_laws.py",
     "neighbours.nearest": "property/test_distance_laws.py",
@@ -40,6 +42,7 @@ ELSEWHERE = {
     "search.nsga2.dominance": "property/test_dominance_laws.py",
     "search.nsga2.selection": "property/test_dominance_laws.py",
     "search.nsga2.variation": "property/test_variation_laws.py",
+    "testing": "contract/test_objectives.py",
 }
 # Modules that hold names only.
 NOTHING_TO_TEST = {"arrays", "version"}
