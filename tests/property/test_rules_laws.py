@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from tests.unit.rules import oracle
 from tests.unit.rules.small import repair_all
 
-from counterpoint.arrays import Bools, Floats, Keys
+from counterpoint.arrays import MISSING, Bools, Floats, Keys
 from counterpoint.errors import CounterpointError, InvalidInput
 from counterpoint.problem.limits import Limits, search_box
+from counterpoint.rules.arithmetic import ROUND_OFF
 from counterpoint.rules.bounds import RowDomains
 from counterpoint.rules.domains import Lattice
 from counterpoint.rules.grammar import parse
@@ -315,6 +316,46 @@ def test_canonical_texts_mean_the_same(texts: list[str], schema: Schema) -> None
 def test_the_program_agrees_with_the_oracle(texts: list[str], schema: Schema, i: int) -> None:
     rules, row = Rules.parse(texts, schema), row_of(i, schema)
     genomes = genomes_of(row, schema)
+
+    answers = rules.verdicts(genomes, row)
+
+    np.testing.assert_array_equal(answers, oracle.verdicts(rules, genomes, row))
+
+
+@COMPILED
+@given(rule_sets, schemas, some_rows, st.sets(st.integers(0, 4), min_size=1), st.booleans())
+def test_the_program_agrees_with_the_oracle_about_missing_values(
+    texts: list[str], schema: Schema, i: int, missing: set[int], is_row_missing: bool
+) -> None:
+    rules, row = Rules.parse(texts, schema), row_of(i, schema).copy()
+    genomes = genomes_of(row, schema)
+    genomes[::2, sorted(missing)] = MISSING
+    if is_row_missing:
+        row[sorted(missing)] = MISSING
+
+    answers = rules.verdicts(genomes, row)
+
+    np.testing.assert_array_equal(answers, oracle.verdicts(rules, genomes, row))
+
+
+nudges = st.lists(
+    st.sampled_from([0.0, 0.5, 0.999, 1.0, 1.001, 2.0, 3.0, 1e3, 1e6, 2e6]) | st.floats(0.0, 4.0),
+    min_size=1,
+    max_size=8,
+)
+
+
+@COMPILED
+@given(rule_sets, schemas, some_rows, nudges, st.sampled_from([-1.0, 1.0]))
+@example(["x <= 0.3", "x in steps of 0.2"], SCHEMAS["reals"], 0, [1.0, 2.0], 1.0)
+def test_the_program_agrees_with_the_oracle_at_the_distance_of_round_off(
+    texts: list[str], schema: Schema, i: int, shares: list[float], sign: float
+) -> None:
+    """Values lie next to where comparisons and steps turn, by shares of the round-off."""
+    rules, row = Rules.parse(texts, schema), row_of(i, schema)
+    genomes = genomes_of(row, schema)
+    nudge = np.resize(np.array(shares), len(genomes)) * sign * ROUND_OFF
+    genomes[:, :2] += nudge[:, None] * np.maximum(genomes[:, :2], 0.2) * rules.rounding[:2]
 
     answers = rules.verdicts(genomes, row)
 
