@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from tests.strategies import generator
 
 import counterpoint as cp
 
@@ -28,10 +29,6 @@ FIELDS = {  # every column a chart may refer to: ours, never the caller's
     ),
     *("heading", "generation", "evaluations", "hypervolume"),
 }
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def mixed_table(n: int = 120) -> pd.DataFrame:

@@ -32,6 +32,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from tests.strategies import generator, loans
 
 import counterpoint as cp
 
@@ -105,10 +106,6 @@ def versions() -> dict[str, str]:
 # which depend on the linear algebra at hand, do not reach the searches.
 
 
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
-
-
 NUMBERS, LEVELS = ["age", "amount", "debt", "rate"], ["job", "city", "owns"]
 FEW = cp.Search(evaluations=400)
 FEWER = cp.Search(evaluations=200)  # where there are many objectives, whose history takes long
@@ -118,23 +115,7 @@ MODELS = ("forest", "linear", "network")
 SEED = 7
 
 
-def table() -> pd.DataFrame:
-    """Return a table of whole numbers, decimals, reals, texts, levels and truth values."""
-    rng, n = generator(0), 300
-    return pd.DataFrame(
-        {
-            "age": rng.integers(18, 80, n),
-            "amount": rng.gamma(3.0, 900.0, n).round(2),
-            "debt": rng.normal(4.0, 2.0, n).round(1),
-            "rate": rng.random(n),
-            "job": rng.choice(["clerk", "nurse", "smith", "none"], n),
-            "city": pd.Categorical(rng.choice(["Bonn", "Oslo", "Rome"], n)),
-            "owns": rng.random(n) < 0.4,
-        }
-    )
-
-
-DATA = table()
+DATA = loans()
 NOISE = generator(1).normal(0.0, 0.3, len(DATA))
 WORTH = DATA["amount"] / 900 + DATA["owns"] + (DATA["job"] == "nurse") - DATA["debt"] / 2 + NOISE
 WORTH = WORTH.round(6)

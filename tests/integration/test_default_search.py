@@ -19,6 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from tests.strategies import generator
 
 import counterpoint as cp
 from counterpoint.arrays import Floats
@@ -27,10 +28,6 @@ from counterpoint.search.explore.loop import wave_sizes
 COMPILED = settings(deadline=None, max_examples=40)  # the first call compiles
 MOCMOD = cp.Search.paper("mocmod")
 Row = tuple[Any, ...]
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 class Witness:

@@ -29,6 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from tests.strategies import generator
 from threadpoolctl import threadpool_limits
 
 import counterpoint as cp
@@ -45,10 +46,6 @@ DTYPES = ["int64", "int16", "uint8", "float64", "float32", "bool", "Int64", "Flo
 def _one_thread() -> Iterator[None]:
     with threadpool_limits(1):
         yield
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def table(dtypes: list[str]) -> pd.DataFrame:

@@ -12,16 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
+from tests.strategies import generator
 from threadpoolctl import ThreadpoolController
 
 import counterpoint as cp
 from counterpoint.explainer import schedule as lockstep
 
 SMALL = cp.Search(evaluations=150)
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def table(n: int = 80) -> pd.DataFrame:

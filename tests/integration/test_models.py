@@ -15,15 +15,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from tests.strategies import generator
 
 import counterpoint as cp
 
 SEARCH = cp.Search(method="nsga2", generations=12)
 NUMBERS, LEVELS = ["age", "amount", "rate"], ["job", "owns"]
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def table() -> pd.DataFrame:

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from tests.frameworks import framework
+from tests.strategies import generator
 
 import counterpoint as cp
 from counterpoint.cli.main import main
@@ -19,10 +20,6 @@ from counterpoint.result.file.saving import signed
 from counterpoint.search.settings import Method
 
 METHODS: tuple[Method, ...] = get_args(Method)
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def table() -> pd.DataFrame:

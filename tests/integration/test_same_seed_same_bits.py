@@ -16,6 +16,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
+from tests.strategies import generator, loans
 
 import counterpoint as cp
 from counterpoint.search.settings import Method
@@ -27,26 +28,7 @@ N_ALONE = 7
 MODELS = ["forest", "logistic", "network"]
 
 
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
-
-
-def table() -> pd.DataFrame:
-    rng, n = generator(0), 300
-    return pd.DataFrame(
-        {
-            "age": rng.integers(18, 80, n),
-            "amount": rng.gamma(3.0, 900.0, n).round(2),
-            "debt": rng.normal(4.0, 2.0, n).round(1),
-            "rate": rng.random(n),
-            "job": rng.choice(["clerk", "nurse", "smith", "none"], n),
-            "city": pd.Categorical(rng.choice(["Bonn", "Oslo", "Rome"], n)),
-            "owns": rng.random(n) < 0.4,
-        }
-    )
-
-
-DATA = table()
+DATA = loans()
 NOISE = generator(1).normal(0.0, 0.3, len(DATA))
 SCORE = DATA["amount"] / 900 + DATA["owns"] + (DATA["job"] == "nurse") - DATA["debt"] / 2 + NOISE
 LABELS = np.where(SCORE.gt(SCORE.median()), "good", "bad")

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies import generator
 
 import counterpoint as cp
 from counterpoint.arrays import Floats, Ints
@@ -21,10 +22,6 @@ from counterpoint.search.settings import Initialization, Method
 STARTS: tuple[Initialization, ...] = get_args(Initialization)
 COMPILED = settings(deadline=None)  # the first call compiles
 REFERENCE = np.array([0.5, 1.0, 4.0, 1.0])
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def as_floats(rows: Any) -> Floats:

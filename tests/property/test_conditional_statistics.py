@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from tests.kernels import called
+from tests.strategies import generator
 
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.density import conditional
@@ -34,10 +35,6 @@ CHOICE_SHARES = np.array([[0.7, 0.2, 0.0, 0.1], [0.1, 0.3, 0.0, 0.6]])
 GRADE_SHARES = np.array([[0.5, 0.3, 0.2, 0.0], [0.1, 0.1, 0.3, 0.5]])
 
 Distribution = Callable[[Floats], Floats]  # the distribution function
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def frozen(array: Floats) -> Floats:

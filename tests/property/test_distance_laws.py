@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kernels import called
+from tests.strategies import generator
 
 from counterpoint.arrays import Floats
 from counterpoint.neighbours import gower as distance
@@ -43,10 +44,6 @@ class Case(NamedTuple):
     space: Space
     rows: Floats
     candidates: Floats
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def table(n: int, seed: int, offset: float = 0.0) -> pd.DataFrame:

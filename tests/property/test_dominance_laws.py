@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from tests.kernels import called
+from tests.strategies import generator
 
 from counterpoint.arrays import Floats, Ints
 from counterpoint.neighbours import gower as distance
@@ -40,10 +41,6 @@ def frozen(values: Any) -> Floats:
     array = np.ascontiguousarray(values, dtype=np.float64)
     array.setflags(write=False)
     return array
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def points(n_most: int = 24) -> st.SearchStrategy[Floats]:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kernels import called
+from tests.strategies import generator
 
 from counterpoint.arrays import Floats, Ints
 from counterpoint.search import front as of_front
@@ -48,10 +49,6 @@ class Front:
         """Which candidates are members now."""
         held: Ints = self.members[: self.n]
         return held
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def filled(points: Floats) -> Front:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from tests.kernels import called
+from tests.strategies import every_kind, generator, limits_of_every_kind, rows_of_every_kind
 
 import counterpoint as cp
 from counterpoint.arrays import Bools, Floats, Ints
@@ -29,7 +30,6 @@ from counterpoint.table.space import empty_memory
 
 COMPILED = settings(deadline=None, max_examples=60)  # the first call compiles
 WHOLE, TENTH, REAL, SINGLE, KIND, TWO, GRADE = range(7)
-NAMES = ["whole", "tenth", "real", "single", "kind", "two", "grade"]
 KEYS = row_keys(0, np.array([[1.0]]))
 SLOPES = np.array([[0.5, -0.1, 1e-9, 0.0, 1.0, 1.0, -2.0], [1e-320, 0.3, -3.0, 0.2, 1.0, 1.0, 0.7]])
 
@@ -51,26 +51,7 @@ obey, remember = called(breeding.obey), called(memory.remember)
 choose_parent, classify = called(of_parents.choose_parent), called(of_parents.classify)
 
 
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
-
-
-def observed() -> pd.DataFrame:
-    rng, n = generator(1), 120
-    return pd.DataFrame(
-        {
-            "whole": rng.integers(0, 10, n),
-            "tenth": rng.uniform(-2.0, 2.0, n).round(1),
-            "real": rng.normal(0.0, 1.0, n),
-            "single": rng.uniform(0.0, 1.0, n).astype(np.float32),
-            "kind": rng.choice(["a", "b", "c", "d"], n),
-            "two": rng.choice(["no", "yes"], n),
-            "grade": pd.Categorical(rng.choice(["lo", "mid", "hi"], n), ["lo", "mid", "hi"], True),
-        }
-    )
-
-
-DATA = observed()
+DATA = every_kind()
 EXPLAINER = cp.Explainer(lambda rows: rows["whole"] / 100.0, DATA)
 OBSERVED = EXPLAINER.observed.genomes
 
@@ -94,34 +75,6 @@ def dice_of(child: int, wave: int = 0) -> Dice:
     dice = Dice(np.zeros(1, dtype=np.uint64))
     shake(dice, KEYS[0], wave, child)
     return dice
-
-
-def rows() -> st.SearchStrategy[dict[str, Any]]:
-    """Rows within the data, beyond its range and off its grid."""
-    return st.fixed_dictionaries(
-        {
-            "whole": st.integers(-3, 14),
-            "tenth": st.one_of(st.integers(-30, 30).map(lambda i: i / 10), st.floats(-3.0, 3.0)),
-            "real": st.floats(-20.0, 20.0),
-            "single": st.floats(-1.0, 2.0, width=32),
-            "kind": st.sampled_from("abcd"),
-            "two": st.sampled_from(["no", "yes"]),
-            "grade": st.sampled_from(["lo", "mid", "hi"]),
-        }
-    )
-
-
-@st.composite
-def limits(draw: st.DrawFn) -> dict[str, Any]:
-    fixed = draw(st.sets(st.sampled_from(NAMES), max_size=5))
-    given_ranges = {"whole": (2, 7), "tenth": (-1.0, None), "real": (-5.0, 5.0)}
-    ranges = {name: given_ranges[name] for name in given_ranges if name not in fixed}
-    chosen = draw(st.sets(st.sampled_from(sorted(ranges)), max_size=2)) if ranges else set()
-    return {
-        "fixed": sorted(fixed),
-        "ranges": {name: ranges[name] for name in sorted(chosen)},
-        "max_changed": draw(st.one_of(st.none(), st.integers(max(1, len(chosen)), 7))),
-    }
 
 
 def parents_of(problem: Problem, n: int) -> Floats:
@@ -158,7 +111,7 @@ def is_on_grid(genomes: Floats, problem: Problem) -> Bools:
 
 @pytest.mark.parametrize("name", MOVES)
 @COMPILED
-@given(row=rows(), limit=limits(), seed=st.integers(0, 999))
+@given(row=rows_of_every_kind(), limit=limits_of_every_kind(), seed=st.integers(0, 999))
 def test_a_move_stays_in_the_box_on_the_grid_and_off_what_may_not_change(
     name: str, row: dict[str, Any], limit: dict[str, Any], seed: int
 ) -> None:
@@ -177,7 +130,7 @@ def test_a_move_stays_in_the_box_on_the_grid_and_off_what_may_not_change(
 
 
 @COMPILED
-@given(row=rows(), limit=limits(), seed=st.integers(0, 999))
+@given(row=rows_of_every_kind(), limit=limits_of_every_kind(), seed=st.integers(0, 999))
 def test_putting_back_brings_one_or_two_features_to_the_row_and_moves_no_other(
     row: dict[str, Any], limit: dict[str, Any], seed: int
 ) -> None:
@@ -194,7 +147,7 @@ def test_putting_back_brings_one_or_two_features_to_the_row_and_moves_no_other(
 
 
 @COMPILED
-@given(row=rows(), limit=limits(), seed=st.integers(0, 999))
+@given(row=rows_of_every_kind(), limit=limits_of_every_kind(), seed=st.integers(0, 999))
 def test_rescaling_changes_at_most_one_feature_that_had_changed(
     row: dict[str, Any], limit: dict[str, Any], seed: int
 ) -> None:
@@ -208,7 +161,7 @@ def test_rescaling_changes_at_most_one_feature_that_had_changed(
 
 
 @COMPILED
-@given(row=rows(), seed=st.integers(0, 999))
+@given(row=rows_of_every_kind(), seed=st.integers(0, 999))
 def test_following_moves_at_most_three_features_and_only_towards_the_observed_row(
     row: dict[str, Any], seed: int
 ) -> None:
@@ -226,7 +179,7 @@ def test_following_moves_at_most_three_features_and_only_towards_the_observed_ro
 
 
 @COMPILED
-@given(row=rows(), limit=limits(), seed=st.integers(0, 999))
+@given(row=rows_of_every_kind(), limit=limits_of_every_kind(), seed=st.integers(0, 999))
 def test_mixing_takes_every_value_from_one_of_the_two_parents(
     row: dict[str, Any], limit: dict[str, Any], seed: int
 ) -> None:
@@ -329,7 +282,7 @@ def test_a_step_to_the_boundary_of_a_linear_model_lands_just_beyond_it(
 
 
 @COMPILED
-@given(row=rows(), limit=limits(), seed=st.integers(0, 999))
+@given(row=rows_of_every_kind(), limit=limits_of_every_kind(), seed=st.integers(0, 999))
 def test_sliding_to_the_boundary_moves_at_most_one_number_that_had_changed(
     row: dict[str, Any], limit: dict[str, Any], seed: int
 ) -> None:
@@ -380,7 +333,7 @@ def test_a_step_to_the_boundary_is_never_far_off(share: float, factor: float) ->
 
 
 @COMPILED
-@given(row=rows(), limit=limits(), seed=st.integers(0, 999))
+@given(row=rows_of_every_kind(), limit=limits_of_every_kind(), seed=st.integers(0, 999))
 def test_whatever_was_made_obeys_the_limits_afterwards(
     row: dict[str, Any], limit: dict[str, Any], seed: int
 ) -> None:

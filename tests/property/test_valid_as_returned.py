@@ -24,6 +24,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
+from tests.strategies import generator
 
 import counterpoint as cp
 
@@ -46,10 +47,6 @@ class Tally(NamedTuple):
 
     n_rows: int
     wrong: list[str]
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def table(seed: int, n: int = 300) -> pd.DataFrame:

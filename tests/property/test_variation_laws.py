@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from tests.kernels import called
+from tests.strategies import every_kind, generator, limits_of_every_kind, rows_of_every_kind
 
 import counterpoint as cp
 from counterpoint.arrays import Bools, Floats, Ints
@@ -29,14 +30,9 @@ spread_factor = called(variation.spread_factor)
 
 COMPILED = settings(deadline=None, max_examples=60)  # the first call compiles
 WHOLE, TENTH, REAL, SINGLE, KIND, TWO, GRADE = range(7)
-NAMES = ["whole", "tenth", "real", "single", "kind", "two", "grade"]
 ALWAYS = cp.NSGA2(
     p_recombine=1.0, p_recombine_gene=1.0, p_mutate=1.0, p_mutate_gene=1.0, p_mutate_keep=0.0
 )
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def frozen(array: Any) -> Any:
@@ -45,22 +41,9 @@ def frozen(array: Any) -> Any:
     return kept
 
 
-def observed() -> pd.DataFrame:
-    rng, n = generator(1), 120
-    return pd.DataFrame(
-        {
-            "whole": rng.integers(0, 10, n),
-            "tenth": rng.uniform(-2.0, 2.0, n).round(1),
-            "real": np.concatenate([rng.normal(0.0, 1.0, n - 2), [-100.0 - np.pi, 100.0 + np.pi]]),
-            "single": rng.uniform(0.0, 1.0, n).astype(np.float32),
-            "kind": rng.choice(["a", "b", "c", "d"], n),
-            "two": rng.choice(["no", "yes"], n),
-            "grade": pd.Categorical(rng.choice(["lo", "mid", "hi"], n), ["lo", "mid", "hi"], True),
-        }
-    )
-
-
-DATA = observed()
+EXTREME = [-100.0 - np.pi, 100.0 + np.pi]  # two rows far from all others
+DATA = every_kind()
+DATA["real"] = [*DATA["real"][:-2], *EXTREME]
 EXPLAINER = cp.Explainer(lambda rows: rows["whole"] / 100.0, DATA)
 
 
@@ -68,34 +51,6 @@ def problem_of(row: dict[str, Any], seed: int = 0, **limits: Any) -> Problem:
     """Set up one row's problem as a search would."""
     settings = cp.Search(population=2, generations=0, initialization="random")
     return EXPLAINER.explain(row, (0.5, 1.0), settings, seed, **limits).problem
-
-
-def rows() -> st.SearchStrategy[dict[str, Any]]:
-    """Rows within the data, beyond its range and off its grid."""
-    return st.fixed_dictionaries(
-        {
-            "whole": st.integers(-3, 14),
-            "tenth": st.one_of(st.integers(-30, 30).map(lambda i: i / 10), st.floats(-3.0, 3.0)),
-            "real": st.floats(-200.0, 200.0),
-            "single": st.floats(-1.0, 2.0, width=32),
-            "kind": st.sampled_from("abcd"),
-            "two": st.sampled_from(["no", "yes"]),
-            "grade": st.sampled_from(["lo", "mid", "hi"]),
-        }
-    )
-
-
-@st.composite
-def limits(draw: st.DrawFn) -> dict[str, Any]:
-    fixed = draw(st.sets(st.sampled_from(NAMES), max_size=5))
-    given_ranges = {"whole": (2, 7), "tenth": (-1.0, None), "real": (-5.0, 5.0)}
-    ranges = {name: given_ranges[name] for name in given_ranges if name not in fixed}
-    chosen = draw(st.sets(st.sampled_from(sorted(ranges)), max_size=2)) if ranges else set()
-    return {
-        "fixed": sorted(fixed),
-        "ranges": {name: ranges[name] for name in sorted(chosen)},
-        "max_changed": draw(st.one_of(st.none(), st.integers(max(1, len(chosen)), 7))),
-    }
 
 
 def probabilities() -> st.SearchStrategy[cp.NSGA2]:
@@ -161,7 +116,12 @@ def assert_obeys(brood: Brood, problem: Problem) -> None:
 
 
 @COMPILED
-@given(row=rows(), limit=limits(), search=probabilities(), seed=st.integers(0, 999))
+@given(
+    row=rows_of_every_kind(200.0),
+    limit=limits_of_every_kind(),
+    search=probabilities(),
+    seed=st.integers(0, 999),
+)
 def test_children_of_recombination_obey_every_limit(
     row: dict[str, Any], limit: dict[str, Any], search: cp.NSGA2, seed: int
 ) -> None:
@@ -177,8 +137,8 @@ def test_children_of_recombination_obey_every_limit(
 
 @COMPILED
 @given(
-    row=rows(),
-    limit=limits(),
+    row=rows_of_every_kind(200.0),
+    limit=limits_of_every_kind(),
     search=probabilities(),
     seed=st.integers(0, 999),
     conditional=st.booleans(),
@@ -195,7 +155,12 @@ def test_mutants_obey_every_limit(
 
 
 @COMPILED
-@given(row=rows(), limit=limits(), seed=st.integers(0, 999), search=probabilities())
+@given(
+    row=rows_of_every_kind(200.0),
+    limit=limits_of_every_kind(),
+    seed=st.integers(0, 999),
+    search=probabilities(),
+)
 def test_without_any_chance_to_change_children_are_their_parents(
     row: dict[str, Any], limit: dict[str, Any], seed: int, search: cp.NSGA2
 ) -> None:
@@ -216,7 +181,7 @@ def test_without_any_chance_to_change_children_are_their_parents(
 
 
 @COMPILED
-@given(row=rows(), seed=st.integers(0, 999), search=probabilities())
+@given(row=rows_of_every_kind(200.0), seed=st.integers(0, 999), search=probabilities())
 def test_variation_writes_to_nothing_it_is_given(
     row: dict[str, Any], seed: int, search: cp.NSGA2
 ) -> None:
@@ -236,7 +201,7 @@ def test_variation_writes_to_nothing_it_is_given(
 
 
 @COMPILED
-@given(row=rows(), seed=st.integers(0, 999), search=probabilities())
+@given(row=rows_of_every_kind(200.0), seed=st.integers(0, 999), search=probabilities())
 def test_levels_of_a_pair_are_swapped_and_never_made(
     row: dict[str, Any], seed: int, search: cp.NSGA2
 ) -> None:

@@ -9,6 +9,7 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
+from tests.strategies import generator
 
 from counterpoint.arrays import Floats
 from counterpoint.density.adversarial_forest import (
@@ -31,10 +32,6 @@ from counterpoint.table.space import Space, describe_space
 
 KEYS = row_keys(0, np.zeros((1, 1)))
 SETTINGS = Settings(trees=20, min_leaf=5, rounds=5, delta=0.0, seed=0)
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def encoded(frame: pd.DataFrame) -> tuple[Floats, Space]:

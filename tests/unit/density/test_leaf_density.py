@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
+from tests.strategies import generator
 
 from counterpoint.arrays import Floats, Ints
 from counterpoint.density.adversarial_forest import (
@@ -28,10 +29,6 @@ from counterpoint.table.schema import Schema
 from counterpoint.table.space import Space, describe_space
 
 SETTINGS = Settings(trees=8, min_leaf=5, rounds=3, delta=0.0, seed=0)
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def mixed(n: int, seed: int = 0) -> pd.DataFrame:

@@ -12,16 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from tests.strategies import generator
 
 import counterpoint as cp
 from counterpoint.arrays import Floats
 from counterpoint.density.plausibility import ForestScore
 
 N = 400
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def ring(n: int, seed: int) -> pd.DataFrame:

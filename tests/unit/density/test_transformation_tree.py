@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
+from tests.strategies import generator
 
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.density import transformation_tree as tree_module
@@ -20,10 +21,6 @@ from counterpoint.density.transformation_tree import (
     nearest_cells,
     whiten,
 )
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def covariates_of(genomes: Floats, n_levels: list[int], feature: int = 0) -> Covariates:

@@ -21,6 +21,7 @@ from sklearn.preprocessing import (
     PolynomialFeatures,
     StandardScaler,
 )
+from tests.strategies import generator
 
 from counterpoint.arrays import Floats
 from counterpoint.models.column_tables import MOST_CELLS, tabulate
@@ -29,10 +30,6 @@ from counterpoint.table.kinds import Categorical
 from counterpoint.table.schema import Schema
 
 N = 80
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def table() -> pd.DataFrame:

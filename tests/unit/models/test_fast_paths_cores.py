@@ -21,16 +21,13 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from tests.strategies import generator
 from threadpoolctl import threadpool_limits
 
 from counterpoint.arrays import Floats
 from counterpoint.models.fast_paths import core_of
 
 N, D = 150, 4
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def draw_table() -> Floats:

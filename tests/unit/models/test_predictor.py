@@ -21,6 +21,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from tests.strategies import generator
 from threadpoolctl import threadpool_info
 
 import counterpoint as cp
@@ -37,10 +38,6 @@ Model = Callable[[Any], Any]
 def frozen(array: Any) -> Any:
     array.setflags(write=False)
     return array
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def draw_table() -> pd.DataFrame:

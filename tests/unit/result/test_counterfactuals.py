@@ -9,14 +9,11 @@ from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from tests.strategies import generator
 
 import counterpoint as cp
 
 OBJECTIVES = ["gap", "distance", "changes", "implausibility"]
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def table() -> pd.DataFrame:

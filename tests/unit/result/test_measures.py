@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier
+from tests.strategies import generator
 
 import counterpoint as cp
 from counterpoint.search.hypervolume import covered, hypervolume, hypervolume_history
@@ -16,10 +17,6 @@ from counterpoint.search.hypervolume import covered, hypervolume, hypervolume_hi
 NAMES = ["a", "b", "c", "d"]
 SLOPES = np.array([3.0, 2.0, 1.0, 0.0])
 SEARCH = cp.Search(method="nsga2", generations=12)
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def table() -> pd.DataFrame:

@@ -12,6 +12,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from tests.strategies import generator
 
 import counterpoint as cp
 from counterpoint.arrays import Bools, Floats
@@ -20,10 +21,6 @@ from counterpoint.search.baselines import search_randomly
 NUMBERS, LEVELS = ["age", "debt"], ["job", "owns"]
 FEATURES = [*NUMBERS, *LEVELS]
 WIDE = {"age": 90, "debt": -3.0, "job": "b", "owns": False}  # beyond the data's range
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def table(n: int = 250) -> pd.DataFrame:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.figures import FIELDS, drawn, explained, fields_of, generator, mixed_table, worth
+from tests.figures import FIELDS, drawn, explained, fields_of, mixed_table, worth
+from tests.strategies import generator
 
 import counterpoint as cp
 from counterpoint.errors import InvalidInput, MissingDependency, UnknownFeatureError

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from tests.strategies import generator
 
 import counterpoint as cp
 from counterpoint.arrays import Floats
@@ -28,10 +29,6 @@ ROW = {"age": 30, "debt": 2.5, "job": "b", "owns": False, "rate": 0.4}
 SLOPES = {"age": 0.01, "debt": -0.3, "rate": 0.7}
 JOBS = {"a": 0.0, "b": 0.05, "c": 0.4}
 STRATEGIES: list[Initialization] = ["random", "ice", "deviation", "observed"]
-
-
-def generator(seed: int) -> np.random.Generator:  # noqa: TID251
-    return np.random.default_rng(seed)  # noqa: TID251
 
 
 def table(n: int) -> pd.DataFrame:
