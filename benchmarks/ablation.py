@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -22,9 +21,9 @@ import pandas as pd
 
 import counterpoint as cp
 from benchmarks import tables
-from counterpoint.explainer import explainer as wiring
+from counterpoint.search import run as methods
 from counterpoint.search.explore import loop as default
-from counterpoint.search.explore.breeding import Habits
+from counterpoint.search.explore.offspring import FirstCandidates, MoveWeights
 from counterpoint.search.nsga2.loop import evolve
 
 CHECKPOINTS = (100, 200, 500, 1000, 2000, 3500)
@@ -32,32 +31,32 @@ MODELS = ("logistic regression", "network")
 
 # Each idea left out, as replacements inside the default search.
 WITHOUT: dict[str, Callable[[], Any]] = {
-    "nothing left out": lambda: _habits(Habits()),
-    "put back": lambda: _habits(Habits(put_back=0.0)),
-    "rescale": lambda: _habits(Habits(rescale=0.0)),
-    "step to the boundary": lambda: _habits(Habits(step_to_boundary=0.0)),
-    "follow observed rows": lambda: _habits(Habits(follow=0.0)),
-    "mix": lambda: _habits(Habits(mix=0.0)),
-    "redraw": lambda: _habits(Habits(redraw=0.0)),
-    "parents that miss": lambda: _habits(Habits(p_valid=1.0)),
-    "valid parents": lambda: _habits(Habits(p_valid=0.0)),
-    "preference for few changes": lambda: _habits(Habits(sparse=0.0)),
-    "first steps": lambda: patch.object(default, "first_steps", _no_steps),
+    "nothing left out": lambda: _weights(MoveWeights()),
+    "put back": lambda: _weights(MoveWeights(put_back=0.0)),
+    "rescale": lambda: _weights(MoveWeights(rescale=0.0)),
+    "step to the boundary": lambda: _weights(MoveWeights(step_to_boundary=0.0)),
+    "follow observed rows": lambda: _weights(MoveWeights(follow=0.0)),
+    "mix": lambda: _weights(MoveWeights(mix=0.0)),
+    "redraw": lambda: _weights(MoveWeights(redraw=0.0)),
+    "parents that miss": lambda: _weights(MoveWeights(p_valid=1.0)),
+    "valid parents": lambda: _weights(MoveWeights(p_valid=0.0)),
+    "preference for few changes": lambda: _weights(MoveWeights(sparse=0.0)),
+    "first steps": lambda: patch.object(default, "first_candidates", _no_first),
     "observed rows known": lambda: patch.object(default, "N_WANTED", 1),
-    "the archive as population": lambda: patch.object(
-        wiring, "explore", lambda problem, _search: evolve(problem, _budgeted())
+    "the archive as population": lambda: patch.dict(
+        methods.RUNS, {cp.Explore: lambda problem, _, watch: evolve(problem, _budgeted(), watch)}
     ),
 }
 
 
-def _habits(habits: Habits) -> Any:
-    """Replace the habits of the default search."""
-    return patch.object(wiring, "explore", partial(default.explore, habits=habits))
+def _weights(weights: MoveWeights) -> Any:
+    """Replace the weights of the default search's moves."""
+    return patch.object(default, "WEIGHTS", weights)
 
 
-def _no_steps(problem: Any, _outlook: Any) -> Any:
-    """Return no first steps."""
-    return np.empty((len(problem.rows), 0, problem.rows.shape[1]))
+def _no_first(problem: Any, _knowledge: Any) -> FirstCandidates:
+    """Return no first candidates."""
+    return FirstCandidates(np.empty(0, dtype=np.int64), np.empty((len(problem.rows), 0)), 0)
 
 
 def _budgeted() -> cp.NSGA2:

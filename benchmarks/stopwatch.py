@@ -25,10 +25,9 @@ PHASES: dict[str, list[tuple[Any, str]]] = {
     "model": [(Predictor, "_ask")],
     "frames": [(Encoding, "decode"), (Encoding, "encode"), (Counterfactuals, "of")],
     "variation": [
-        (explore, "breed_wave"),
+        (explore, "make_wave"),
         (explore, "learn_slopes"),
-        (nsga2, "recombine"),
-        (nsga2, "mutate"),
+        (nsga2, "vary"),
         (nsga2, "initialize"),
     ],
     "distances": [(problem, "closeness"), (problem, "surround")],

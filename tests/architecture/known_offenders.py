@@ -44,18 +44,10 @@ MANY_PARAMETERS: set[str] = {
     "counterpoint.density.transformation_tree _test_numbers",
     "counterpoint.problem.problem Problem.of",
     "counterpoint.result.counterfactuals Counterfactuals.of",
-    "counterpoint.search.archive _enter",
-    "counterpoint.search.explore.breeding _breed",
-    "counterpoint.search.explore.breeding breed",
-    "counterpoint.search.explore.breeding breed_row",
-    "counterpoint.search.explore.breeding move",
-    "counterpoint.search.nsga2.loop vary",
-    "counterpoint.search.nsga2.variation reset_to_row",
 }
 
 DUPLICATE_CLASSES: set[str] = {
     "Answer",
-    "Chances",
     "Given",
     "Gone",
     "Known",
@@ -63,7 +55,6 @@ DUPLICATE_CLASSES: set[str] = {
     "Node",
     "Plan",
     "Question",
-    "Room",
     "Session",
     "Settings",
 }
@@ -78,20 +69,9 @@ METAPHORS: set[str] = {
     "counterpoint.models.column_tables nameless",
     "counterpoint.result.choosing.subset Room",
     "counterpoint.result.choosing.subset _room",
-    "counterpoint.search.explore.breeding Habits",
-    "counterpoint.search.explore.breeding Outlook",
-    "counterpoint.search.explore.breeding Room",
-    "counterpoint.search.explore.breeding empty_room",
-    "counterpoint.search.explore.moves Ground",
-    "counterpoint.search.explore.screening Nursery",
-    "counterpoint.search.ground",
-    "counterpoint.search.ground Grounds",
-    "counterpoint.search.nsga2.selection Brood",
 }
 
-WORDS_NOT_USED: set[str] = {
-    "near miss",
-}
+WORDS_NOT_USED: set[str] = set()
 
 WITHOUT_UNIT_TEST: set[str] = {
     "batch.engines.engine",
@@ -133,7 +113,6 @@ WITHOUT_UNIT_TEST: set[str] = {
     "result.words.german",
     "result.words.language",
     "result.words.readable",
-    "search.ground",
     "search.nsga2.loop",
     "search.watch",
     "table.files",

@@ -34,8 +34,6 @@ ELSEWHERE = {
     "neighbours.index": "property/test_distance_laws.py",
     "neighbours.nearest": "property/test_distance_laws.py",
     "result.choosing.interview": "property/test_choosing_laws.py",
-    "search.explore.breeding": "property/test_moves_laws.py",
-    "search.explore.loop": "integration/test_default_search.py",
     "search.explore.moves": "property/test_moves_laws.py",
     "search.explore.parents": "property/test_moves_laws.py",
     "search.front": "property/test_front_laws.py",

@@ -17,12 +17,12 @@ import counterpoint as cp
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.problem.objectives import CHANGES, GAP
 from counterpoint.problem.problem import Problem
-from counterpoint.search.explore import breeding, moves
+from counterpoint.search.explore import moves
 from counterpoint.search.explore import parents as of_parents
-from counterpoint.search.explore.moves import Dice, Ground
-from counterpoint.search.explore.parents import MISSING, VALID, Classes, Pool
+from counterpoint.search.explore.moves import Draws, RowSpace
+from counterpoint.search.explore.parents import NEAR_MISS, VALID, ArchiveView, ParentClasses
+from counterpoint.search.feasibility import search_space
 from counterpoint.search.front import LANES, empty_front
-from counterpoint.search.ground import Grounds, survey
 from counterpoint.search.nsga2.initialization import random_candidates
 from counterpoint.streams import row_keys
 from counterpoint.table import space as memory
@@ -33,7 +33,7 @@ WHOLE, TENTH, REAL, SINGLE, KIND, TWO, GRADE = range(7)
 KEYS = row_keys(0, np.array([[1.0]]))
 SLOPES = np.array([[0.5, -0.1, 1e-9, 0.0, 1.0, 1.0, -2.0], [1e-320, 0.3, -3.0, 0.2, 1.0, 1.0, 0.7]])
 
-shake, roll = called(moves.shake), called(moves.roll)
+start_draws, draw = called(moves.start_draws), called(moves.draw)
 put_back, rescale, redraw = called(moves.put_back), called(moves.rescale), called(moves.redraw)
 step_to_boundary = called(moves.step_to_boundary)
 slide_to_boundary = called(moves.slide_to_boundary)
@@ -47,7 +47,7 @@ MOVES = {
     "mix": mix,
     "redraw": redraw,
 }
-obey, remember = called(breeding.obey), called(memory.remember)
+keep_limits, remember = called(moves.keep_limits), called(memory.remember)
 choose_parent, classify = called(of_parents.choose_parent), called(of_parents.classify)
 
 
@@ -62,19 +62,17 @@ def problem_of(row: dict[str, Any], seed: int = 0, **limits: Any) -> Problem:
     return EXPLAINER.explain(row, (0.5, 1.0), tiny, seed, **limits).problem
 
 
-def grounds_of(problem: Problem) -> Grounds:
-    return survey(problem.space, problem.box)
+def space_of(problem: Problem) -> RowSpace:
+    allowed, free = search_space(problem.space, problem.box), problem.box.may_change[0]
+    return RowSpace(
+        allowed.anchor[0], allowed.features[0], np.flatnonzero(free), int(allowed.max_free[0])
+    )
 
 
-def ground_of(problem: Problem) -> Ground:
-    grounds, free = grounds_of(problem), np.flatnonzero(problem.box.may_change[0])
-    return Ground(grounds.anchor[0], grounds.features[0], free)
-
-
-def dice_of(child: int, wave: int = 0) -> Dice:
-    dice = Dice(np.zeros(1, dtype=np.uint64))
-    shake(dice, KEYS[0], wave, child)
-    return dice
+def draws_of(child: int, wave: int = 0) -> Draws:
+    draws = Draws(np.zeros(1, dtype=np.uint64))
+    start_draws(draws, KEYS[0], wave, child)
+    return draws
 
 
 def parents_of(problem: Problem, n: int) -> Floats:
@@ -85,18 +83,18 @@ def parents_of(problem: Problem, n: int) -> Floats:
 
 def moved(problem: Problem, seed: int, name: str, n: int = 8) -> tuple[Floats, Floats]:
     """Return parents and what the named move makes of them."""
-    ground, parents = ground_of(problem), parents_of(problem, n)
+    space, parents = space_of(problem), parents_of(problem, n)
     children = parents.copy()
     for i, child in enumerate(children):
-        dice = dice_of(i, seed)
-        share = roll(dice) * 4.0
+        draws = draws_of(i, seed)
+        share = draw(draws) * 4.0
         arguments: dict[str, tuple[Any, ...]] = {
             "step_to_boundary": (share,),
             "slide_to_boundary": (share - 2.0, SLOPES),
             "follow": (OBSERVED[i],),
             "mix": (parents[i - 1],),
         }
-        MOVES[name](child, *arguments.get(name, ()), ground, dice)
+        MOVES[name](child, *arguments.get(name, ()), space, draws)
     return parents, children
 
 
@@ -198,13 +196,13 @@ def middle() -> Problem:
 
 def test_mixing_adds_all_changes_of_the_other_or_takes_each_feature_half_of_the_time() -> None:
     problem = middle()
-    ground, own = ground_of(problem), problem.rows[0]
-    lower, upper = ground.features["lower"], ground.features["upper"]
+    space, own = space_of(problem), problem.rows[0]
+    lower, upper = space.features["lower"], space.features["upper"]
     other = np.where(own == lower, upper, lower)
     children = np.repeat(own[None], 2000, axis=0)
 
     for i, child in enumerate(children):
-        mix(child, other, ground, dice_of(i))
+        mix(child, other, space, draws_of(i))
 
     is_taken = children == other
     is_sum = is_taken.all(axis=1)
@@ -214,13 +212,13 @@ def test_mixing_adds_all_changes_of_the_other_or_takes_each_feature_half_of_the_
 
 def test_mixing_in_all_changes_keeps_those_the_other_lacks() -> None:
     problem = middle()
-    ground, own = ground_of(problem), problem.rows[0]
+    space, own = space_of(problem), problem.rows[0]
     mine, other = own.copy(), own.copy()
     mine[WHOLE], other[KIND] = 9.0, 3.0
     children = np.repeat(mine[None], 400, axis=0)
 
     for i, child in enumerate(children):
-        mix(child, other, ground, dice_of(i))
+        mix(child, other, space, draws_of(i))
 
     n_both = ((children[:, WHOLE] == 9.0) & (children[:, KIND] == 3.0)).mean()
     assert n_both == pytest.approx(0.5 + 0.5 / 4, abs=0.08)
@@ -228,13 +226,13 @@ def test_mixing_in_all_changes_keeps_those_the_other_lacks() -> None:
 
 def test_redrawing_reaches_both_bounds_and_every_level() -> None:
     problem = middle()
-    ground, start = ground_of(problem), problem.rows[0]
+    space, start = space_of(problem), problem.rows[0]
     children = np.repeat(start[None], 6000, axis=0)
 
     for i, child in enumerate(children):
-        redraw(child, ground, dice_of(i))
+        redraw(child, space, draws_of(i))
 
-    lower, upper = ground.features["lower"], ground.features["upper"]
+    lower, upper = space.features["lower"], space.features["upper"]
     for j in range(7):
         seen = set(children[:, j])
         assert {lower[j], upper[j]} <= seen
@@ -246,11 +244,11 @@ def test_redrawing_reaches_both_bounds_and_every_level() -> None:
 
 def test_redrawn_levels_are_even() -> None:
     problem = middle()
-    ground = ground_of(problem)._replace(free=np.array([KIND]))
+    space = space_of(problem)._replace(free=np.array([KIND]))
     children = np.repeat(problem.rows, 3000, axis=0)
 
     for i, child in enumerate(children):
-        redraw(child, ground, dice_of(i))
+        redraw(child, space, draws_of(i))
 
     assert stats.chisquare(np.bincount(children[:, KIND].astype(np.int64))).pvalue > 1e-3
 
@@ -275,7 +273,7 @@ def test_a_step_to_the_boundary_of_a_linear_model_lands_just_beyond_it(
     gained = float(genome @ weights)
     boundary = needed * gained
 
-    step_to_boundary(genome, boundary / gained, ground_of(problem), dice_of(child))
+    step_to_boundary(genome, boundary / gained, space_of(problem), draws_of(child))
 
     score = float(genome @ weights)
     assert boundary <= score <= 1.12 * boundary
@@ -311,11 +309,11 @@ def test_a_slide_along_a_known_slope_ends_on_the_wanted_side_of_the_boundary(
     genome, slopes = problem.rows[0].copy(), np.full((2, 7), np.nan)
     genome[REAL] = start
     slopes[int(start > 0.0), REAL] = slope
-    wide = ground_of(problem)
+    wide = space_of(problem)
     wide.features["lower"] -= 9.0
     wide.features["upper"] += 9.0
 
-    slide_to_boundary(genome, missing, slopes, wide, dice_of(child))
+    slide_to_boundary(genome, missing, slopes, wide, draws_of(child))
 
     gained = slope * (genome[REAL] - start)
     assert missing - 1e-9 <= gained <= missing + 0.1 * abs(missing) + 1e-9
@@ -327,7 +325,7 @@ def test_a_step_to_the_boundary_is_never_far_off(share: float, factor: float) ->
     genome = problem.rows[0].copy()
     genome[REAL] += 0.25
 
-    step_to_boundary(genome, share, ground_of(problem), dice_of(0))
+    step_to_boundary(genome, share, space_of(problem), draws_of(0))
 
     assert genome[REAL] == pytest.approx(problem.rows[0, REAL] + factor * 0.25)
 
@@ -340,10 +338,10 @@ def test_whatever_was_made_obeys_the_limits_afterwards(
     problem = problem_of(row, seed, **limit)
     box, genomes = problem.box, OBSERVED[:20].copy()
     genomes = np.clip(genomes, box.lower[0], box.upper[0])
-    before, grounds = genomes.copy(), grounds_of(problem)
+    before, space = genomes.copy(), space_of(problem)
 
     for i, genome in enumerate(genomes):
-        obey(genome, grounds.features[0], grounds.max_free[0], dice_of(i, seed))
+        keep_limits(genome, space, draws_of(i, seed))
 
     is_fixed, own = problem.limits.is_fixed, problem.rows[0]
     assert (genomes[:, is_fixed] == own[is_fixed]).all()
@@ -355,12 +353,12 @@ def test_whatever_was_made_obeys_the_limits_afterwards(
 
 
 def test_surplus_changes_are_put_back_evenly() -> None:
-    grounds = grounds_of(middle())
-    n_kept, anchor = np.zeros(7), grounds.anchor[0]
+    space = space_of(middle())._replace(max_free=2)
+    n_kept, anchor = np.zeros(7), space.anchor
 
     for i in range(2000):
         genome = anchor + 1.0
-        obey(genome, grounds.features[0], 2, dice_of(i))
+        keep_limits(genome, space, draws_of(i))
         n_kept += genome != anchor
 
     assert n_kept.sum() == 2 * 2000
@@ -396,15 +394,15 @@ def test_memory_holds_all_it_has_room_for_and_is_at_most_half_full(n: int) -> No
     assert np.count_nonzero(table) == n <= len(table) // 2
 
 
-def classes_of(sizes: list[list[int]]) -> Classes:
+def classes_of(sizes: list[list[int]]) -> ParentClasses:
     """Return classes with so many members; the members are numbered class by class."""
     size = np.array(sizes, dtype=np.int64)
     start = (np.cumsum(size) - size.ravel()).reshape(size.shape)
-    return Classes(np.arange(size.sum()), start, size)
+    return ParentClasses(np.arange(size.sum()), start, size)
 
 
-def chosen(classes: Classes, p_valid: float, odds: Floats, n: int = 6000) -> Ints:
-    return np.array([choose_parent(classes, p_valid, odds, dice_of(i)) for i in range(n)])
+def chosen(classes: ParentClasses, p_valid: float, odds: Floats, n: int = 6000) -> Ints:
+    return np.array([choose_parent(classes, p_valid, odds, draws_of(i)) for i in range(n)])
 
 
 ODDS = 1.0 / np.maximum(np.arange(4), 1)
@@ -449,14 +447,14 @@ def test_members_are_sorted_by_whether_they_reach_the_target_and_by_their_change
         front[0, k // LANES, :, k % LANES] = 0.5
         front[0, k // LANES, GAP, k % LANES] = 0.0 if is_valid else 0.1
         front[0, k // LANES, CHANGES, k % LANES] = changes
-    pool = Pool(np.zeros((1, n, 3)), np.zeros((1, n)), front, members, np.array([n]))
+    archive = ArchiveView(np.zeros((1, n, 3)), np.zeros((1, n)), front, members, np.array([n]))
 
     room = (np.empty((2, 4), dtype=np.int64) for _ in range(2))
-    classes = Classes(np.empty(n, dtype=np.int64), *room)
+    classes = ParentClasses(np.empty(n, dtype=np.int64), *room)
 
-    n_classified = classify(pool, 0, classes)
+    n_classified = classify(archive, 0, classes)
 
-    for sort in (VALID, MISSING):
+    for sort in (VALID, NEAR_MISS):
         for changes in range(1, 4):
             start, size = classes.start[sort, changes], classes.size[sort, changes]
             expected = [members[0, k] for k in range(n) if kinds[k] == (sort == VALID, changes)]

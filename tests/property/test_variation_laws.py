@@ -17,11 +17,11 @@ from tests.strategies import every_kind, generator, limits_of_every_kind, rows_o
 import counterpoint as cp
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.problem.problem import Problem
-from counterpoint.search.ground import survey
+from counterpoint.search.feasibility import Candidates, search_space
 from counterpoint.search.nsga2 import variation
 from counterpoint.search.nsga2.initialization import random_candidates
-from counterpoint.search.nsga2.selection import Brood, Population
-from counterpoint.search.nsga2.variation import mutate, recombine
+from counterpoint.search.nsga2.selection import Population
+from counterpoint.search.nsga2.variation import Operators, mutate, recombine
 from counterpoint.streams import row_keys
 
 cross_numbers = called(variation.cross_numbers)
@@ -69,8 +69,8 @@ def probabilities() -> st.SearchStrategy[cp.NSGA2]:
 
 
 def parents_of(problem: Problem, n: int) -> Population:
-    brood = random_candidates(problem, problem.box, n, generation=0)
-    return Population(*brood, np.zeros((*brood.genomes.shape[:2], 4)))
+    candidates = random_candidates(problem, problem.box, n, generation=0)
+    return Population(*candidates, np.zeros((*candidates.genomes.shape[:2], 4)))
 
 
 def pairs(n: int) -> Ints:
@@ -78,27 +78,32 @@ def pairs(n: int) -> Ints:
     return np.arange(n + n % 2)[None] % n
 
 
-def cross(problem: Problem, parents: Population, search: cp.NSGA2, generation: int = 1) -> Brood:
-    mates, grounds = pairs(search.population), survey(problem.space, problem.box)
-    return recombine(parents, mates, search, grounds, problem.keys, generation)
+def cross(
+    problem: Problem, parents: Population, search: cp.NSGA2, generation: int = 1
+) -> Candidates:
+    return recombine(parents, pairs(search.population), operators(problem, search), generation)
+
+
+def operators(problem: Problem, search: cp.NSGA2, *, given: bool = False) -> Operators:
+    trees = problem.observed.conditional.trees if given else None
+    allowed = search_space(problem.space, problem.box)
+    return Operators(search, problem.space, allowed, trees, problem.keys)
 
 
 def change(
     problem: Problem,
-    children: Brood,
+    children: Candidates,
     search: cp.NSGA2,
     generation: int = 1,
     *,
     given: bool = False,
-) -> Brood:
-    trees = problem.observed.conditional.trees if given else None
-    grounds = survey(problem.space, problem.box)
-    return mutate(children, search, problem.space, grounds, trees, problem.keys, generation)
+) -> Candidates:
+    return mutate(children, operators(problem, search, given=given), generation)
 
 
-def assert_obeys(brood: Brood, problem: Problem) -> None:
+def assert_obeys(candidates: Candidates, problem: Problem) -> None:
     """In the box, on the grid, within the limits, and kept genes at the anchor."""
-    genomes, keeps = brood.genomes[0], brood.keeps[0]
+    genomes, keeps = candidates.genomes[0], candidates.keeps[0]
     box, space, row = problem.box, problem.space, problem.rows[0]
     is_anchor = genomes == box.anchor[0]
     in_box = (genomes >= box.lower[0] - 1e-6) & (genomes <= box.upper[0] + 1e-6)
@@ -127,7 +132,7 @@ def test_children_of_recombination_obey_every_limit(
 ) -> None:
     problem = problem_of(row, seed, **limit)
     parents = parents_of(problem, search.population)
-    assert_obeys(Brood(parents.genomes, parents.keeps), problem)
+    assert_obeys(Candidates(parents.genomes, parents.keeps), problem)
 
     children = cross(problem, parents, search)
 
@@ -149,7 +154,7 @@ def test_mutants_obey_every_limit(
     problem = problem_of(row, seed, **limit)
     parents = parents_of(problem, search.population)
 
-    mutants = change(problem, Brood(parents.genomes, parents.keeps), search, given=conditional)
+    mutants = change(problem, Candidates(parents.genomes, parents.keeps), search, given=conditional)
 
     assert_obeys(mutants, problem)
 
@@ -225,18 +230,18 @@ def middle() -> Problem:
     return problem_of(row | {"kind": "b", "two": "no", "grade": "mid"})
 
 
-def free_copies(problem: Problem, n: int) -> Brood:
+def free_copies(problem: Problem, n: int) -> Candidates:
     genomes = np.repeat(problem.rows[:, None], n, axis=1)
-    return Brood(frozen(genomes), frozen(np.zeros(genomes.shape, dtype=np.bool_)))
+    return Candidates(frozen(genomes), frozen(np.zeros(genomes.shape, dtype=np.bool_)))
 
 
 def test_every_level_and_both_bounds_are_reached_by_steps(middle: Problem) -> None:
     wide = replace(ALWAYS, step="deviation_times_range")
-    brood, broods = free_copies(middle, 2000), []
+    candidates, broods = free_copies(middle, 2000), []
 
     for generation in range(1, 6):
-        brood = change(middle, brood, wide, generation)
-        broods.append(brood.genomes[0])
+        candidates = change(middle, candidates, wide, generation)
+        broods.append(candidates.genomes[0])
 
     genomes = np.concatenate(broods)
     for j in range(7):
@@ -394,8 +399,7 @@ def crossed(problem: Problem, n: int, low: float, high: float) -> tuple[Floats, 
     parents = Population(frozen(genomes), frozen(keeps), frozen(np.zeros((1, 2, 4))))
     mates = np.repeat([[0, 1]], n, axis=1)
     search = replace(ALWAYS, population=2 * n, p_recombine_keep=0.0)
-    grounds = survey(problem.space, problem.box)
-    children = recombine(parents, mates, search, grounds, problem.keys, 1)
+    children = recombine(parents, mates, operators(problem, search), 1)
     return children.genomes[0, :n, REAL], children.genomes[0, n:, REAL]
 
 
@@ -432,9 +436,7 @@ def test_crossover_of_whole_numbers_reaches_both_ends(middle: Problem) -> None:
     children = recombine(
         Population(genomes, keeps, np.zeros((1, 2, 4))),
         mates,
-        replace(ALWAYS, population=8000),
-        survey(middle.space, middle.box),
-        middle.keys,
+        operators(middle, replace(ALWAYS, population=8000)),
         1,
     ).genomes[0, :, WHOLE]
 
@@ -471,10 +473,10 @@ def test_the_order_of_the_genes_is_random(twins: Problem) -> None:
 
 
 def test_a_kept_gene_is_not_drawn(twins: Problem) -> None:
-    brood = free_copies(twins, 200)
+    candidates = free_copies(twins, 200)
     keeps: Bools = np.tile([True, False, True, False], (1, 200, 1))
 
-    mutants = change(twins, Brood(brood.genomes, keeps), ALWAYS, given=True).genomes[0]
+    mutants = change(twins, Candidates(candidates.genomes, keeps), ALWAYS, given=True).genomes[0]
 
     assert (mutants[:, [0, 2]] == twins.rows[0, [0, 2]]).all()
     assert (mutants[:, 1] == twins.rows[0, 0]).mean() > 0.95

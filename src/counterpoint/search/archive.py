@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -88,21 +88,26 @@ class Archive:
         self.generation[rows, start : start + n] = generation
         self.size[rows] += n
         grew = np.empty(len(rows), dtype=np.bool_)
-        _enter(
-            (self.genomes, self.predictions, self.objectives),
-            (genomes, judged.predictions, judged.objectives),
-            counts,
-            (self.members, self.n_members, self.entered, self.front),
-            self.reference,
-            rows,
-            start,
-            grew,
-        )
+        new = NewCandidates(genomes, judged.predictions, judged.objectives, counts)
+        _enter(self._arrays(), new, rows, start, grew)
         self.is_candidate[rows, start : start + n] = counts
         if not is_known:
             self.is_asked[rows, start : start + n] = counts
         self.stale[rows] = np.where(grew | (generation == 0), 0, self.stale[rows] + 1)
         return self
+
+    def _arrays(self) -> ArchiveArrays:
+        """Return what `_enter` reads and writes."""
+        return ArchiveArrays(
+            self.genomes,
+            self.predictions,
+            self.objectives,
+            self.members,
+            self.n_members,
+            self.entered,
+            self.front,
+            self.reference,
+        )
 
     def still_going(
         self,
@@ -178,16 +183,31 @@ class Archive:
         return np.asarray(1 + np.sum(self.is_asked, axis=1))
 
 
+class ArchiveArrays(NamedTuple):
+    """The arrays of an `Archive` that new candidates are written to, and its reference points."""
+
+    genomes: Floats
+    predictions: Floats
+    objectives: Floats
+    members: Ints
+    n_members: Ints
+    entered: Bools
+    front: Floats
+    reference: Floats
+
+
+class NewCandidates(NamedTuple):
+    """Evaluated candidates of r rows, and which places (r, n) they fill."""
+
+    genomes: Floats
+    predictions: Floats
+    objectives: Floats
+    counts: Bools
+
+
 @kernel
 def _enter(
-    candidates: tuple[Floats, Floats, Floats],
-    wave: tuple[Floats, Floats, Floats],
-    counts: Bools,
-    membership: tuple[Ints, Ints, Bools, Floats],
-    reference: Floats,
-    rows: Ints,
-    start: int,
-    grew: Bools,
+    archive: ArchiveArrays, wave: NewCandidates, rows: Ints, start: int, grew: Bools
 ) -> None:
     """Write a wave of candidates into the archive and let them enter the non-dominated members.
 
@@ -197,17 +217,17 @@ def _enter(
     enters that is strictly better than the reference in every objective and equals no member: no
     hypervolume needs to be computed to know it.
     """
-    genomes, predictions, objectives = candidates
-    members, n_members, entered, front = membership
-    n = wave[0].shape[1]
+    genomes, objectives, front = archive.genomes, archive.objectives, archive.front
+    members, n_members = archive.members, archive.n_members
+    n = wave.genomes.shape[1]
     for w, a in enumerate(rows):
         grew[w] = False
         for i in range(n):
             new = start + i
-            assign(genomes[a, new], wave[0][w, i])
-            predictions[a, new] = wave[1][w, i]
-            assign(objectives[a, new], wave[2][w, i])
-            if not counts[w, i]:
+            assign(genomes[a, new], wave.genomes[w, i])
+            archive.predictions[a, new] = wave.predictions[w, i]
+            assign(objectives[a, new], wave.objectives[w, i])
+            if not wave.counts[w, i]:
                 continue
             point = objectives[a, new]
             n_now, n_equal = admit(point, front[a], members[a], n_members[a], new)
@@ -217,8 +237,8 @@ def _enter(
                 clear_place(front[a], n_now - 1)
                 continue
             n_members[a] = n_now
-            entered[a, new] = True
-            grew[w] |= n_equal == 0 and is_inside(point, reference[a])
+            archive.entered[a, new] = True
+            grew[w] |= n_equal == 0 and is_inside(point, archive.reference[a])
 
 
 @inner

@@ -1,8 +1,8 @@
-"""Mending: candidates that break the caller's rules are repaired; if that fails, made anew.
+"""Feasibility: where rows may be searched; candidates that break rules are repaired or made anew.
 
 Written rules are repaired in the kernels. Functions can only be asked, which is done for all rows
 at once; what they refuse is made again with other draws, a few times. Where nothing feasible was
-made, the row itself fills the place: it counts for nothing.
+made, the row itself fills the place, where it is no candidate.
 """
 
 from __future__ import annotations
@@ -12,20 +12,63 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Keys
+from counterpoint.arrays import Bools, Floats, Ints, Keys
 from counterpoint.kernels import inner, kernel
 from counterpoint.problem.problem import Problem
 from counterpoint.rules.program import Program, Records, make_scratch
 from counterpoint.rules.repair import Repair, repair_genome
-from counterpoint.search.nsga2.selection import Brood
 from counterpoint.streams import MAX_GENERATIONS, WHOLE, Stage, word_at
+from counterpoint.table.space import FEATURE, Box, Features, Space
 
 RETRIES = 7  # how often what is not feasible is made anew
 PATIENT = 4  # within rules, how many times as often a new candidate is tried for
-MEND = np.int64(Stage.MEND)
+REPAIR = np.int64(Stage.REPAIR)
 
 
-class Mender(NamedTuple):
+class SearchSpace(NamedTuple):
+    """Where each of r rows may be searched, as kernels read it.
+
+    Attributes
+    ----------
+    anchor : ndarray of shape (r, d)
+        What "unchanged" means: the row's value, or the nearest allowed one.
+    features : ndarray of records, of shape (r, d)
+        Kind, grid and box of each feature; see `FEATURE`.
+    max_free : ndarray of shape (r,)
+        How many features may change besides those that must.
+    """
+
+    anchor: Floats
+    features: Features
+    max_free: Ints
+
+
+def search_space(space: Space, box: Box) -> SearchSpace:
+    """Return where rows with these features and boxes may be searched."""
+    features = np.empty(box.anchor.shape, FEATURE)
+    for name in ("is_level", "is_binary", "is_single", "grid", "may_miss"):
+        features[name] = getattr(space, name)
+    for name in ("anchor", "lower", "upper", "may_change", "is_forced"):
+        features[name] = getattr(box, name)
+    return SearchSpace(box.anchor, features, box.max_free)
+
+
+class Candidates(NamedTuple):
+    """Candidates of r rows that are not evaluated yet.
+
+    Attributes
+    ----------
+    genomes : ndarray of shape (r, n, d)
+        The candidates.
+    keeps : ndarray of shape (r, n, d)
+        The use-original indicators: where True, the gene is the row's own value.
+    """
+
+    genomes: Floats
+    keeps: Bools
+
+
+class RowRepairs(NamedTuple):
     """What the repair of the candidates of r rows works with; see `Repair`.
 
     Attributes
@@ -39,7 +82,7 @@ class Mender(NamedTuple):
     allowed : ndarray of shape (r, d, most levels)
         The levels they may take.
     scratch : ndarray of records
-        Room for one genome.
+        Space for the work on one genome.
     """
 
     program: Program
@@ -49,13 +92,13 @@ class Mender(NamedTuple):
     scratch: Records
 
 
-def mender_of(problem: Problem) -> Mender | None:
-    """Return the mender of a problem's rows; None without rules, which costs a kernel nothing."""
+def repairs_of(problem: Problem) -> RowRepairs | None:
+    """Return what repairs the candidates of a problem's rows; None if there are no rules."""
     row_rules = problem.row_rules
     if row_rules is None:
         return None
     domains, rows = row_rules.domains, np.ascontiguousarray(problem.rows)
-    return Mender(
+    return RowRepairs(
         row_rules.program, rows, domains.features, domains.allowed, make_scratch(row_rules.program)
     )
 
@@ -73,87 +116,89 @@ def draws_of(generation: int, retry: int) -> int:
 
 
 @inner
-def mend(genome: Floats, w: int, mender: Mender | None, state: Keys) -> bool:
+def repair_candidate(genome: Floats, w: int, repairs: RowRepairs | None, state: Keys) -> bool:
     """Repair a genome of row w in place; return whether it satisfies the written rules now.
 
-    Without a mender Numba leaves the repair out, since the type of None is known to it.
+    Without rules Numba leaves the repair out, since the type of None is known to it.
     """
-    if mender is None:
+    if repairs is None:
         return True
     repair = Repair(
-        mender.program,
-        mender.rows[w],
-        mender.features[w],
-        mender.allowed[w],
-        mender.scratch,
+        repairs.program,
+        repairs.rows[w],
+        repairs.features[w],
+        repairs.allowed[w],
+        repairs.scratch,
         state,
     )
     return repair_genome(genome, repair)
 
 
 @inner
-def n_attempts(mender: Mender | None, plain: int) -> int:
+def n_attempts(repairs: RowRepairs | None, plain: int) -> int:
     """Return how often a new candidate is tried for, `plain` times without rules.
 
     Repair leads many children to the same genome, so that new ones take longer to be found.
     """
-    if mender is None:
+    if repairs is None:
         return plain
     return PATIENT * plain
 
 
 @kernel
-def _mend_all(
-    genomes: Floats, mender: Mender, keys: Keys, generation: int, state: Keys, is_good: Bools
+def _repair_all(
+    genomes: Floats, repairs: RowRepairs, keys: Keys, generation: int, state: Keys, is_good: Bools
 ) -> None:
     """Repair genomes (r, n, d) in place, and write which of them are good now."""
     for a in range(genomes.shape[0]):
         for i in range(genomes.shape[1]):
-            state[0] = word_at(keys[a], MEND, generation, i, WHOLE)
-            is_good[a, i] = mend(genomes[a, i], a, mender, state)
+            state[0] = word_at(keys[a], REPAIR, generation, i, WHOLE)
+            is_good[a, i] = repair_candidate(genomes[a, i], a, repairs, state)
 
 
-def mended(problem: Problem, brood: Brood, generation: int) -> tuple[Brood, Bools]:
-    """Return a brood repaired, and which of its candidates (r, n) are feasible."""
-    mender, genomes = mender_of(problem), np.ascontiguousarray(brood.genomes).copy()
+def repaired(problem: Problem, candidates: Candidates, generation: int) -> tuple[Candidates, Bools]:
+    """Return candidates repaired, and which of them (r, n) are feasible."""
+    repairs, genomes = repairs_of(problem), np.ascontiguousarray(candidates.genomes).copy()
     is_good = np.ones(genomes.shape[:2], dtype=np.bool_)
-    if mender is not None:
+    if repairs is not None:
         state = np.zeros(1, dtype=np.uint64)
-        _mend_all(genomes, mender, problem.keys, generation, state, is_good)
+        _repair_all(genomes, repairs, problem.keys, generation, state, is_good)
     is_good &= problem.accepts(genomes, is_good)
-    return Brood(genomes, brood.keeps & (genomes == problem.box.anchor[:, None])), is_good
+    return Candidates(genomes, candidates.keeps & (genomes == problem.box.anchor[:, None])), is_good
 
 
 def feasible(
-    problem: Problem, make: Callable[[int], Brood], generation: int
-) -> tuple[Brood, Bools | None]:
-    """Return a brood of feasible candidates, and which of them (r, n) count; None if all do.
+    problem: Problem, make: Callable[[int], Candidates], generation: int
+) -> tuple[Candidates, Bools | None]:
+    """Return feasible candidates, and which places (r, n) they fill; None if all.
 
     Parameters
     ----------
     problem : Problem
         What binds them.
     make : callable
-        Makes a brood with the draws of a generation, always of the same shape.
+        Makes candidates with the draws of a generation, always of the same shape.
     generation : int
         Whose draws to begin with.
 
     Returns
     -------
-    Brood, ndarray of shape (r, n) or None
-        Where nothing feasible was made, the row itself, which does not count.
+    Candidates, ndarray of shape (r, n) or None
+        Where nothing feasible was made, the row itself, which is no candidate.
     """
-    brood = make(generation)
+    made = make(generation)
     if problem.row_rules is None:
-        return brood, None
-    brood, is_good = mended(problem, brood, generation)
+        return made, None
+    made, is_good = repaired(problem, made, generation)
     for retry in range(1, RETRIES + 1):
         if is_good.all():
             break
         draws = draws_of(generation, retry)
-        other, is_better = mended(problem, make(draws), draws)
+        other, is_better = repaired(problem, make(draws), draws)
         fills = (is_better & ~is_good)[..., None]
-        brood = Brood(*(np.where(fills, new, old) for new, old in zip(other, brood, strict=True)))
+        made = Candidates(
+            *(np.where(fills, new, old) for new, old in zip(other, made, strict=True))
+        )
         is_good |= is_better
-    genomes = np.where(is_good[..., None], brood.genomes, problem.rows[:, None])
-    return Brood(genomes, brood.keeps | ~is_good[..., None]), is_good
+    genomes = np.where(is_good[..., None], made.genomes, problem.rows[:, None])
+    return Candidates(genomes, made.keeps | ~is_good[..., None]), is_good

@@ -8,9 +8,15 @@ import pytest
 
 import counterpoint as cp
 from counterpoint.problem.problem import Problem
-from counterpoint.search.feasibility import RETRIES, draws_of, feasible, mended, mender_of
+from counterpoint.search.feasibility import (
+    RETRIES,
+    Candidates,
+    draws_of,
+    feasible,
+    repaired,
+    repairs_of,
+)
 from counterpoint.search.nsga2.initialization import random_candidates
-from counterpoint.search.nsga2.selection import Brood
 from counterpoint.streams import MAX_GENERATIONS
 
 DATA = pd.DataFrame(
@@ -34,69 +40,69 @@ def problem_of(*constraints: Any) -> Problem:
     return found.problem
 
 
-def drawn(problem: Problem, generation: int = 0, n: int = 40) -> Brood:
+def drawn(problem: Problem, generation: int = 0, n: int = 40) -> Candidates:
     return random_candidates(problem, problem.box, n, generation)
 
 
 def test_without_rules_nothing_is_done() -> None:
     problem = problem_of()
-    brood = drawn(problem)
+    candidates = drawn(problem)
 
-    same, counts = feasible(problem, lambda _: brood, 0)
+    same, counts = feasible(problem, lambda _: candidates, 0)
 
-    assert mender_of(problem) is None
-    assert same is brood
+    assert repairs_of(problem) is None
+    assert same is candidates
     assert counts is None
 
 
-def test_a_brood_is_repaired_and_its_input_left_alone() -> None:
+def test_candidates_are_repaired_and_their_input_left_alone() -> None:
     problem = problem_of("age >= 40 * rate", "job != smith")
-    brood = drawn(problem)
-    before = brood.genomes.copy()
+    candidates = drawn(problem)
+    before = candidates.genomes.copy()
 
-    repaired, is_good = mended(problem, brood, generation=3)
+    after, is_good = repaired(problem, candidates, generation=3)
 
     assert not problem.obeys(before).all()
     assert is_good.all()
-    assert problem.obeys(repaired.genomes).all()
-    np.testing.assert_array_equal(brood.genomes, before)
+    assert problem.obeys(after.genomes).all()
+    np.testing.assert_array_equal(candidates.genomes, before)
 
 
 def test_an_indicator_never_claims_a_value_that_repair_changed() -> None:
     problem = problem_of("age >= 40 * rate", "job != was(job)")
 
-    brood, _ = mended(problem, drawn(problem), generation=0)
+    candidates, _ = repaired(problem, drawn(problem), generation=0)
 
-    anchors = np.broadcast_to(problem.box.anchor[:, None], brood.genomes.shape)
-    assert (brood.genomes[brood.keeps] == anchors[brood.keeps]).all()
+    anchors = np.broadcast_to(problem.box.anchor[:, None], candidates.genomes.shape)
+    assert (candidates.genomes[candidates.keeps] == anchors[candidates.keeps]).all()
 
 
 def test_what_a_function_refuses_is_drawn_again() -> None:
     problem = problem_of("age > 30", lambda rows: (rows["age"] % 3 == 0).to_numpy())
 
-    brood, counts = feasible(problem, lambda draws: drawn(problem, draws), 0)
+    candidates, counts = feasible(problem, lambda draws: drawn(problem, draws), 0)
 
     assert counts is not None
     assert counts.mean() > 0.6  # a sixth is accepted each time, and there are eight times
-    assert (brood.genomes[counts][:, 0] % 3 == 0).all()
+    assert (candidates.genomes[counts][:, 0] % 3 == 0).all()
 
 
 def test_the_row_fills_what_is_never_feasible() -> None:
     problem = problem_of(lambda rows: np.zeros(len(rows), dtype=bool))
 
-    brood, counts = feasible(problem, lambda draws: drawn(problem, draws), 0)
+    candidates, counts = feasible(problem, lambda draws: drawn(problem, draws), 0)
 
     assert counts is not None
     assert not counts.any()
-    assert (brood.genomes == problem.rows[:, None]).all()
-    assert brood.keeps.all()
+    assert (candidates.genomes == problem.rows[:, None]).all()
+    assert candidates.keeps.all()
 
 
 def test_a_candidate_is_not_retried_once_it_is_feasible() -> None:
     made: list[int] = []
     problem = problem_of("age >= 40")
 
-    def make(draws: int) -> Brood:
+    def make(draws: int) -> Candidates:
         made.append(draws)
         return drawn(problem, draws)
 
@@ -113,11 +119,11 @@ def test_retries_use_draws_of_their_own(generation: int) -> None:
     assert all(0 <= each <= MAX_GENERATIONS for each in draws)
 
 
-def test_mending_is_the_same_again_and_another_with_other_draws() -> None:
+def test_repair_is_the_same_again_and_another_with_other_draws() -> None:
     problem = problem_of("age >= 40 or rate >= 1.5", "job in {nurse, smith}")
-    brood = drawn(problem)
+    candidates = drawn(problem)
 
-    first, again, other = (mended(problem, brood, generation)[0] for generation in (1, 1, 2))
+    first, again, other = (repaired(problem, candidates, generation)[0] for generation in (1, 1, 2))
 
     np.testing.assert_array_equal(first.genomes, again.genomes)
     assert (first.genomes != other.genomes).any()

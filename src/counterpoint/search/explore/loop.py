@@ -9,73 +9,55 @@ of the observed rows, is used before the model is asked anything.
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import MISSING, Floats, Ints, Keys
+from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.problem.problem import Problem, Recalled
 from counterpoint.search.archive import Archive
 from counterpoint.search.baselines import is_allowed, nearest_wanted, observed_predictions
-from counterpoint.search.explore.breeding import (
-    Habits,
-    Outlook,
-    Steps,
-    chances_of,
-    empty_room,
+from counterpoint.search.explore.offspring import (
+    FirstCandidates,
+    Knowledge,
+    MoveWeights,
+    OffspringSource,
+    empty_scratch,
     learn_slopes,
+    make_offspring,
+    probabilities_of,
 )
-from counterpoint.search.explore.parents import Pool
-from counterpoint.search.explore.screening import Nursery, breed_wave, scene_of
-from counterpoint.search.feasibility import RETRIES, mender_of
+from counterpoint.search.explore.parents import ArchiveView
+from counterpoint.search.feasibility import RETRIES, draws_of, repairs_of, search_space
 from counterpoint.search.settings import Explore
 from counterpoint.search.watch import Watch
 from counterpoint.table.space import empty_memory, remember_all
 
-HABITS = Habits()
+WEIGHTS = MoveWeights()
 EARLY_WAVES = 24  # waves that are small, to learn quickly from the first answers
 N_WANTED = 20  # nearest observed rows with the wanted outcome that a search starts from
-MOST_LEVELS = 20  # levels of one feature tried in the first steps
-N_COPIED = 1  # of these, so many lend their values to the first steps
+MOST_LEVELS = 20  # levels of one feature tried as first candidates
+N_COPIED = 1  # wanted observed rows whose values are tried as first candidates
 
 
-def explore(
-    problem: Problem, search: Explore, watch: Watch | None = None, habits: Habits = HABITS
-) -> Archive:
+def explore(problem: Problem, search: Explore, watch: Watch | None = None) -> Archive:
     """Search the counterfactuals of every row of `problem`; return all that was evaluated."""
     watch = watch or Watch()
     deadline, sizes = search.deadline(), wave_sizes(search)
     rows = np.arange(len(problem.rows))  # those still searched
     last = np.full(len(rows), len(sizes) - 1)
-    outlook = look_around(problem)
-    recalled = recalled_of(problem, outlook)
-    n_known = outlook.wanted.shape[1] + len(recalled.genomes)
-    archive = Archive(problem, n_known + int(sizes.sum()))
-    learn_observed(archive, problem, outlook)
-    learn_recalled(archive, problem, recalled)
-    memory = empty_memory(len(rows), most_seen(problem, archive.genomes.shape[1]))
-    remember_known(memory, problem, outlook)
-    remember_recalled(memory, problem, recalled)
-    pool = Pool(
-        archive.genomes, archive.predictions, archive.front, archive.members, archive.n_members
-    )
+    archive, source = start(problem, int(sizes.sum()))
 
-    chances = chances_of(habits, problem.rows.shape[1])
-    room = empty_room(problem.near_rows.cap, problem.near_rows.n_near, archive.members.shape[1])
-
-    nursery = Nursery(
-        *(pool, rows, outlook, scene_of(problem), chances, first_steps(problem, outlook)),
-        *(memory, problem.keys, room, mender_of(problem)),
-    )
     for wave, size in enumerate(sizes.tolist()):
         try:
-            children, is_new, has_new = breed_wave(nursery, problem, wave, size)
+            children, is_new, has_new = make_wave(source, problem, wave, size)
             judged = problem.evaluate(children)
         except KeyboardInterrupt:
             archive.stop(rows, "interrupt")
             break
         archive.add(children, judged, rows, wave, counts=is_new)
-        learn_slopes(children, is_new, judged.predictions, nursery.outlook, nursery.scene)
-        nursery = nursery.after(size)
+        learn_slopes(children, is_new, judged.predictions, source)
+        source = source.after(size)
 
         is_late = time.monotonic() >= deadline
         going = archive.still_going(
@@ -86,7 +68,7 @@ def explore(
             break
         if len(going) < len(rows):
             rows, problem = rows[going], problem.take(going)
-            nursery = nursery.of_rows(going, problem)
+            source = source.of_rows(going, problem)
     return archive
 
 
@@ -103,65 +85,84 @@ def wave_sizes(search: Explore) -> Ints:
     return sizes[1 + np.cumsum(sizes) <= most]
 
 
-def most_seen(problem: Problem, capacity: int) -> int:
-    """Return how many genomes a search can see: functions refuse some that are not evaluated."""
-    has_functions = problem.row_rules is not None and bool(problem.row_rules.rules.functions)
-    return 2 + capacity * (1 + RETRIES * has_functions)
+def start(problem: Problem, n_candidates: int) -> tuple[Archive, OffspringSource]:
+    """Return the archive with all that is known beforehand, and what offspring are made of.
+
+    Known are the predictions of the observed rows, and of what an earlier search of the same row
+    has found; the model is asked about neither.
+    """
+    knowledge = know(problem)
+    recalled = recalled_of(problem, knowledge)
+    n_known = knowledge.wanted.shape[1] + len(recalled.genomes)
+    archive = Archive(problem, n_known + n_candidates)
+    add_observed(archive, problem, knowledge)
+    add_recalled(archive, problem, recalled)
+    source = OffspringSource(
+        archive=ArchiveView(
+            archive.genomes, archive.predictions, archive.front, archive.members, archive.n_members
+        ),
+        places=np.arange(len(problem.rows)),
+        rows=problem.rows,
+        keys=problem.keys,
+        space=search_space(problem.space, problem.box),
+        near_rows=problem.near_rows,
+        repairs=repairs_of(problem),
+        knowledge=knowledge,
+        first=first_candidates(problem, knowledge),
+        memory=memory_of(problem, knowledge, recalled, archive.genomes.shape[1]),
+        probabilities=probabilities_of(WEIGHTS, problem.rows.shape[1]),
+        scratch=empty_scratch(problem.near_rows, archive.members.shape[1]),
+    )
+    return archive, source
 
 
-def look_around(problem: Problem) -> Outlook:
-    """Return what is known of each row's surroundings without asking the model."""
+def know(problem: Problem) -> Knowledge:
+    """Return what is known of each row without asking the model."""
     wanted, n_wanted = nearest_wanted(problem, N_WANTED)
-    is_probability = problem.observed.are_probabilities
     ends = [
         target.low if now < target.low else target.high
         for target, now in zip(problem.targets, problem.row_predictions, strict=True)
     ]
-    return Outlook(
-        problem.observed.genomes,
-        wanted,
-        n_wanted,
-        problem.row_predictions,
-        np.array(ends),
-        np.zeros((len(problem.rows), 2, problem.rows.shape[1])),
-        is_probability,
+    return Knowledge(
+        observed=problem.observed.genomes,
+        wanted=wanted,
+        n_wanted=n_wanted,
+        origin=problem.row_predictions,
+        boundary=np.array(ends),
+        slopes=np.zeros((len(problem.rows), 2, problem.rows.shape[1])),
+        is_probability=problem.observed.are_probabilities,
     )
 
 
-def learn_observed(archive: Archive, problem: Problem, outlook: Outlook) -> None:
+def add_observed(archive: Archive, problem: Problem, knowledge: Knowledge) -> None:
     """Put the nearest observed rows that reach the target into the archive; their scores are known.
 
     So a row for which any observed row will do always gets an answer.
     """
-    n = outlook.wanted.shape[1]
-    is_known = np.arange(n) < outlook.n_wanted[:, None]
-    genomes = np.where(is_known[..., None], outlook.observed[outlook.wanted], problem.rows[:, None])
+    observed, wanted, n = knowledge.observed, knowledge.wanted, knowledge.wanted.shape[1]
+    is_known = np.arange(n) < knowledge.n_wanted[:, None]
+    genomes = np.where(is_known[..., None], observed[wanted], problem.rows[:, None])
     predictions = np.where(is_known, 0.0, problem.row_predictions[:, None])
     for a in range(len(predictions)):
-        known = outlook.wanted[a, : outlook.n_wanted[a]]
+        known = wanted[a, : knowledge.n_wanted[a]]
         predictions[a, : len(known)] = observed_predictions(problem, a, known)
     judged = problem.judge(genomes, predictions)
     archive.add(genomes, judged, np.arange(len(genomes)), 0, counts=is_known, is_known=True)
     archive.n_learnt = n
 
 
-def remember_known(memory: Keys, problem: Problem, outlook: Outlook) -> None:
-    """Mark the row and the learnt observed rows as seen."""
-    remember_all(memory, problem.rows, outlook.observed, outlook.wanted, outlook.n_wanted)
-
-
-def recalled_of(problem: Problem, outlook: Outlook) -> Recalled:
+def recalled_of(problem: Problem, knowledge: Knowledge) -> Recalled:
     """Return what is recalled of an earlier search and allowed in this one; mostly nothing."""
     recalled = problem.recalled
     if recalled is None:
         return Recalled(np.empty((0, problem.rows.shape[1])), np.empty(0))
-    learnt = {outlook.observed[i].tobytes() for i in outlook.wanted[0, : outlook.n_wanted[0]]}
-    is_new = np.array([genome.tobytes() not in learnt for genome in recalled.genomes], dtype=bool)
+    known = {knowledge.observed[i].tobytes() for i in knowledge.wanted[0, : knowledge.n_wanted[0]]}
+    is_new = np.array([genome.tobytes() not in known for genome in recalled.genomes], dtype=bool)
     kept = np.flatnonzero(is_new & is_allowed(problem, 0, recalled.genomes))
     return Recalled(np.ascontiguousarray(recalled.genomes[kept]), recalled.predictions[kept])
 
 
-def learn_recalled(archive: Archive, problem: Problem, recalled: Recalled) -> None:
+def add_recalled(archive: Archive, problem: Problem, recalled: Recalled) -> None:
     """Put what is recalled of an earlier search into the archive, without asking the model."""
     if len(recalled.genomes):
         judged = problem.judge(recalled.genomes[None], recalled.predictions[None])
@@ -169,28 +170,38 @@ def learn_recalled(archive: Archive, problem: Problem, recalled: Recalled) -> No
         archive.n_learnt += len(recalled.genomes)
 
 
-def remember_recalled(memory: Keys, problem: Problem, recalled: Recalled) -> None:
-    """Mark what is recalled as seen."""
-    n = len(recalled.genomes)
+def memory_of(problem: Problem, knowledge: Knowledge, recalled: Recalled, capacity: int) -> Keys:
+    """Return which genomes were seen: the row, and what is in the archive beforehand."""
+    rows, n = problem.rows, len(recalled.genomes)
+    memory = empty_memory(len(rows), most_seen(problem, capacity))
+    remember_all(memory, rows, knowledge.observed, knowledge.wanted, knowledge.n_wanted)
     if n:
-        remember_all(memory, problem.rows, recalled.genomes, np.arange(n)[None], np.array([n]))
+        remember_all(memory, rows, recalled.genomes, np.arange(n)[None], np.array([n]))
+    return memory
 
 
-def first_steps(problem: Problem, outlook: Outlook) -> Steps:
+def most_seen(problem: Problem, capacity: int) -> int:
+    """Return how many genomes a search can see: functions refuse some that are not evaluated."""
+    has_functions = problem.row_rules is not None and bool(problem.row_rules.rules.functions)
+    return 2 + capacity * (1 + RETRIES * has_functions)
+
+
+def first_candidates(problem: Problem, knowledge: Knowledge) -> FirstCandidates:
     """Return single changes to try first: values of wanted rows, bounds and levels."""
     anchor, d = problem.box.anchor, problem.rows.shape[1]
-    lent = [
-        (j, np.where(outlook.n_wanted > i, outlook.observed[outlook.wanted[:, i], j], anchor[:, j]))
-        for i in range(min(N_COPIED, outlook.wanted.shape[1]))
+    wanted, n_wanted = knowledge.wanted, knowledge.n_wanted
+    copied = [
+        (j, np.where(n_wanted > i, knowledge.observed[wanted[:, i], j], anchor[:, j]))
+        for i in range(min(N_COPIED, wanted.shape[1]))
         for j in range(d)
     ]
-    steps = lent + [(j, column) for j in range(d) for column in _candidates(problem, j)]
-    feature, values = zip(*steps, strict=True)
-    return Steps(np.array(feature), np.ascontiguousarray(np.transpose(values)), 0)
+    changes = copied + [(j, column) for j in range(d) for column in _first_values(problem, j)]
+    feature, values = zip(*changes, strict=True)
+    return FirstCandidates(np.array(feature), np.ascontiguousarray(np.transpose(values)), 0)
 
 
-def _candidates(problem: Problem, j: int) -> list[Floats]:
-    """Return the values (r,) of feature j worth a first step: its levels, or both bounds."""
+def _first_values(problem: Problem, j: int) -> list[Floats]:
+    """Return the values (r,) of feature j to try first: its levels, or both bounds."""
     n_levels = min(int(problem.space.n_levels[j]), MOST_LEVELS)
     values = [np.full(len(problem.rows), float(level)) for level in range(n_levels)]
     if not n_levels:
@@ -198,3 +209,48 @@ def _candidates(problem: Problem, j: int) -> list[Floats]:
     if problem.space.may_miss[j]:
         values.append(np.full(len(problem.rows), MISSING))
     return values
+
+
+class Wave(NamedTuple):
+    """The candidates of one wave.
+
+    Attributes
+    ----------
+    children : ndarray of shape (r, n, d)
+        The candidates; the row itself where none could be made.
+    is_new : ndarray of shape (r, n)
+        Which of them are new and feasible.
+    has_new : ndarray of shape (r,)
+        Whether anything new could be made for a row, feasible or not.
+    """
+
+    children: Floats
+    is_new: Bools
+    has_new: Bools
+
+
+def make_wave(source: OffspringSource, problem: Problem, wave: int, size: int) -> Wave:
+    """Return a wave of feasible candidates; what functions refuse is made again, a few times.
+
+    Functions are asked about the candidates of all rows in one call. For a row only the candidates
+    it lacks are made again, so that it never notices its company.
+    """
+    children, is_new = make_offspring(source, wave, size)
+    has_new: Bools = np.any(is_new, axis=1)
+    if problem.row_rules is None or not problem.row_rules.rules.functions:
+        return Wave(children, is_new, has_new)
+    is_good = problem.accepts(children, is_new)
+    is_refused = is_new & ~is_good
+    for retry in range(1, RETRIES + 1):
+        is_tried = np.zeros_like(is_refused)
+        for w in np.flatnonzero(is_refused.any(axis=1)).tolist():
+            places, alone = np.flatnonzero(is_refused[w]), source.of_row(w, problem)
+            again = make_offspring(alone, draws_of(wave, retry), len(places))
+            children[w, places], is_tried[w, places] = again[0][0], again[1][0]
+        if not is_tried.any():
+            break
+        accepted = problem.accepts(children, is_tried)
+        is_good |= accepted
+        is_refused &= ~accepted
+    children = np.where(is_good[..., None], children, problem.rows[:, None])
+    return Wave(children, is_good, has_new)

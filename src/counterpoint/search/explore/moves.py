@@ -1,7 +1,7 @@
 """Moves: how the default search makes a new candidate of a good one; each is one short function.
 
-A move changes a copy of its parent in place. It knows the row's `Ground` and rolls the child's own
-`Dice`; whether the result is worth anything is for the archive to say.
+A move changes a copy of its parent in place. It knows the row's `RowSpace` and takes random numbers
+from the child's own `Draws`; whether the result is worth anything is for the archive to say.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from counterpoint.kernels import inner
 from counterpoint.streams import WHOLE, Stage, next_uniform, word_at
 from counterpoint.table.space import Features, from_uniform, snap
 
-BREED = np.int64(Stage.BREED)
+OFFSPRING = np.int64(Stage.OFFSPRING)
 LOG_10 = math.log(10.0)
 AT_BOUND = 0.25  # share of redraws that go to a bound: few, large changes often flip a decision
 OUTWARDS = 0.3  # share of rescalings that move away from the row
@@ -27,8 +27,8 @@ FARTHEST = 3.0  # boundary steps stretch a change at most so far
 MOST_FOLLOWED = np.int64(3)  # features taken from an observed row at once
 
 
-class Ground(NamedTuple):
-    """What moves may know of one row.
+class RowSpace(NamedTuple):
+    """What moves may do to the genomes of one row.
 
     Attributes
     ----------
@@ -37,45 +37,48 @@ class Ground(NamedTuple):
     features : ndarray of records, of shape (d,)
         Kind, grid and box of each feature.
     free : ndarray of shape (at most d,)
-        Those that may change.
+        The features that may change.
+    max_free : int
+        How many of them may change at once, besides those that must.
     """
 
     anchor: Floats
     features: Features
     free: Ints
+    max_free: int
 
 
-class Dice(NamedTuple):
-    """The draws of one child: a sequence that starts at the address of its row, wave and child."""
+class Draws(NamedTuple):
+    """Random numbers of one child: a sequence that starts at the address of row, wave and child."""
 
     state: Keys
 
 
 @inner
-def shake(dice: Dice, key: Keys, wave: int, child: int) -> None:
+def start_draws(draws: Draws, key: Keys, wave: int, child: int) -> None:
     """Start the sequence of a child."""
-    dice.state[0] = word_at(key, BREED, wave, child, WHOLE)
+    draws.state[0] = word_at(key, OFFSPRING, wave, child, WHOLE)
 
 
 @inner
-def roll(dice: Dice) -> float:
+def draw(draws: Draws) -> float:
     """Return the child's next draw in [0, 1)."""
-    return next_uniform(dice.state)
+    return next_uniform(draws.state)
 
 
 @inner
-def pick(n: Whole, dice: Dice) -> int:
+def pick(n: Whole, draws: Draws) -> int:
     """Return one of 0 … n - 1."""
-    return int(roll(dice) * n)
+    return int(draw(draws) * n)
 
 
 @inner
-def pick_different(genome: Floats, other: Floats, among: Ints, dice: Dice) -> int:
+def pick_different(genome: Floats, other: Floats, among: Ints, draws: Draws) -> int:
     """Return one of the features `among` in which the two genomes differ, or -1."""
     n_different = 0
     for j in among:
         n_different += genome[j] != other[j]
-    chosen = pick(n_different, dice)
+    chosen = pick(n_different, draws)
     for j in among:
         if genome[j] != other[j]:
             if chosen == 0:
@@ -96,102 +99,122 @@ def move_towards(value: float, goal: float, share: float, feature: Any) -> float
 
 
 @inner
-def put_back(genome: Floats, ground: Ground, dice: Dice) -> None:
+def put_back(genome: Floats, space: RowSpace, draws: Draws) -> None:
     """Put one changed feature back to the row's value; in a third of cases a second one."""
-    n_features = 2 if roll(dice) < 1.0 / 3.0 else 1
+    n_features = 2 if draw(draws) < 1.0 / 3.0 else 1
     for _ in range(n_features):
-        j = pick_different(genome, ground.anchor, ground.free, dice)
+        j = pick_different(genome, space.anchor, space.free, draws)
         if j >= 0:
-            genome[j] = ground.anchor[j]
+            genome[j] = space.anchor[j]
 
 
 @inner
-def rescale(genome: Floats, ground: Ground, dice: Dice) -> None:
+def rescale(genome: Floats, space: RowSpace, draws: Draws) -> None:
     """Shrink one change towards the row, or stretch it, by a step of any magnitude."""
-    j = pick_different(genome, ground.anchor, ground.free, dice)
+    j = pick_different(genome, space.anchor, space.free, draws)
     if j < 0:
         return
-    if ground.features[j].is_level or ground.anchor[j] == MISSING:
-        genome[j] = from_uniform(roll(dice), ground.features[j])
+    if space.features[j].is_level or space.anchor[j] == MISSING:
+        genome[j] = from_uniform(draw(draws), space.features[j])
         return
-    step = math.exp(-SMALLEST_STEP * LOG_10 * roll(dice))
-    if roll(dice) < OUTWARDS:
+    step = math.exp(-SMALLEST_STEP * LOG_10 * draw(draws))
+    if draw(draws) < OUTWARDS:
         step = -step
-    genome[j] = move_towards(genome[j], ground.anchor[j], step, ground.features[j])
+    genome[j] = move_towards(genome[j], space.anchor[j], step, space.features[j])
 
 
 @inner
-def overshoot(dice: Dice) -> float:
+def overshoot(draws: Draws) -> float:
     """Return how far beyond the boundary to aim, as a share: of any magnitude, often tiny."""
-    return math.exp(-LOG_10 * (1.0 + (SMALLEST_OVERSHOOT - 1.0) * roll(dice)))
+    return math.exp(-LOG_10 * (1.0 + (SMALLEST_OVERSHOOT - 1.0) * draw(draws)))
 
 
 @inner
-def step_to_boundary(genome: Floats, share: float, ground: Ground, dice: Dice) -> None:
+def step_to_boundary(genome: Floats, share: float, space: RowSpace, draws: Draws) -> None:
     """Scale all changed numbers to where the prediction should just reach the target.
 
     `share` is how much of the parent's change a straight line between the row's prediction and the
     parent's needs to reach the boundary; the step ends a little beyond it.
     """
-    factor = min(max(share * (1.0 + overshoot(dice)), 0.01), FARTHEST)
-    for j in ground.free:
-        is_there = ground.anchor[j] != MISSING and genome[j] != MISSING
-        if is_there and not ground.features[j].is_level:
-            genome[j] = move_towards(ground.anchor[j], genome[j], factor, ground.features[j])
+    factor = min(max(share * (1.0 + overshoot(draws)), 0.01), FARTHEST)
+    for j in space.free:
+        is_there = space.anchor[j] != MISSING and genome[j] != MISSING
+        if is_there and not space.features[j].is_level:
+            genome[j] = move_towards(space.anchor[j], genome[j], factor, space.features[j])
 
 
 @inner
 def slide_to_boundary(
-    genome: Floats, missing: float, slopes: Floats, ground: Ground, dice: Dice
+    genome: Floats, missing: float, slopes: Floats, space: RowSpace, draws: Draws
 ) -> None:
     """Move one changed number to where the prediction should just reach the target.
 
     `missing` is how far the parent's prediction is from the boundary, negative if it is beyond, and
     `slopes` (2, d) how much a unit of each feature below and above the row's value gains.
     """
-    j = pick_different(genome, ground.anchor, ground.free, dice)
-    if j < 0 or ground.features[j].is_level or genome[j] == MISSING:
+    j = pick_different(genome, space.anchor, space.free, draws)
+    if j < 0 or space.features[j].is_level or genome[j] == MISSING:
         return
-    slope = slopes[int(genome[j] > ground.anchor[j]), j]
+    slope = slopes[int(genome[j] > space.anchor[j]), j]
     if slope != 0.0:
-        goal = genome[j] + missing * (1.0 + math.copysign(overshoot(dice), missing)) / slope
-        genome[j] = snap(goal, ground.features[j])
+        goal = genome[j] + missing * (1.0 + math.copysign(overshoot(draws), missing)) / slope
+        genome[j] = snap(goal, space.features[j])
 
 
 @inner
-def follow(genome: Floats, observed: Floats, ground: Ground, dice: Dice) -> None:
+def follow(genome: Floats, observed: Floats, space: RowSpace, draws: Draws) -> None:
     """Take one to three features of an observed row, in half of the cases only part of the way."""
-    n_features = 1 + pick(MOST_FOLLOWED, dice)
-    share = 1.0 if roll(dice) < 0.5 else roll(dice)
+    n_features = 1 + pick(MOST_FOLLOWED, draws)
+    share = 1.0 if draw(draws) < 0.5 else draw(draws)
     for _ in range(n_features):
-        j = pick_different(genome, observed, ground.free, dice)
+        j = pick_different(genome, observed, space.free, draws)
         if j >= 0:
-            genome[j] = move_towards(genome[j], observed[j], share, ground.features[j])
+            genome[j] = move_towards(genome[j], observed[j], share, space.features[j])
 
 
 @inner
-def mix(genome: Floats, other: Floats, ground: Ground, dice: Dice) -> None:
+def mix(genome: Floats, other: Floats, space: RowSpace, draws: Draws) -> None:
     """Add all changes of another member, or take each of its features with probability one half."""
-    if roll(dice) < 0.5:
-        for j in ground.free:
-            if other[j] != ground.anchor[j]:
+    if draw(draws) < 0.5:
+        for j in space.free:
+            if other[j] != space.anchor[j]:
                 genome[j] = other[j]
         return
-    for j in ground.free:
-        if genome[j] != other[j] and roll(dice) < 0.5:
+    for j in space.free:
+        if genome[j] != other[j] and draw(draws) < 0.5:
             genome[j] = other[j]
 
 
 @inner
-def redraw(genome: Floats, ground: Ground, dice: Dice) -> None:
+def redraw(genome: Floats, space: RowSpace, draws: Draws) -> None:
     """Give one feature a new value, anywhere or at a bound; half of the time put another back."""
-    if roll(dice) < 0.5:
-        put_back(genome, ground, dice)
-    j = ground.free[pick(len(ground.free), dice)]
-    feature, where = ground.features[j], roll(dice)
-    if feature.may_miss and roll(dice) < GOES_MISSING:
+    if draw(draws) < 0.5:
+        put_back(genome, space, draws)
+    j = space.free[pick(len(space.free), draws)]
+    feature, where = space.features[j], draw(draws)
+    if feature.may_miss and draw(draws) < GOES_MISSING:
         genome[j] = MISSING
     elif where < AT_BOUND and not feature.is_level:
         genome[j] = feature.lower if where < AT_BOUND / 2.0 else feature.upper
     else:
-        genome[j] = from_uniform(roll(dice), feature)
+        genome[j] = from_uniform(draw(draws), feature)
+
+
+@inner
+def keep_limits(genome: Floats, space: RowSpace, draws: Draws) -> None:
+    """Keep what may not change, and put surplus changes back at random, in place."""
+    features, n_free = space.features, 0
+    for j in range(len(genome)):
+        feature = features[j]
+        if not feature.may_change:
+            genome[j] = feature.anchor
+        n_free += genome[j] != feature.anchor and not feature.is_forced
+    while n_free > space.max_free:
+        surplus = pick(n_free, draws)
+        for j in range(len(genome)):
+            if genome[j] != features[j].anchor and not features[j].is_forced:
+                if surplus == 0:
+                    genome[j] = features[j].anchor
+                    break
+                surplus -= 1
+        n_free -= 1

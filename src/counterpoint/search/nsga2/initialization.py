@@ -10,9 +10,8 @@ from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.kernels import kernel
 from counterpoint.problem.problem import Problem
 from counterpoint.search.explore.moves import GOES_MISSING
-from counterpoint.search.ground import Grounds, survey
-from counterpoint.search.nsga2.selection import Brood
-from counterpoint.search.nsga2.variation import reset_to_row
+from counterpoint.search.feasibility import Candidates, SearchSpace, search_space
+from counterpoint.search.nsga2.variation import DrawAddress, reset_to_row
 from counterpoint.search.settings import NSGA2
 from counterpoint.streams import Stage, uniforms
 from counterpoint.table.space import Box, Features, from_uniform, snap
@@ -44,7 +43,7 @@ class Curves(NamedTuple):
     is_new: Bools
 
 
-def initialize(problem: Problem, search: NSGA2, curves: Curves | None) -> Brood:
+def initialize(problem: Problem, search: NSGA2, curves: Curves | None) -> Candidates:
     """Return the first candidates of every row, (r, n, d); survival may have to cut them."""
     if search.initialization == "observed":
         return _from_observed(problem, search)
@@ -57,7 +56,7 @@ def initialize(problem: Problem, search: NSGA2, curves: Curves | None) -> Brood:
     return _reset(problem, genomes, _keeps_by_spread(problem, spread, search), 0)
 
 
-def random_candidates(problem: Problem, box: Box, n: int, generation: int) -> Brood:
+def random_candidates(problem: Problem, box: Box, n: int, generation: int) -> Candidates:
     """Return candidates (r, n, d) drawn from the box, each feature kept with probability 1/2."""
     genomes = _random_genomes(problem, box, n, generation)
     draws = uniforms(problem.keys, int(Stage.FIRST_KEEP), generation, *genomes.shape[1:])
@@ -68,7 +67,7 @@ def _random_genomes(problem: Problem, box: Box, n: int, generation: int) -> Floa
     """Return genomes (r, n, d) drawn uniformly from the box."""
     d = problem.rows.shape[1]
     genomes = uniforms(problem.keys, int(Stage.FIRST_VALUE), generation, n, d)
-    _place(genomes, survey(problem.space, box).features)
+    _place(genomes, search_space(problem.space, box).features)
     if problem.space.may_miss.any():
         lots = uniforms(problem.keys, int(Stage.FIRST_MISS), generation, n, d)
         genomes = np.where((lots < GOES_MISSING) & problem.space.may_miss, MISSING, genomes)
@@ -84,24 +83,24 @@ def _place(shares: Floats, features: Features) -> None:
                 shares[a, i, j] = from_uniform(shares[a, i, j], features[a, j])
 
 
-def _reset(problem: Problem, genomes: Floats, keeps: Bools, generation: int) -> Brood:
-    """Return the brood after the reset to the row."""
+def _reset(problem: Problem, genomes: Floats, keeps: Bools, generation: int) -> Candidates:
+    """Return candidates after the reset to the row."""
     genomes, keeps = genomes.copy(), keeps.copy()
-    grounds = survey(problem.space, problem.box)
-    _reset_all(genomes, keeps, grounds, problem.keys, generation)
-    return Brood(genomes, keeps)
+    allowed = search_space(problem.space, problem.box)
+    _reset_all(genomes, keeps, allowed, problem.keys, generation)
+    return Candidates(genomes, keeps)
 
 
 @kernel
 def _reset_all(
-    genomes: Floats, keeps: Bools, grounds: Grounds, keys: Keys, generation: int
+    genomes: Floats, keeps: Bools, allowed: SearchSpace, keys: Keys, generation: int
 ) -> None:
     """Reset every candidate of every row in place."""
     for a in range(genomes.shape[0]):
-        key, features, max_free = keys[a], grounds.features[a], grounds.max_free[a]
+        key, features, max_free = keys[a], allowed.features[a], allowed.max_free[a]
         for i in range(genomes.shape[1]):
-            genome, keep = genomes[a, i], keeps[a, i]
-            reset_to_row(genome, keep, features, max_free, key, FIRST_SURPLUS, generation, i)
+            address = DrawAddress(key, FIRST_SURPLUS, generation, i)
+            reset_to_row(genomes[a, i], keeps[a, i], features, max_free, address)
 
 
 def _near_the_row(problem: Problem) -> Box:
@@ -164,7 +163,7 @@ def _ice_grid(problem: Problem, feature: Ints, sizes: Ints) -> tuple[Floats, Boo
     share = np.concatenate([np.linspace(0.0, 1.0, size) for size in sizes])
     lower, upper = box.lower[:, feature], box.upper[:, feature]
     values = np.ascontiguousarray(lower + share * (upper - lower))
-    _snap_all(values, feature, survey(space, box).features)
+    _snap_all(values, feature, search_space(space, box).features)
     is_first = np.concatenate([[True], feature[1:] != feature[:-1]])
     is_new = is_first | (values != np.roll(values, 1, axis=1))
     return values, is_new & box.may_change[:, feature]
@@ -208,7 +207,7 @@ def _keeps_by_spread(problem: Problem, spread: Floats, search: NSGA2) -> Bools:
     return keeps
 
 
-def _from_observed(problem: Problem, search: NSGA2) -> Brood:
+def _from_observed(problem: Problem, search: NSGA2) -> Candidates:
     """Return observed rows with some features put back to the row's values."""
     observed, d = problem.observed.genomes, problem.rows.shape[1]
     n = min(MOST_OBSERVED, len(observed))

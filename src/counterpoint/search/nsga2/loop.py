@@ -11,23 +11,20 @@ from itertools import count
 
 import numpy as np
 
-from counterpoint.arrays import Ints, Keys
-from counterpoint.density.conditional import Trees
+from counterpoint.arrays import Ints
 from counterpoint.problem.problem import Problem
 from counterpoint.search.archive import Archive
-from counterpoint.search.feasibility import feasible
-from counterpoint.search.ground import Grounds, survey
+from counterpoint.search.feasibility import Candidates, feasible, search_space
 from counterpoint.search.nsga2.initialization import (
     Curves,
     ice_curves,
     initialize,
     random_candidates,
 )
-from counterpoint.search.nsga2.selection import Brood, Population, select_mates, select_survivors
-from counterpoint.search.nsga2.variation import mutate, recombine
+from counterpoint.search.nsga2.selection import Population, select_mates, select_survivors
+from counterpoint.search.nsga2.variation import Operators, vary
 from counterpoint.search.settings import NSGA2
 from counterpoint.search.watch import Watch
-from counterpoint.table.space import Space
 
 
 def evolve(problem: Problem, search: NSGA2, watch: Watch | None = None) -> Archive:
@@ -38,7 +35,7 @@ def evolve(problem: Problem, search: NSGA2, watch: Watch | None = None) -> Archi
     n_mates = size + size % 2
     trees = problem.observed.conditional.trees if search.mutation == "conditional" else None
 
-    grounds = survey(space, problem.box)
+    operators = Operators(search, space, search_space(space, problem.box), trees, problem.keys)
     rows = np.arange(len(problem.rows))  # those still searched
     curves = ice_curves(problem, search.most_ice_points) if search.initialization == "ice" else None
     draw = partial(draw_first, problem, initialize(problem, search, curves))
@@ -60,10 +57,11 @@ def evolve(problem: Problem, search: NSGA2, watch: Watch | None = None) -> Archi
             break
         if len(going) < len(rows):
             rows, problem, parents = rows[going], problem.take(going), parents.of_rows(going)
-            grounds = survey(space, problem.box)
+            allowed = search_space(space, problem.box)
+            operators = operators._replace(allowed=allowed, keys=problem.keys)
 
         mates = select_mates(problem.keys, generation, size, n_mates)
-        vary_mates = partial(vary, parents, mates, search, space, grounds, trees, problem.keys)
+        vary_mates = partial(vary, parents, mates, operators)
         try:
             children, counts = feasible(problem, vary_mates, generation)
             judged = problem.evaluate(children.genomes)
@@ -79,22 +77,7 @@ def evolve(problem: Problem, search: NSGA2, watch: Watch | None = None) -> Archi
     return archive
 
 
-def vary(
-    parents: Population,
-    mates: Ints,
-    search: NSGA2,
-    space: Space,
-    grounds: Grounds,
-    trees: Trees | None,
-    keys: Keys,
-    generation: int,
-) -> Brood:
-    """Return the children of the mates: recombined, then mutated."""
-    children = recombine(parents, mates, search, grounds, keys, generation)
-    return mutate(children, search, space, grounds, trees, keys, generation)
-
-
-def draw_first(problem: Problem, first: Brood, generation: int) -> Brood:
+def draw_first(problem: Problem, first: Candidates, generation: int) -> Candidates:
     """Return the first candidates; in place of those that are not feasible, random ones."""
     if generation == 0:
         return first
@@ -102,7 +85,7 @@ def draw_first(problem: Problem, first: Brood, generation: int) -> Brood:
 
 
 def start_archive(
-    problem: Problem, search: NSGA2, first: Brood, curves: Curves | None
+    problem: Problem, search: NSGA2, first: Candidates, curves: Curves | None
 ) -> tuple[Archive, Ints]:
     """Return an archive that knows the ICE curves, and the last generation each row can afford."""
     r, n_first, _ = first.genomes.shape

@@ -16,28 +16,13 @@ from counterpoint.search.nsga2.dominance import Ranking, empty_ranking, find_bes
 from counterpoint.streams import WHOLE, Stage, uniform
 
 
-class Brood(NamedTuple):
-    """Candidates not yet judged, for r rows at once.
-
-    Attributes
-    ----------
-    genomes : ndarray of shape (r, n, d)
-        The candidates.
-    keeps : ndarray of shape (r, n, d)
-        The use-original indicators: where True, the gene is the row's own value.
-    """
-
-    genomes: Floats
-    keeps: Bools
-
-
 class Population(NamedTuple):
     """Judged candidates, for r rows at once; after selection the best come first.
 
     Attributes
     ----------
     genomes, keeps : ndarray of shape (r, n, d)
-        See `Brood`.
+        See `Candidates`.
     objectives : ndarray of shape (r, n, m)
         gap, distance, changes, implausibility.
     """

@@ -11,9 +11,9 @@ from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys, Whole
 from counterpoint.density.conditional import Trees, draw_value
 from counterpoint.kernels import assign, inner, kernel
 from counterpoint.search.explore.moves import GOES_MISSING
-from counterpoint.search.ground import Grounds
+from counterpoint.search.feasibility import Candidates, SearchSpace
 from counterpoint.search.nsga2.dominance import sort_by
-from counterpoint.search.nsga2.selection import Brood, Population
+from counterpoint.search.nsga2.selection import Population
 from counterpoint.search.settings import NSGA2
 from counterpoint.streams import WHOLE, Stage, uniform
 from counterpoint.table.space import Features, Space, from_uniform, snap
@@ -32,73 +32,94 @@ MUTATE_MISS = np.int64(Stage.MUTATE_MISS)
 ORDER, VALUE = np.int64(Stage.CONDITIONAL_ORDER), np.int64(Stage.CONDITIONAL_VALUE)
 
 
-class Chances(NamedTuple):
-    """How likely an operator is to touch a candidate, each of its genes, each of its indicators."""
+class OperatorProbabilities(NamedTuple):
+    """How likely an operator changes a candidate, each of its genes, each of its indicators."""
 
-    touch: float
+    candidate: float
     gene: float
     keep: float
 
 
+class Operators(NamedTuple):
+    """What recombination and mutation of r rows need besides the parents.
+
+    Attributes
+    ----------
+    search : NSGA2
+        The settings.
+    space : Space
+        What is known of the features.
+    allowed : SearchSpace
+        Where each row may be searched.
+    trees : Trees or None
+        What conditional mutation draws from; None mutates by steps.
+    keys : ndarray of shape (r, 2)
+        The keys of the rows' draws.
+    """
+
+    search: NSGA2
+    space: Space
+    allowed: SearchSpace
+    trees: Trees | None
+    keys: Keys
+
+
+def vary(parents: Population, mates: Ints, operators: Operators, generation: int) -> Candidates:
+    """Return the children of the mates: recombined, then mutated."""
+    return mutate(recombine(parents, mates, operators, generation), operators, generation)
+
+
 def recombine(
-    parents: Population,
-    mates: Ints,
-    search: NSGA2,
-    grounds: Grounds,
-    keys: Keys,
-    generation: int,
-) -> Brood:
+    parents: Population, mates: Ints, operators: Operators, generation: int
+) -> Candidates:
     """Return two children of each pair of mates (i, i + n/2); see `cross_gene`."""
-    chances = _chances(search.p_recombine, search.p_recombine_gene, search.p_recombine_keep)
+    search, allowed, keys = operators.search, operators.allowed, operators.keys
+    chances = _floats(search.p_recombine, search.p_recombine_gene, search.p_recombine_keep)
     shape = (*mates.shape, parents.genomes.shape[2])
-    children = Brood(np.empty(shape), np.empty(shape, dtype=np.bool_))
-    _recombine(parents, mates, chances, grounds, keys, generation, children)
+    children = Candidates(np.empty(shape), np.empty(shape, dtype=np.bool_))
+    _recombine(parents, mates, chances, allowed, keys, generation, children)
     size = search.population  # an odd one has a child too many
-    return Brood(children.genomes[:, :size], children.keeps[:, :size])
+    return Candidates(children.genomes[:, :size], children.keeps[:, :size])
 
 
-def mutate(
-    children: Brood,
-    search: NSGA2,
-    space: Space,
-    grounds: Grounds,
-    trees: Trees | None,
-    keys: Keys,
-    generation: int,
-) -> Brood:
-    """Return the children after mutation: conditional where `trees` are given, else by steps."""
-    chances = _chances(search.p_mutate, search.p_mutate_gene, search.p_mutate_keep)
-    mutants, d = Brood(children.genomes.copy(), children.keeps.copy()), len(space.grid)
+def mutate(children: Candidates, operators: Operators, generation: int) -> Candidates:
+    """Return the children after mutation: conditional where there are trees, else by steps."""
+    search, space, allowed, trees, keys = operators
+    chances = _floats(search.p_mutate, search.p_mutate_gene, search.p_mutate_keep)
+    mutants, d = Candidates(children.genomes.copy(), children.keeps.copy()), len(space.grid)
     if trees is None:
         span = space.high - space.low if search.step == "deviation_times_range" else 1.0
-        _mutate_by_steps(mutants, chances, space.deviation * span, grounds, keys, generation)
+        _mutate_by_steps(mutants, chances, space.deviation * span, allowed, keys, generation)
     else:
         turns = Turns(np.empty(d), np.empty(d, dtype=np.int64))
-        _mutate_conditionally(mutants, chances, trees, grounds, keys, generation, turns)
+        _mutate_conditionally(mutants, chances, trees, allowed, keys, generation, turns)
     return mutants
 
 
-def _chances(touch: float, gene: float, keep: float) -> Chances:
-    """Return chances as floats: for a whole number kernels would be compiled once more."""
-    return Chances(float(touch), float(gene), float(keep))
+def _floats(candidate: float, gene: float, keep: float) -> OperatorProbabilities:
+    """Return probabilities as floats: for a whole number kernels would be compiled once more."""
+    return OperatorProbabilities(float(candidate), float(gene), float(keep))
+
+
+class DrawAddress(NamedTuple):
+    """Where the draws of one candidate are found; see `streams`."""
+
+    key: Keys
+    stage: Whole
+    generation: int
+    individual: int
 
 
 @inner
 def reset_to_row(
-    genome: Floats,
-    keep: Bools,
-    features: Features,
-    max_free: int,
-    key: Keys,
-    stage: Whole,
-    generation: int,
-    individual: int,
+    genome: Floats, keep: Bools, features: Features, max_free: int, address: DrawAddress
 ) -> None:
     """Set genes to the row's own value where `keep` says so, in place.
 
     Unchangeable features always keep. If more features are free than may change, randomly chosen
     ones are kept too, so that no candidate exceeds `max_changed`.
     """
+    key, stage, generation, individual = address
     n_free = 0
     for j in range(len(genome)):
         keep[j] |= not features[j].may_change
@@ -119,7 +140,7 @@ def reset_to_row(
 
 @inner
 def spread_factor(u: float, room: float) -> float:
-    """Return SBX's spread for a draw u, bounded so that the child stays in its room (Deb 1995).
+    """Return SBX's spread for a draw u, bounded so that the child stays in bounds (Deb 1995).
 
     `room` is 1 + 2 * (distance of the nearer parent to the bound) / (distance of the parents).
     """
@@ -163,23 +184,23 @@ def cross_gene(
 def _recombine(
     parents: Population,
     mates: Ints,
-    chances: Chances,
-    grounds: Grounds,
+    chances: OperatorProbabilities,
+    allowed: SearchSpace,
     keys: Keys,
     generation: int,
-    children: Brood,
+    children: Candidates,
 ) -> None:
     """Write the children (r, n_mates, d) of all pairs of all rows."""
     genomes, keeps = children.genomes, children.keeps
     r, n_mates, d = genomes.shape
     for a in range(r):
-        key, features, max_free = keys[a], grounds.features[a], grounds.max_free[a]
+        key, features, max_free = keys[a], allowed.features[a], allowed.max_free[a]
         for i in range(n_mates):
             assign(genomes[a, i], parents.genomes[a, mates[a, i]])
             assign(keeps[a, i], parents.keeps[a, mates[a, i]])
         for i in range(n_mates // 2):
             k = i + n_mates // 2
-            if uniform(key, PAIR, generation, i, WHOLE) >= chances.touch:
+            if uniform(key, PAIR, generation, i, WHOLE) >= chances.candidate:
                 continue
             for j in range(d):
                 if uniform(key, CROSS_GENE, generation, i, j) < chances.gene:
@@ -190,7 +211,9 @@ def _recombine(
                     keeps[a, i, j], keeps[a, k, j] = keeps[a, k, j], keeps[a, i, j]
             for child, stage in ((i, SURPLUS_FIRST), (k, SURPLUS_SECOND)):
                 genome, keep = genomes[a, child], keeps[a, child]
-                reset_to_row(genome, keep, features, max_free, key, stage, generation, i)
+                reset_to_row(
+                    genome, keep, features, max_free, DrawAddress(key, stage, generation, i)
+                )
 
 
 @inner
@@ -224,30 +247,31 @@ def step_gene(
 
 @kernel
 def _mutate_by_steps(
-    mutants: Brood,
-    chances: Chances,
+    mutants: Candidates,
+    chances: OperatorProbabilities,
     scale: Floats,
-    grounds: Grounds,
+    allowed: SearchSpace,
     keys: Keys,
     generation: int,
 ) -> None:
     """Mutate the chosen children in place: genes by steps, indicators, then the reset."""
     r, n, d = mutants.genomes.shape
     for a in range(r):
-        key, features, max_free = keys[a], grounds.features[a], grounds.max_free[a]
+        key, features, max_free = keys[a], allowed.features[a], allowed.max_free[a]
         for i in range(n):
-            if uniform(key, MUTANT, generation, i, WHOLE) >= chances.touch:
+            if uniform(key, MUTANT, generation, i, WHOLE) >= chances.candidate:
                 continue
             genome, keep = mutants.genomes[a, i], mutants.keeps[a, i]
             for j in range(d):
                 if uniform(key, MUTATE_GENE, generation, i, j) < chances.gene:
                     genome[j] = step_gene(genome[j], scale[j], features[j], key, generation, i, j)
             mutate_keeps(keep, chances.keep, key, generation, i)
-            reset_to_row(genome, keep, features, max_free, key, MUTATE_SURPLUS, generation, i)
+            address = DrawAddress(key, MUTATE_SURPLUS, generation, i)
+            reset_to_row(genome, keep, features, max_free, address)
 
 
 class Turns(NamedTuple):
-    """Room for the random order in which genes are drawn: a number for each, and these sorted."""
+    """Scratch for the random order in which genes are drawn: a number for each, and the order."""
 
     draws: Floats
     order: Ints
@@ -255,10 +279,10 @@ class Turns(NamedTuple):
 
 @kernel
 def _mutate_conditionally(
-    mutants: Brood,
-    chances: Chances,
+    mutants: Candidates,
+    chances: OperatorProbabilities,
     trees: Trees,
-    grounds: Grounds,
+    allowed: SearchSpace,
     keys: Keys,
     generation: int,
     turns: Turns,
@@ -269,13 +293,14 @@ def _mutate_conditionally(
     """
     r, n, d = mutants.genomes.shape
     for a in range(r):
-        key, features, max_free = keys[a], grounds.features[a], grounds.max_free[a]
+        key, features, max_free = keys[a], allowed.features[a], allowed.max_free[a]
         for i in range(n):
-            if uniform(key, MUTANT, generation, i, WHOLE) >= chances.touch:
+            if uniform(key, MUTANT, generation, i, WHOLE) >= chances.candidate:
                 continue
             genome, keep = mutants.genomes[a, i], mutants.keeps[a, i]
             mutate_keeps(keep, chances.keep, key, generation, i)
-            reset_to_row(genome, keep, features, max_free, key, MUTATE_SURPLUS, generation, i)
+            address = DrawAddress(key, MUTATE_SURPLUS, generation, i)
+            reset_to_row(genome, keep, features, max_free, address)
             for j in range(d):
                 turns.order[j], turns.draws[j] = j, uniform(key, ORDER, generation, i, j)
             sort_by(turns.draws, turns.order, d, turns.order)

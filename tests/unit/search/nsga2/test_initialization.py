@@ -13,6 +13,7 @@ from tests.strategies import generator
 import counterpoint as cp
 from counterpoint.arrays import Floats
 from counterpoint.problem.problem import Problem
+from counterpoint.search.feasibility import Candidates
 from counterpoint.search.nsga2.initialization import (
     MOST_OBSERVED,
     chance_to_differ,
@@ -20,7 +21,6 @@ from counterpoint.search.nsga2.initialization import (
     ice_spread,
     initialize,
 )
-from counterpoint.search.nsga2.selection import Brood
 from counterpoint.search.settings import Initialization
 
 AGE, DEBT, JOB, OWNS, RATE = range(5)
@@ -59,7 +59,7 @@ def problem_of(explainer: cp.Explainer, seed: int = 0, **limits: Any) -> Problem
     return explainer.explain(ROW, (9.0, None), settings, seed, **limits).problem
 
 
-def start(problem: Problem, search: cp.NSGA2) -> Brood:
+def start(problem: Problem, search: cp.NSGA2) -> Candidates:
     curves = ice_curves(problem, search.most_ice_points)
     return initialize(problem, search, curves if search.initialization == "ice" else None)
 
@@ -210,13 +210,13 @@ def test_a_start_obeys_the_limits(
 ) -> None:
     problem = problem_of(explainer, **limits)
 
-    brood = start(problem, cp.NSGA2(initialization=strategy, population=60))
+    candidates = start(problem, cp.NSGA2(initialization=strategy, population=60))
 
-    genomes, row, box = brood.genomes[0], problem.rows[0], problem.box
+    genomes, row, box = candidates.genomes[0], problem.rows[0], problem.box
     assert ((genomes != row).sum(axis=1) <= limits.get("max_changed", 5)).all()
     assert (genomes[:, problem.limits.is_fixed] == row[problem.limits.is_fixed]).all()
     assert ((genomes >= box.lower[0]) & (genomes <= box.upper[0])).all()
-    assert (brood.keeps[0] <= (genomes == box.anchor[0])).all()
+    assert (candidates.keeps[0] <= (genomes == box.anchor[0])).all()
 
 
 def test_the_random_start_keeps_half_and_draws_the_rest_evenly(explainer: cp.Explainer) -> None:

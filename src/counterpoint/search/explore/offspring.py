@@ -1,0 +1,398 @@
+"""Offspring: the new candidates of a wave, each made of a parent by one move."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
+from counterpoint.kernels import assign, inner, kernel, part
+from counterpoint.neighbours.gower import gower
+from counterpoint.neighbours.index import NearRows, neighbourhood_at
+from counterpoint.neighbours.nearest import Neighbours, empty_neighbours, find_nearest
+from counterpoint.problem.problem import Problem
+from counterpoint.search.explore import moves
+from counterpoint.search.explore.moves import Draws, RowSpace, draw, keep_limits, pick, start_draws
+from counterpoint.search.explore.parents import (
+    ArchiveView,
+    ParentClasses,
+    choose_parent,
+    classify,
+)
+from counterpoint.search.feasibility import (
+    RowRepairs,
+    SearchSpace,
+    n_attempts,
+    repair_candidate,
+    repairs_of,
+    search_space,
+)
+from counterpoint.table.space import remember
+
+ATTEMPTS = 10  # tries to make a candidate that was not seen before
+N_MOVES = 6
+N_NEIGHBOURS = 3  # observed rows nearest to a parent that it may follow
+
+
+class MoveWeights(NamedTuple):
+    """How often the search does what; tuned on the paper's six tuning datasets (docs/search.md).
+
+    Attributes
+    ----------
+    put_back, rescale, step_to_boundary, follow, mix, redraw : float
+        Relative frequency of each move.
+    p_valid : float
+        Share of parents that reach the target, where both sorts are there.
+    sparse : float
+        How strongly parents with few changes c are preferred: they have odds ``c ** -sparse``.
+    """
+
+    put_back: float = 2.0
+    rescale: float = 2.0
+    step_to_boundary: float = 2.0
+    follow: float = 3.0
+    mix: float = 2.0
+    redraw: float = 3.0
+    p_valid: float = 0.4
+    sparse: float = 1.0
+
+
+class MoveProbabilities(NamedTuple):
+    """`MoveWeights` as kernels read them: cumulative weights, odds by changes, share of valid."""
+
+    limits: Floats
+    odds: Floats
+    p_valid: float
+
+
+def probabilities_of(weights: MoveWeights, d: int) -> MoveProbabilities:
+    """Return the probabilities for rows with d features."""
+    odds = np.array([float(max(changes, 1)) ** -weights.sparse for changes in range(d + 1)])
+    return MoveProbabilities(np.cumsum(weights[:N_MOVES]), odds, float(weights.p_valid))
+
+
+class Knowledge(NamedTuple):
+    """What is known of each of r rows: before anything is asked, and from single changes.
+
+    Attributes
+    ----------
+    observed : ndarray of shape (n, d)
+        The observed rows.
+    wanted : ndarray of shape (r, k)
+        The nearest of them that reach the target within the limits, nearest first.
+    n_wanted : ndarray of shape (r,)
+        How many there are; the rest of `wanted` is padding.
+    origin, boundary : ndarray of shape (r,)
+        The row's prediction and the nearer end of its target.
+    slopes : ndarray of shape (r, 2, d)
+        How much a unit of each feature, below and above the row's value, gains towards the target;
+        0 where unknown. Learnt as single changes are evaluated.
+    is_probability : bool
+        Whether predictions are probabilities, which are straightened by the logit.
+    """
+
+    observed: Floats
+    wanted: Ints
+    n_wanted: Ints
+    origin: Floats
+    boundary: Floats
+    slopes: Floats
+    is_probability: bool
+
+    def of_rows(self, which: Ints) -> Knowledge:
+        """Return what is known of some of the rows."""
+        return self._replace(
+            wanted=self.wanted[which],
+            n_wanted=self.n_wanted[which],
+            origin=self.origin[which],
+            boundary=self.boundary[which],
+            slopes=self.slopes[which],
+        )
+
+
+class FirstCandidates(NamedTuple):
+    """Single changes to try first.
+
+    Attributes
+    ----------
+    feature : ndarray of shape (n,)
+        What each changes.
+    value : ndarray of shape (r, n)
+        What it becomes.
+    n_tried : int
+        How many were tried already.
+    """
+
+    feature: Ints
+    value: Floats
+    n_tried: int
+
+
+class OffspringScratch(NamedTuple):
+    """Arrays that are written while the children of one row are made.
+
+    Attributes
+    ----------
+    near : Neighbours
+        Of the parent.
+    model : ndarray of shape (d,)
+        The observed row to follow.
+    free : ndarray of shape (d,)
+        The features that may change.
+    state : ndarray of shape (1,)
+        Of the child's draws.
+    classes : ParentClasses
+        The row's members.
+    """
+
+    near: Neighbours
+    model: Floats
+    free: Ints
+    state: Keys
+    classes: ParentClasses
+
+
+def empty_scratch(near_rows: NearRows, n_members: int) -> OffspringScratch:
+    """Return scratch for rows with these near rows and at most so many members."""
+    d = len(near_rows.cap)
+    return OffspringScratch(
+        empty_neighbours(near_rows.cap, min(N_NEIGHBOURS, near_rows.n_near)),
+        np.empty(d),
+        np.empty(d, dtype=np.int64),
+        np.empty(1, dtype=np.uint64),
+        ParentClasses(
+            np.empty(n_members, dtype=np.int64), *np.empty((2, 2, d + 1), dtype=np.int64)
+        ),
+    )
+
+
+class OffspringSource(NamedTuple):
+    """All that the offspring of r rows are made of.
+
+    Attributes
+    ----------
+    archive : ArchiveView
+        Everything evaluated so far, which parents are taken from.
+    places : ndarray of shape (r,)
+        Which rows of the archive these are.
+    rows : ndarray of shape (r, d)
+        The explained rows.
+    keys : ndarray of shape (r, 2)
+        The keys of their draws.
+    space : SearchSpace
+        Where they may be searched.
+    near_rows : NearRows
+        The observed rows near them.
+    repairs : RowRepairs or None
+        What makes candidates satisfy the rules, if there are any.
+    knowledge : Knowledge
+        What is known of them.
+    first : FirstCandidates
+        What is tried first.
+    memory : ndarray of shape (r, size)
+        Which genomes were seen.
+    probabilities : MoveProbabilities
+        How often each move is made.
+    scratch : OffspringScratch
+        Arrays to write to.
+    """
+
+    archive: ArchiveView
+    places: Ints
+    rows: Floats
+    keys: Keys
+    space: SearchSpace
+    near_rows: NearRows
+    repairs: RowRepairs | None
+    knowledge: Knowledge
+    first: FirstCandidates
+    memory: Keys
+    probabilities: MoveProbabilities
+    scratch: OffspringScratch
+
+    def after(self, size: int) -> OffspringSource:
+        """Return the source after so many first candidates were tried."""
+        return self._replace(first=self.first._replace(n_tried=self.first.n_tried + size))
+
+    def of_rows(self, which: Ints, some: Problem) -> OffspringSource:
+        """Return the source of some of the rows, whose problem is `some`."""
+        return self._replace(
+            places=self.places[which],
+            rows=some.rows,
+            keys=some.keys,
+            space=search_space(some.space, some.box),
+            near_rows=some.near_rows,
+            repairs=repairs_of(some),
+            knowledge=self.knowledge.of_rows(which),
+            first=self.first._replace(value=self.first.value[which]),
+            memory=self.memory[which],
+        )
+
+    def of_row(self, w: int, problem: Problem) -> OffspringSource:
+        """Return the source of one row after its first candidates; its memory stays the same."""
+        which = np.array([w])
+        alone = self.of_rows(which, problem.take(which))
+        return alone.after(len(self.first.feature))._replace(memory=self.memory[w : w + 1])
+
+
+@inner
+def straighten(prediction: float, is_probability: bool) -> float:
+    """Return a prediction on the scale along which steps to the boundary are linear."""
+    if not is_probability:
+        return prediction
+    inside = min(max(prediction, 1e-9), 1.0 - 1e-9)
+    return math.log(inside / (1.0 - inside))
+
+
+@inner
+def share_to_boundary(prediction: float, origin: float, boundary: float) -> float:
+    """Return the share of a parent's change that a straight line needs to reach the boundary."""
+    gained, needed = prediction - origin, boundary - origin
+    return needed / gained if gained * needed > 0.0 else moves.FARTHEST
+
+
+def learn_slopes(
+    children: Floats, is_new: Bools, predictions: Floats, source: OffspringSource
+) -> None:
+    """Note what single changes of numbers have gained per unit, in `source.knowledge.slopes`."""
+    known = source.knowledge
+    origin, is_probability, slopes = known.origin, known.is_probability, known.slopes
+    _note_slopes(children, is_new, predictions, source.space, origin, is_probability, slopes)
+
+
+@kernel
+def _note_slopes(
+    children: Floats,
+    is_new: Bools,
+    predictions: Floats,
+    space: SearchSpace,
+    origin: Floats,
+    is_probability: bool,
+    slopes: Floats,
+) -> None:
+    """See `learn_slopes`; it is given only what it needs, because every array costs time."""
+    r, n, d = children.shape
+    for w in range(r):
+        anchor, features = space.anchor[w], space.features[w]
+        start = straighten(origin[w], is_probability)
+        for i in range(n):
+            n_changed, changed = 0, 0
+            for j in range(d):
+                if children[w, i, j] != anchor[j]:
+                    n_changed += 1
+                    changed = j
+            is_there = anchor[changed] != MISSING and children[w, i, changed] != MISSING
+            is_number = is_there and not features[changed].is_level
+            if is_new[w, i] and n_changed == 1 and is_number:
+                step = children[w, i, changed] - anchor[changed]
+                gained = straighten(predictions[w, i], is_probability) - start
+                slopes[w, int(step > 0.0), changed] = gained / step
+
+
+@part
+def choose_observed(genome: Floats, w: int, source: OffspringSource, draws: Draws) -> None:
+    """Choose an observed row: a wanted one near the explained row, or a neighbour of the genome."""
+    known, model = source.knowledge, source.scratch.model
+    if known.n_wanted[w] > 0 and draw(draws) < 0.5:
+        wanted = known.wanted[w, pick(known.n_wanted[w], draws)]
+        assign(model, known.observed[wanted])
+        return
+    row, near = source.rows[w], source.scratch.near
+    around = neighbourhood_at(source.near_rows, source.near_rows.at[w], row)
+    own = gower(genome, row, around.weight, around.cap)
+    near.distances[:] = np.inf
+    find_nearest(genome, own, around, near)
+    place = near.places[pick(len(near.places), draws)]
+    assign(model, around.observed[around.order[place]])
+
+
+@part
+def move(
+    child: Floats, parent: int, w: int, source: OffspringSource, space: RowSpace, draws: Draws
+) -> None:
+    """Change the child, a copy of its parent, by one move, each as likely as its weight says."""
+    archive, known, limits = source.archive, source.knowledge, source.probabilities.limits
+    a, lot = source.places[w], draw(draws) * limits[-1]
+    if lot < limits[0]:
+        moves.put_back(child, space, draws)
+    elif lot < limits[1]:
+        moves.rescale(child, space, draws)
+    elif lot < limits[2]:
+        now = straighten(archive.predictions[a, parent], known.is_probability)
+        boundary = straighten(known.boundary[w], known.is_probability)
+        if draw(draws) < 0.5:
+            origin = straighten(known.origin[w], known.is_probability)
+            share = share_to_boundary(now, origin, boundary)
+            moves.step_to_boundary(child, share, space, draws)
+        else:
+            moves.slide_to_boundary(child, boundary - now, known.slopes[w], space, draws)
+    elif lot < limits[3]:
+        choose_observed(child, w, source, draws)
+        moves.follow(child, source.scratch.model, space, draws)
+    elif lot < limits[4]:
+        mate = archive.members[a, pick(archive.n_members[a], draws)]
+        moves.mix(child, archive.genomes[a, mate], space, draws)
+    else:
+        moves.redraw(child, space, draws)
+
+
+def make_offspring(source: OffspringSource, wave: int, size: int) -> tuple[Floats, Bools]:
+    """Return candidates (r, size, d) with the draws of a wave, and which of them are new.
+
+    What breaks the rules is repaired; if that fails, it is not new. First candidates come first.
+    Where no new candidate can be made, the row itself fills the place: it was asked already.
+    """
+    r, d = source.rows.shape
+    children, is_new = np.empty((r, size, d)), np.zeros((r, size), dtype=np.bool_)
+    _make_offspring(source, wave, children, is_new)
+    return children, is_new
+
+
+@kernel
+def _make_offspring(source: OffspringSource, wave: int, children: Floats, is_new: Bools) -> None:
+    """Write what `make_offspring` returns."""
+    for w in range(len(source.places)):
+        make_children(source, w, wave, children[w], is_new[w])
+
+
+@part
+def make_children(
+    source: OffspringSource, w: int, wave: int, children: Floats, is_new: Bools
+) -> None:
+    """Make the children (size, d) of one row."""
+    scratch, first, chances = source.scratch, source.first, source.probabilities
+    repairs, memory = source.repairs, source.memory[w]
+    features, n_free = source.space.features[w], 0
+    for j in range(len(features)):
+        if features[j].may_change:
+            scratch.free[n_free] = j
+            n_free += 1
+    anchor, a = source.space.anchor[w], source.places[w]
+    space = RowSpace(anchor, features, scratch.free[:n_free], source.space.max_free[w])
+    n_parents, draws = classify(source.archive, a, scratch.classes), Draws(scratch.state)
+    for i in range(len(children)):
+        start_draws(draws, source.keys[w], wave, i)
+        child = children[i]
+        if first.n_tried + i < len(first.feature):
+            assign(child, anchor)
+            child[first.feature[first.n_tried + i]] = first.value[w, first.n_tried + i]
+            keep_limits(child, space, draws)
+            is_new[i] = repair_candidate(child, w, repairs, draws.state) and remember(memory, child)
+        for attempt in range(n_attempts(repairs, ATTEMPTS)):
+            if is_new[i] or n_free == 0:
+                break
+            if n_parents > 0:
+                parent = choose_parent(scratch.classes, chances.p_valid, chances.odds, draws)
+                assign(child, source.archive.genomes[a, parent])
+                move(child, parent, w, source, space, draws)
+            else:
+                assign(child, anchor)
+                moves.redraw(child, space, draws)
+            for _ in range(attempt // 2):  # where all around is known, stray farther
+                moves.redraw(child, space, draws)
+            keep_limits(child, space, draws)
+            is_new[i] = repair_candidate(child, w, repairs, draws.state) and remember(memory, child)
+        if not is_new[i]:
+            assign(child, source.rows[w])
