@@ -220,12 +220,12 @@ def write_date(day: datetime.date, signs: Signs = PLAIN) -> str:
     return signs.date.format(day=day.day, month=signs.months[day.month - 1], year=day.year)
 
 
-def counted(n: int, noun: str) -> str:
-    """Return a number with its noun.
+def counted(n: int, noun: str, nouns: str = "") -> str:
+    """Return a number with its noun, or with its plural where that has more than an s.
 
     Examples
     --------
-    >>> counted(1, "change"), counted(3520, "evaluation")
-    ('1 change', '3,520 evaluations')
+    >>> counted(1, "change"), counted(3520, "evaluation"), counted(2, "near miss", "near misses")
+    ('1 change', '3,520 evaluations', '2 near misses')
     """
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+    return f"{n:,} {noun if n == 1 else nouns or noun + 's'}"

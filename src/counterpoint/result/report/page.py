@@ -65,7 +65,7 @@ def drawing_library() -> str:
 
 def _charts(found: Counterfactuals) -> dict[str, Any]:
     """Return the figures of a result by name; of a loaded one those that ask no model."""
-    if len(found) == 0:
+    if len(found.genomes) == 0:
         return {}
     plot, often = found.plot, _often_changed(found)
     charts = {
@@ -272,8 +272,8 @@ def _cut(found: Counterfactuals, summary: dict[str, Any], room: int) -> dict[str
             break
         kept.add(number)
     note = (
-        f"The page shows {len(kept):,} of {len(found):,} counterfactuals, the most balanced ones; "
-        "all of them would not fit into its size."
+        f"The page shows {len(kept):,} of {len(found.genomes):,} candidates, the most balanced "
+        "ones; all of them would not fit into its size."
     )
     return summary | {
         "counterfactuals": [each for each in summary["counterfactuals"] if each["number"] in kept],

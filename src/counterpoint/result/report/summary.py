@@ -113,8 +113,8 @@ def write_receipt(found: Counterfactuals, now: datetime.datetime) -> dict[str, A
         "seed": int(found.seed),
         "model evaluations": found.evaluations,
         "ended by": found.stopped or "the row itself",
-        "counterfactuals": len(found),
-        "reaching the target": int(found.reaches.sum()),
+        "counterfactuals": int(found.reaches.sum()),
+        "near misses": int((~found.reaches).sum()),
         "notes": list(found.notes),
         "versions": {
             "counterpoint": __version__

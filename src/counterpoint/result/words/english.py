@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from counterpoint.result.words.language import Change, Reader, Wish, joined
+from counterpoint.result.words.language import Change, Reader, Wish, count_candidates, joined
 from counterpoint.table.values import Signs
 
 
@@ -88,12 +88,12 @@ class English:
     def shift(
         self, outcome: str, before: str, after: str, changes: Sequence[Change], *, is_met: bool
     ) -> str:
-        """Return the sentence for an analyst on one counterfactual, without its full stop."""
-        start = outcome[0].upper() + outcome[1:] if is_met else f"Missed: {outcome}"
+        """Return the sentence for an analyst on one candidate, without its full stop."""
+        start = outcome[0].upper() + outcome[1:] if is_met else f"Near miss: {outcome}"
         return f"{start} ({before} \N{RIGHTWARDS ARROW} {after}) {self._if(changes)}"
 
     def marked(self, names: Sequence[str]) -> str:
-        """Return the mark of a counterfactual that changes protected features."""
+        """Return the mark of a candidate that changes protected features."""
         return f"protected: {', '.join(names)}"
 
     def left_out(self, n: int) -> str:
@@ -135,25 +135,18 @@ class English:
         """Return the analyst's first line."""
         return f"Wanted: {outcome}. The row is at {before}."
 
-    def counts(self, n_valid: int, n: int, n_shown: int) -> str:
-        """Return how many counterfactuals there are, and how many reach the target."""
-        if n == 0:
-            return "No counterfactual was found."
-        noun = "counterfactual" if n == 1 else "counterfactuals"
-        verb = "reaches" if n_valid <= 1 else "reach"
-        count = self.signs.whole(n_valid) if n_valid else "None"
-        text = f"{count} of {self.signs.whole(n)} {noun} {verb} the target"
-        if n_shown < n:
+    def counts(self, n: int, n_missed: int, n_shown: int) -> str:
+        """Return how many counterfactuals and near misses there are, and how many are shown."""
+        text = count_candidates(n, n_missed) if n else "No counterfactual was found"
+        if n_missed and not n:
+            text += f"; {count_candidates(0, n_missed)}"
+        if n_shown < n + n_missed:
             text += f"; {n_shown} {'is' if n_shown == 1 else 'are'} shown"
         return f"{text}."
 
     def protected(self, n: int) -> str:
-        """Return how many are marked."""
-        those = (
-            "1 of those that reach the target changes"
-            if n == 1
-            else (f"{self.signs.whole(n)} of those that reach the target change")
-        )
+        """Return how many counterfactuals are marked."""
+        those = "1 counterfactual changes" if n == 1 else f"{n:,} counterfactuals change"
         return f"{those} protected attributes; texts for customers leave them out."
 
     def met(self) -> str:

@@ -106,12 +106,12 @@ class German:
     def shift(
         self, outcome: str, before: str, after: str, changes: Sequence[Change], *, is_met: bool
     ) -> str:
-        """Return the sentence for an analyst on one counterfactual, without its full stop."""
-        start = outcome[0].upper() + outcome[1:] if is_met else f"Verfehlt: {outcome}"
+        """Return the sentence for an analyst on one candidate, without its full stop."""
+        start = outcome[0].upper() + outcome[1:] if is_met else f"Knapp verfehlt: {outcome}"
         return f"{start} ({before} \N{RIGHTWARDS ARROW} {after}), {self._if(changes)}"
 
     def marked(self, names: Sequence[str]) -> str:
-        """Return the mark of a counterfactual that changes protected features."""
+        """Return the mark of a candidate that changes protected features."""
         return f"geschützt: {', '.join(names)}"
 
     def left_out(self, n: int) -> str:
@@ -156,21 +156,23 @@ class German:
         """Return the analyst's first line."""
         return f"Gewünscht: {outcome}. Die Zeile liegt bei {before}."
 
-    def counts(self, n_valid: int, n: int, n_shown: int) -> str:
-        """Return how many counterfactuals there are, and how many reach the target."""
-        if n == 0:
-            return "Es wurde keine kontrafaktische Zeile gefunden."
-        noun = "kontrafaktischen Zeile" if n == 1 else "kontrafaktischen Zeilen"
-        verb = "erreicht" if n_valid <= 1 else "erreichen"
-        count = self.signs.whole(n_valid) if n_valid else "Keine"
-        text = f"{count} von {self.signs.whole(n)} {noun} {verb} das Ziel"
-        if n_shown < n:
+    def counts(self, n: int, n_missed: int, n_shown: int) -> str:
+        """Return how many counterfactuals and near misses there are, and how many are shown."""
+        noun = "kontrafaktische Zeile" if n == 1 else "kontrafaktische Zeilen"
+        text = f"{self.signs.whole(n)} {noun}" if n else "Keine kontrafaktische Zeile gefunden"
+        if n_missed:
+            text += f"; {self.signs.whole(n_missed)} Beinahe-Treffer"
+        if n_shown < n + n_missed:
             text += f"; {n_shown} {'wird' if n_shown == 1 else 'werden'} gezeigt"
         return f"{text}."
 
     def protected(self, n: int) -> str:
-        """Return how many are marked."""
-        those = "1 davon ändert" if n == 1 else f"{self.signs.whole(n)} davon ändern"
+        """Return how many counterfactuals are marked."""
+        those = (
+            "1 kontrafaktische Zeile ändert"
+            if n == 1
+            else f"{self.signs.whole(n)} kontrafaktische Zeilen ändern"
+        )
         return f"{those} geschützte Merkmale; in Texten für Kunden fehlen sie."
 
     def met(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
-from counterpoint.table.values import Signs
+from counterpoint.table.values import Signs, counted
 
 Lang = Literal["en", "de"]
 Reader = Literal["customer", "analyst"]
@@ -17,6 +17,19 @@ def joined(texts: Sequence[str], conjunction: str) -> str:
     if len(texts) < 2:
         return "".join(texts)
     return f"{', '.join(texts[:-1])} {conjunction} {texts[-1]}"
+
+
+def count_candidates(n: int, n_missed: int) -> str:
+    """Return how many counterfactuals there are, and how many near misses if there are any.
+
+    Examples
+    --------
+    >>> count_candidates(12, 859), count_candidates(1, 0)
+    ('12 counterfactuals; 859 near misses', '1 counterfactual')
+    """
+    texts = [counted(n, "counterfactual")] if n or not n_missed else []
+    texts += [counted(n_missed, "near miss", "near misses")] if n_missed else []
+    return "; ".join(texts)
 
 
 class Change(NamedTuple):
@@ -69,10 +82,10 @@ class Grammar(Protocol):
     def shift(
         self, outcome: str, before: str, after: str, changes: Sequence[Change], *, is_met: bool
     ) -> str:
-        """Return the sentence for an analyst on one counterfactual, without its full stop."""
+        """Return the sentence for an analyst on one candidate, without its full stop."""
 
     def marked(self, names: Sequence[str]) -> str:
-        """Return the mark of a counterfactual that changes protected features."""
+        """Return the mark of a candidate that changes protected features."""
 
     def left_out(self, n: int) -> str:
         """Return how many alternatives a customer is not shown, beside others."""
@@ -89,8 +102,8 @@ class Grammar(Protocol):
     def heading(self, outcome: str, before: str) -> str:
         """Return the analyst's first line."""
 
-    def counts(self, n_valid: int, n: int, n_shown: int) -> str:
-        """Return how many counterfactuals there are, and how many reach the target."""
+    def counts(self, n: int, n_missed: int, n_shown: int) -> str:
+        """Return how many counterfactuals and near misses there are, and how many are shown."""
 
     def protected(self, n: int) -> str:
         """Return how many are marked."""

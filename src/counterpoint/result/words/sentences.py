@@ -208,9 +208,8 @@ def _tell_analyst(found: Counterfactuals, grammar: Grammar, n: int) -> list[str]
     lines = [grammar.heading(grammar.outcome(wish), now)]
     if found.status == "already_met":
         return [*lines, grammar.met()]
-    pool = np.flatnonzero(orders.best_of(found)) if len(found) else np.arange(0)
-    few = telling(found, pool, n)
-    lines.append(grammar.counts(int(found.reaches.sum()), len(found), len(few)))
+    few = telling(found, np.flatnonzero(orders.best_of(found)), n)
+    lines.append(grammar.counts(int(found.reaches.sum()), int((~found.reaches).sum()), len(few)))
     if n_barred := int((found.reaches & changes_protected(found)).sum()):
         lines.append(grammar.protected(n_barred))
     for position in few:

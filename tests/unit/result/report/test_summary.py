@@ -123,7 +123,7 @@ def test_the_receipt_says_who_was_asked_what(
     assert receipt["model fingerprint"] == found.fingerprints.model
     assert receipt["seed"] == 3
     assert receipt["limits"]["fixed"] == ["job"]
-    assert receipt["search"]["type"] == "Search"
+    assert receipt["search"]["type"] == "Explore"
     assert receipt["versions"]["counterpoint"] == cp.__version__
     assert receipt["model"] == "builtins.function"
 

@@ -171,8 +171,10 @@ def test_what_misses_the_target_says_so() -> None:
     found = explainer().explain(ROW, (0.95, None), SEARCH, fixed=["credit_amount", "sex", "since"])
     assert found.status == "best_effort"
 
-    assert sentence(found, 0).startswith("Missed: prediction at least 0.95 (0.2 → 0.9) if ")
-    assert sentence(found, 0, "de").startswith("Verfehlt: Vorhersage mindestens 0,95 (0,2 → 0,9)")
+    assert sentence(found, 0).startswith("Near miss: prediction at least 0.95 (0.2 → 0.9) if ")
+    assert sentence(found, 0, "de").startswith(
+        "Knapp verfehlt: Vorhersage mindestens 0,95 (0,2 → 0,9)"
+    )
     assert sentence(found, 0, "en", "customer").startswith(
         "The model would still not predict a value of at least 0.95 if "
     )
@@ -181,8 +183,8 @@ def test_what_misses_the_target_says_so() -> None:
     )
     assert told(found, "en")[1] == "No case was found in which it would."
     assert told(found, "de")[1] == "Es wurde kein Fall gefunden, in dem das anders wäre."
-    assert told(found, "en", "analyst")[1].startswith("None of ")
-    assert "reaches the target; 1 is shown." in told(found, "en", "analyst")[1]
+    assert told(found, "en", "analyst")[1].startswith("No counterfactual was found; ")
+    assert "near misses; 1 is shown." in told(found, "en", "analyst")[1]
     assert "(gap 0.05, " in told(found, "en", "analyst")[2]
     assert "(Lücke 0,05, " in told(found, "de", "analyst")[2]
 
@@ -225,7 +227,7 @@ def test_a_result_without_counterfactuals_has_texts() -> None:
     ]
     assert told(found, "de", "analyst") == [
         "Gewünscht: Vorhersage mindestens 0,5. Die Zeile liegt bei 0,2.",
-        "Es wurde keine kontrafaktische Zeile gefunden.",
+        "Keine kontrafaktische Zeile gefunden.",
     ]
 
 
@@ -236,14 +238,14 @@ def test_an_analyst_reads_numbers_and_measures() -> None:
 
     n_valid, n = int(found.reaches.sum()), len(found)
     assert english[0] == "Wanted: prediction at least 0.5. The row is at 0.2."
-    assert english[1] == f"{n_valid} of {n} counterfactuals reach the target; 1 is shown."
+    assert english[1] == f"{n_valid} counterfactuals; {n - n_valid} near misses; 1 is shown."
     assert english[2].startswith(
         "1. Prediction at least 0.5 (0.2 → 0.5) if months were 30 instead of 48 months. "
         "(distance 0.06667, 1 change, implausibility 0."
     )
     assert english[3] == "This describes the model; it implies no causal effect of any change."
     assert german[1] == (
-        f"{n_valid} von {n} kontrafaktischen Zeilen erreichen das Ziel; 1 wird gezeigt."
+        f"{n_valid} kontrafaktische Zeilen; {n - n_valid} Beinahe-Treffer; 1 wird gezeigt."
     )
     assert "(Abstand 0,06667, 1 Änderung, Unplausibilität 0," in german[2]
 
@@ -278,7 +280,7 @@ def test_customers_are_never_advised_to_change_what_is_protected() -> None:
     assert f"{barred} other cases are left out, because they concern protected" in english
     assert f"{barred} weitere Fälle sind ausgelassen, weil sie geschützte Merkmale" in german
     analyst = found.explain_text("en", "analyst", n=50)
-    assert f"{barred} of those that reach the target change protected attributes;" in analyst
+    assert f"{barred} counterfactuals change protected attributes;" in analyst
     assert "[protected: sex]." in analyst
     assert "[geschützt: sex]." in found.explain_text("de", "analyst", n=50)
 
@@ -296,8 +298,7 @@ def test_one_that_is_left_out_is_singular() -> None:
         "1 weiterer Fall ist ausgelassen, weil er ein geschütztes Merkmal betrifft."
     )
     assert told(both, "en", "analyst")[2] == (
-        "1 of those that reach the target changes protected attributes; texts for customers leave "
-        "them out."
+        "1 counterfactual changes protected attributes; texts for customers leave them out."
     )
     assert told(found.take(places), "en")[1:] == [
         "One case was found in which it would, but it concerns a protected attribute and is not "
