@@ -15,6 +15,12 @@ that compile it for different types at the same time may take the same number, a
 type is handed the machine code of the other, which reads memory that is not there. And it looks at
 the file of the function only, so that a change in what is compiled into it from other modules goes
 unnoticed. Here files are named after what they hold, and all modules of kernels count.
+
+Compiling takes seconds. So all kernels of a default search are compiled together, once on a machine
+(`explainer/warm_up.py`), and a mark beside the cache says that it is complete.
+
+All this stands on private parts of Numba: `tests/unit/test_kernels_numba.py` names them, and the
+version of Numba has a ceiling in pyproject.toml.
 """
 
 from __future__ import annotations
@@ -22,7 +28,9 @@ from __future__ import annotations
 import contextlib
 import gc
 import logging
-from collections.abc import Callable
+import sys
+import time
+from collections.abc import Callable, Iterator
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -36,7 +44,7 @@ PACKAGE = Path(__file__).parent
 # The modules that kernels and the constants in them may come from.
 SOURCES = (
     *("*.py", "table/*.py", "neighbours/*.py", "density/*.py", "models/*.py", "rules/*.py"),
-    *("problem/*.py", "search/**/*.py", "result/choosing/*.py"),
+    *("problem/*.py", "search/**/*.py", "result/*.py", "result/choosing/*.py"),
 )
 
 
@@ -97,7 +105,7 @@ _njit: Any = numba.njit  # some of the options are not in its stubs
 
 
 class _Compiling(event.Listener):
-    """Tells the user once that kernels are compiled, and keeps the garbage collector out of it.
+    """Tells the user that kernels are compiled, and keeps the garbage collector out of it.
 
     Compiling makes millions of objects that live until it is done: looking through them again and
     again for garbage takes a tenth of the time.
@@ -105,37 +113,117 @@ class _Compiling(event.Listener):
 
     def __init__(self) -> None:
         self.has_told = False
+        self.hear: Callable[[str], None] | None = None  # told of each kernel compiled; it tells
         self.depth = 0  # a kernel is compiled with what it calls
         self.collects = False
 
     def on_start(self, event: Any) -> None:
         """Tell, if the function is ours; one that comes from the cache is not compiled."""
-        function = getattr(event.data.get("dispatcher"), "py_func", None)
-        if not self.has_told and getattr(function, "__module__", "").startswith("counterpoint."):
+        if self.hear is None and not self.has_told and _name_of(event):
             self.has_told = True
             logging.getLogger("counterpoint").warning(
-                "compiling the kernels of counterpoint, once on this machine: about ten seconds."
+                "compiling kernels of counterpoint, once on this machine: some seconds."
             )
         if self.depth == 0:
             self.collects = gc.isenabled()
             gc.disable()
         self.depth += 1
 
-    def on_end(self, event: Any) -> None:  # noqa: ARG002 - as listeners are called
+    def on_end(self, event: Any) -> None:
         """Let the collector go on, if it was."""
         self.depth -= 1
         if self.depth == 0 and self.collects:
             gc.enable()
+        if self.depth == 0 and self.hear is not None and (name := _name_of(event)):
+            self.hear(name)
 
 
+def _name_of(event: Any) -> str:
+    """Return the full name of the function an event is about, if it is ours."""
+    function: Any = getattr(event.data.get("dispatcher"), "py_func", None)
+    module = getattr(function, "__module__", "")
+    return f"{module}.{function.__name__}" if module.startswith("counterpoint.") else ""
+
+
+_compiling = _Compiling()
 _register: Any = event.register
-_register("numba:compile", _Compiling())
+_register("numba:compile", _compiling)
+_kernels: dict[str, Any] = {}
+
+
+@contextlib.contextmanager
+def heard_compiling(hear: Callable[[str], None]) -> Iterator[None]:
+    """Have `hear` called with the name of each kernel that is compiled meanwhile."""
+    _compiling.hear = hear
+    try:
+        yield
+    finally:
+        _compiling.hear = None
+
+
+def kernel_names() -> tuple[str, ...]:
+    """Return the full names of the kernels in the modules imported so far."""
+    return tuple(_kernels)
+
+
+def completeness_mark() -> Path | None:
+    """Return the file that exists if the cache holds all that a default search needs.
+
+    Its name differs where kernels cannot be shared: between sources, versions and processors. There
+    is none if nothing is compiled or nowhere is room for a cache.
+    """
+    some = next(iter(_kernels.values()), None)
+    cache = getattr(some, "_cache", None)
+    if not isinstance(cache, KernelCache):
+        return None
+    magic = cast(Any, some).targetctx.codegen().magic_tuple()
+    text = repr((source_stamp(), numba.__version__, sys.version_info[:3], magic))
+    digest = blake2b(text.encode(), digest_size=12).hexdigest()
+    return Path(cache._cache_path) / f"counterpoint-{digest}.complete"
+
+
+def mark_as_complete(mark: Path) -> None:
+    """Write a mark, unless the folder cannot be written to, and drop those of older sources."""
+    with contextlib.suppress(OSError):
+        for old in mark.parent.glob("counterpoint-*.complete"):
+            old.unlink()
+        mark.touch()
+
+
+@contextlib.contextmanager
+def sole_compiler(mark: Path, patience: float = 60.0) -> Iterator[None]:
+    """Hold the lock of a mark, so that of several processes one compiles and the others wait.
+
+    Without a lock after so many seconds the process goes on: two may compile the same, to no harm.
+    """
+    try:
+        import fcntl  # there is none on Windows
+
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        file = mark.with_suffix(".lock").open("w")
+    except (ImportError, OSError):
+        yield
+        return
+    with file:
+        end = time.monotonic() + patience
+        while time.monotonic() < end:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(0.1)
+            except OSError:  # a file system without locks
+                break
+            else:
+                break
+        yield
 
 
 def kernel(function: F) -> F:
     """Compile `function` on its first call from Python; later processes load it from the cache."""
     dispatcher = _njit(**_OPTIONS)(function)
-    dispatcher._cache = KernelCache(function)  # what cache=True does, with Numba's own
+    with contextlib.suppress(RuntimeError):  # no folder can be written to: nothing is kept
+        dispatcher._cache = KernelCache(function)  # what cache=True does, with Numba's own
+    _kernels[f"{function.__module__}.{function.__name__}"] = dispatcher
     return cast(F, dispatcher)
 
 

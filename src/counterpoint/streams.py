@@ -160,7 +160,7 @@ def next_uniform(state: Keys) -> float:
 def uniforms(keys: Keys, stage: int, generation: int, n: int, d: int) -> Floats:
     """Return the draws of a whole stage: one per row, individual and gene, shape (r, n, d)."""
     drawn = np.empty((len(keys), n, d))
-    _draw(keys, stage, generation, drawn)
+    _draw(keys, int(stage), generation, drawn)  # a member of `Stage` would be another type
     return drawn
 
 

@@ -25,7 +25,6 @@ ELSEWHERE = {
     "explorer.app": "integration/test_explorer.py",
     "explorer.server": "integration/test_explorer.py",
     "models.adapters.boosters": "integration/test_adapters.py",
-    "models.adapters.mlflow": "integration/test_adapters.py",
     "models.adapters.networks": "integration/test_adapters.py",
     "models.adapters.onnx_file": "integration/test_adapters.py",
     "models.adapters.remote": "integration/test_remote_model.py",

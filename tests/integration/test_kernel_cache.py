@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 import counterpoint
+from counterpoint.explainer.warm_up import names_of_default_kernels
 
-MESSAGE = "compiling the kernels of counterpoint, once on this machine"
+MESSAGE = "compiling kernels of counterpoint, once on this machine"
 USES_A_KERNEL = (  # one of the small ones
     "import numpy as np\n"
     "from counterpoint.streams import row_keys, uniforms\n"
@@ -18,11 +19,23 @@ USES_A_KERNEL = (  # one of the small ones
 )
 
 
-def run(package: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+SEARCHES = (
+    "import pandas as pd, counterpoint as cp\n"
+    "data = pd.DataFrame({'age': [20, 30, 40, 50], 'pay': [1.0, 2.5, 2.0, 3.5]})\n"
+    "explainer = cp.Explainer(lambda rows: rows['age'] / 100, data)\n"
+    "search = cp.Search(evaluations=100)\n"
+    "found = explainer.explain(data.iloc[:1], (0.4, 1.0), search, constraints=['pay <= 3'])\n"
+    "print(found.status)\n"
+)
+
+
+def run(
+    package: Path, code: str = USES_A_KERNEL, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Use a kernel in a fresh process, with the package found in a folder."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA")}
     return subprocess.run(  # noqa: S603 - our own interpreter and code
-        [sys.executable, "-c", USES_A_KERNEL],
+        [sys.executable, "-c", code],
         env={**kept, "PYTHONPATH": str(package), **environment},
         cwd=package,
         capture_output=True,
@@ -62,3 +75,27 @@ def test_an_installation_that_cannot_be_written_to_uses_the_users_cache(tmp_path
     assert second.stderr == ""
     assert list(home.rglob("*.nbi"))
     assert not list(installed.rglob("*.nbi"))
+
+
+def test_the_first_search_compiles_every_kernel_of_default_searches_and_later_ones_none(
+    tmp_path: Path,
+) -> None:
+    package, cache = Path(counterpoint.__file__).parents[1], tmp_path / "cache"
+
+    first = run(package, SEARCHES, NUMBA_CACHE_DIR=str(cache))
+    kept = {file.name for file in cache.rglob("*.nb*")}
+    second = run(package, SEARCHES, NUMBA_CACHE_DIR=str(cache))
+
+    assert first.stdout == second.stdout == "found\n"
+    assert first.stderr.count("compiling the kernels of counterpoint, once on this machine") == 1
+    assert MESSAGE not in first.stderr  # nothing was left for later
+    assert second.stderr == ""
+    assert {file.name for file in cache.rglob("*.nb*")} == kept
+    assert len(list(cache.rglob("*.complete"))) == 1
+    names = {index.name.partition("-")[0] for index in cache.rglob("*.nbi")}
+    assert names == {
+        name.removeprefix("counterpoint.").rpartition(".")[0].rpartition(".")[2]
+        + "."
+        + name.rpartition(".")[2]
+        for name in names_of_default_kernels()
+    }

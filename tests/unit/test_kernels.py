@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from counterpoint import kernels, streams  # noqa: F401 - which has a kernel
 from counterpoint.arrays import Floats
-from counterpoint.kernels import _Compiling, kernel
+from counterpoint.kernels import _Compiling, heard_compiling, kernel, kernel_names
 
 
 @pytest.fixture(params=[True, False])
@@ -43,3 +44,36 @@ def test_a_kernel_that_cannot_be_compiled_leaves_the_collector_as_it_was(collect
         wrong(np.zeros(1))
 
     assert gc.isenabled() is collects
+
+
+def test_whoever_listens_hears_the_name_of_each_kernel_compiled_for_itself() -> None:
+    compiling, heard = _Compiling(), list[str]()
+    compiling.hear = heard.append
+    outer, within = (
+        SimpleNamespace(
+            data={
+                "dispatcher": SimpleNamespace(
+                    py_func=SimpleNamespace(__module__="counterpoint.some", __name__=name)
+                )
+            }
+        )
+        for name in ("outer", "within")
+    )
+
+    compiling.on_start(outer)
+    compiling.on_start(within)
+    compiling.on_end(within)
+    compiling.on_end(outer)
+
+    assert heard == ["counterpoint.some.outer"]
+
+
+def test_nobody_listens_after_an_error() -> None:
+    with pytest.raises(ZeroDivisionError), heard_compiling(lambda _: None):
+        raise ZeroDivisionError
+
+    assert kernels._compiling.hear is None
+
+
+def test_kernels_are_known_by_their_full_names() -> None:
+    assert "counterpoint.streams._draw" in kernel_names()

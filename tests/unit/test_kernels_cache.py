@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import itertools
 import os
 import subprocess
@@ -9,7 +10,14 @@ from pathlib import Path
 import pytest
 
 import counterpoint
-from counterpoint.kernels import KernelFiles, source_stamp
+from counterpoint.kernels import (
+    PACKAGE,
+    SOURCES,
+    KernelFiles,
+    mark_as_complete,
+    sole_compiler,
+    source_stamp,
+)
 
 TYPES = ["float64", "float32", "int64", "uint8"]
 MODULE = """
@@ -97,3 +105,44 @@ def test_the_stamp_differs_if_a_module_of_any_kernel_layer_differs(tmp_path: Pat
 
     file.write_text("x = 10")
     assert measure(tmp_path) != before
+
+
+def modules_used(tree: ast.Module) -> set[str]:
+    """Return the modules of the package that a module imports from, when it is run."""
+    found = [node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)]
+    return {name for name in found if name.startswith("counterpoint.")}
+
+
+def test_the_stamp_covers_every_module_that_kernels_or_their_constants_come_from() -> None:
+    trees = {file: ast.parse(file.read_text()) for file in PACKAGE.rglob("*.py")}
+    holders = {f for f, tree in trees.items() if "counterpoint.kernels" in modules_used(tree)}
+    named = {name for file in holders for name in modules_used(trees[file])}
+    paths = [PACKAGE.joinpath(*name.split(".")[1:]).with_suffix(".py") for name in named]
+    watched = {file for pattern in SOURCES for file in PACKAGE.glob(pattern)}
+
+    assert len(holders) > 10
+    assert holders | {path for path in paths if path.exists()} <= watched | {
+        PACKAGE / "explainer" / "warm_up.py",  # compiles kernels, and has none
+        PACKAGE / "explainer" / "progress.py",
+    }
+
+
+def test_marks_of_older_sources_go_and_a_folder_that_is_none_has_no_mark(tmp_path: Path) -> None:
+    old, new = tmp_path / "counterpoint-1.complete", tmp_path / "counterpoint-2.complete"
+    mark_as_complete(old)
+
+    mark_as_complete(new)
+    mark_as_complete(new / "no folder" / "counterpoint-3.complete")
+
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_one_process_compiles_while_others_wait_until_their_patience_ends(tmp_path: Path) -> None:
+    mark, entered = tmp_path / "counterpoint-1.complete", list[str]()
+
+    with sole_compiler(mark), sole_compiler(mark, patience=0.2):
+        entered.append("in the end")
+    with sole_compiler(mark, patience=0.0):
+        entered.append("at once")
+
+    assert entered == ["in the end", "at once"]

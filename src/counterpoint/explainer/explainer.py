@@ -36,6 +36,7 @@ from counterpoint.explainer.task import (
     problem_of,
     row_as_given,
 )
+from counterpoint.explainer.warm_up import warm_up
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_objectives
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.long_table import OutputSchema
@@ -378,6 +379,7 @@ class Explainer(Built):
         """Yield the results of the rows in order, group by group."""
         if len(task.genomes) == 0:
             return
+        warm_up(Explainer)
         plan = self._plan(task, workers, memory)
         budget = task.search.most_candidates
         with Progress(len(task.genomes), budget, progress) as bar:

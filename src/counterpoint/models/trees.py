@@ -85,6 +85,20 @@ def of_boosting(model: Any) -> Forest:
     )
 
 
+def one_leaf() -> Forest:
+    """Return the smallest forest: one tree that says 0 of every row."""
+    return Forest(
+        small([0]),
+        small([[0, 0]]),
+        small([0]),
+        np.zeros(1),
+        small([BY_THRESHOLD]),
+        np.zeros(1, dtype=np.bool_),
+        np.zeros((0, N_CATEGORIES), dtype=np.bool_),
+        np.zeros((1, 1)),
+    )
+
+
 def categories_going_left(model: Any, trees: list[Any]) -> Bools:
     """Return which categories go left at each node that splits by category, in their order.
 

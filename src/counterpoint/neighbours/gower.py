@@ -223,6 +223,8 @@ def search_incomplete(
     distances : ndarray of shape (r, n, k)
         The smallest found so far, ascending.
     """
+    observed = observed.view()
+    observed.flags.writeable = False  # always, for kernels are compiled anew for what is not
     compared = ComparedRows(observed, (observed != MISSING).sum(axis=1), *scale)
     places = np.empty(distances.shape[2], dtype=np.int64)
     _compare(genomes, which, compared, places, distances)

@@ -58,6 +58,8 @@ def index_rows(genomes: Floats, k: int, space: Space) -> IndexedRows:
         which = np.arange(len(genomes))
     else:
         genomes = np.ascontiguousarray(genomes[which])
+    genomes = genomes.view()
+    genomes.flags.writeable = False  # always, for kernels are compiled anew for what is not
     span = space.high - space.low
     origin = np.where(space.is_level, 0.0, space.low)
     unit = 1.0 / np.where(space.is_level | (span <= 0.0), 1.0, span)

@@ -1,16 +1,79 @@
-"""The choice of an adapter: by what the model is able to do, and by what is loaded."""
+"""The choice of an adapter: by what the model is able to do, and by what is loaded.
+
+MLflow's `pyfunc` models, whose one `predict` returns labels, probabilities or numbers, have theirs
+here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from counterpoint.errors import PredictorError
 from counterpoint.models.adapters.boosters import adapted_booster, adapted_catboost
-from counterpoint.models.adapters.mlflow import adapted_mlflow
 from counterpoint.models.adapters.multi_output import check_single
 from counterpoint.models.adapters.networks import adapted_keras, adapted_torch
 from counterpoint.models.adapters.onnx_file import adapted_onnx
-from counterpoint.models.adapters.scorer import Scorer
+from counterpoint.models.adapters.scorer import Scorer, is_loaded
+from counterpoint.models.answers import codes_of
+
+
+class PyFunc:
+    """A `pyfunc` model, of which only its answers tell what it predicts.
+
+    Parameters
+    ----------
+    model : mlflow.pyfunc.PyFuncModel
+        The loaded model.
+    classes : sequence, optional
+        The class labels. With them, labels count as certain, and the columns of a frame named
+        after them are put into their order.
+    """
+
+    is_shared = False  # whatever code the model was saved with
+
+    def __init__(self, model: Any, classes: Sequence[Any] | None = None) -> None:
+        self.model, self.classes_ = model, classes
+
+    def score(self, rows: pd.DataFrame) -> Any:
+        """Return probabilities or numbers; labels as probabilities of 0 and 1."""
+        answer = self.model.predict(self._as_signed(rows))
+        if self.classes_ is None:
+            return refused_if_labels(answer)
+        classes = list(self.classes_)
+        if isinstance(answer, pd.DataFrame) and set(answer.columns) == set(classes):
+            answer = answer[classes]
+        answers = np.asarray(answer)
+        if answers.size == len(rows) and answers.dtype.kind not in "fc":
+            return np.eye(len(classes))[codes_of(answers, len(rows), tuple(classes))]
+        return answers
+
+    def _as_signed(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return rows as a signature wants them: it knows texts, but refuses pandas' categories."""
+        if getattr(self.model.metadata, "signature", None) is None:
+            return rows
+        categories = rows.select_dtypes("category").columns
+        return rows.astype(dict.fromkeys(categories, object))
+
+
+def refused_if_labels(answer: Any) -> Any:
+    """Return numbers as they are; labels mean nothing as long as their order is not known."""
+    first = np.ravel(answer)[:1].tolist()
+    if any(isinstance(value, str | bool) for value in first):
+        raise PredictorError(
+            f"the MLflow model returned labels, first {first[0]!r}; pass classes=[...] with all of "
+            "them, or save the model with pyfunc_predict_fn='predict_proba'."
+        )
+    return answer
+
+
+def adapted_mlflow(model: Any, classes: Sequence[Any] | None) -> PyFunc | None:
+    """Return the adapter of a `pyfunc` model."""
+    return PyFunc(model, classes) if is_loaded(model, "mlflow.pyfunc", "PyFuncModel") else None
+
 
 ADAPTERS = (  # the first that knows the model
     adapted_onnx,

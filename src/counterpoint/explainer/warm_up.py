@@ -1,0 +1,177 @@
+"""Warm-up: all kernels that a default search can need are compiled together, once on a machine.
+
+The first search of a process looks for the mark that an earlier warm-up left beside the cache of
+kernels. If there is none, tiny problems are solved that use every kernel: with and without rules,
+costs and missing values, with rows far away, models of trees, and the choice among results.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.arrays import Floats
+from counterpoint.explainer.progress import is_watched
+from counterpoint.kernels import (
+    completeness_mark,
+    heard_compiling,
+    kernel_names,
+    mark_as_complete,
+    sole_compiler,
+)
+from counterpoint.models.trees import add_up, one_leaf
+from counterpoint.neighbours.far_rows import FarRows
+from counterpoint.neighbours.index import find_near_rows
+from counterpoint.problem.problem import Observed
+from counterpoint.search.settings import Search, WhatIf
+
+# What other searches, samplers and objectives use is compiled when it is first needed.
+ON_DEMAND = (
+    "counterpoint.density.",
+    "counterpoint.search.nsga2.",
+    "counterpoint.search.feasibility._mend_all",
+    "counterpoint.problem.objectives._measure_near",
+    "counterpoint.rules.repair._repair_all",
+)
+TOLD = "compiling the kernels of counterpoint, once on this machine"
+TARGET = (0.97, 1.0)
+RULES = ("income <= 90", "debt < income / 10 + 9")
+N = 64
+
+_lock = threading.RLock()
+_is_done: list[bool] = []
+
+
+def warm_up(explainer: Callable[..., Any]) -> None:
+    """Compile what a default search can need, unless that was done on this machine before.
+
+    Parameters
+    ----------
+    explainer : callable
+        The class `Explainer`, whose searches are the first users of this function.
+    """
+    with _lock:  # which the searches below, that come here too, may take again
+        if _is_done:
+            return
+        _is_done.append(True)
+        mark = completeness_mark()
+        if mark is None or mark.exists():
+            return
+        with sole_compiler(mark):
+            if not mark.exists():
+                compile_all(explainer, mark)
+
+
+def compile_all(explainer: Callable[..., Any], mark: Path) -> None:
+    """Compile the kernels, tell how far that is, and leave the mark."""
+    report = CompilationReport(names_of_default_kernels())
+    with heard_compiling(report.hear):
+        use_all(explainer)
+    report.end()
+    mark_as_complete(mark)
+
+
+def names_of_default_kernels() -> set[str]:
+    """Return the names of the kernels that a default search can need."""
+    return {name for name in kernel_names() if not name.startswith(ON_DEMAND)}
+
+
+class CompilationReport:
+    """Tells how many kernels are compiled: in one line of a terminal, or in two of a log.
+
+    Parameters
+    ----------
+    awaited : set of str
+        The names of the kernels to come; those that are in the cache never come.
+    """
+
+    def __init__(self, awaited: set[str]) -> None:
+        self.awaited, self.done = awaited, set[str]()
+        self.start = time.monotonic()
+        self.is_line = is_watched()
+
+    def hear(self, name: str) -> None:
+        """Count a kernel that has been compiled, perhaps for more types than before."""
+        is_first = not self.done
+        self.done.add(name)
+        text = f"{TOLD}: {len(self.done & self.awaited)} of {len(self.awaited)}"
+        if self.is_line:
+            sys.stderr.write(f"\r{text}")
+            sys.stderr.flush()
+        elif is_first:
+            logging.getLogger("counterpoint").warning("%s, about 15 seconds.", text)
+
+    def end(self) -> None:
+        """Tell how long it took, if anything was told."""
+        if not self.done:
+            return
+        if self.is_line:
+            sys.stderr.write("\n")
+        else:
+            seconds = time.monotonic() - self.start
+            logging.getLogger("counterpoint").warning("compiled, in %.0f seconds.", seconds)
+
+
+def toy_data(*, misses: bool) -> pd.DataFrame:
+    """Return rows with a column of each kind of feature."""
+    at = np.arange(N)
+    debt = np.where(at % 7 == 0, np.nan, at % 13 / 4.0) if misses else at % 13 / 4.0
+    return pd.DataFrame(
+        {
+            "income": at * 11 % N,
+            "debt": debt,
+            "share": (at % 5 / 8.0).astype(np.float32),
+            "housing": np.array(["free", "own", "rent"])[at % 3],
+            "member": at % 2 == 0,
+        }
+    )
+
+
+def toy_scores(rows: pd.DataFrame) -> Floats:
+    """Return a score between 0 and 1 that only some rows bring near 1."""
+    debt = rows["debt"].fillna(1.0).to_numpy(dtype=np.float64)
+    income = rows["income"].to_numpy(dtype=np.float64)
+    return np.asarray(1.0 / (1.0 + np.exp(debt - income / 12.0)))
+
+
+def use_all(explainer: Callable[..., Any]) -> None:
+    """Use every kernel of default searches, for the types they are used for."""
+    search = Search(evaluations=200)
+    plain, gappy = toy_data(misses=False), toy_data(misses=True)
+    whole, missing = explainer(toy_scores, plain), explainer(toy_scores, gappy)
+    row = plain.iloc[[0]]
+
+    found = whole.explain(row, TARGET, search)
+    whole.explain(row, TARGET, search, constraints=RULES, costs={"income": 2.0})
+    whole.explain(row, TARGET, WhatIf(), constraints=RULES)
+    missing.explain(row, TARGET, search)
+    missing.explain(gappy.iloc[[0]], TARGET, search)
+    use_far_rows(whole.observed)
+    use_trees()
+    found.select(3)
+    found.representatives()
+    found.diversity()
+
+
+def use_far_rows(observed: Observed) -> None:
+    """Look for neighbours farther out than a search of so few rows needs to."""
+    rows, shares = observed.genomes[:1], observed.shares
+    near = find_near_rows(rows, observed.indexed, observed.space, shares, most=8)
+    for n_bytes in (2**20, 0):  # by rings, and then one by one
+        distances = np.full((1, len(shares)), np.inf)
+        far = FarRows(rows, near, wide_bytes=n_bytes)
+        far.complete(0, observed.genomes[-1:].copy(), distances)
+
+
+def use_trees() -> None:
+    """Walk trees in either precision, with more rows than are walked side by side."""
+    for precision in (np.float32, np.float64):
+        add_up(np.zeros((9, 1), dtype=precision), one_leaf(), np.zeros((9, 1)))

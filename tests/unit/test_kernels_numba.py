@@ -1,0 +1,54 @@
+"""The private parts of Numba that kernels.py stands on: if one is gone, this says which."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numba
+import pytest
+from numba.core import caching, event, options
+from numba.core.registry import cpu_target
+
+from counterpoint.kernels import KernelCache
+from counterpoint.streams import _draw
+
+PRIVATE = {
+    caching.IndexDataCacheFile: ("_save_data", "_load_index", "_save_index", "load", "save"),
+    caching.FunctionCache: ("cache_path", "load_overload", "save_overload"),
+    event.Listener: ("on_start", "on_end"),
+}
+
+
+@pytest.mark.parametrize("of", PRIVATE)
+def test_numba_still_has_what_the_cache_of_kernels_overrides_or_calls(of: Any) -> None:
+    gone = [name for name in PRIVATE[of] if not hasattr(of, name)]
+
+    assert not gone, f"numba {numba.__version__} has no {of.__name__}.{gone}; see kernels.py"
+
+
+def test_numba_still_keeps_the_fields_that_the_cache_of_kernels_reads() -> None:
+    cache: Any = KernelCache(_draw.py_func)  # type: ignore[attr-defined]
+
+    assert {"_cache_path", "_impl", "_cache_file"} <= {*vars(cache)}
+    assert {"_index_name", "_source_stamp", "_version"} <= {*vars(cache._cache_file)}
+    assert isinstance(cache._impl.filename_base, str)
+    assert list(inspect.signature(caching.IndexDataCacheFile).parameters) == [
+        *("cache_path", "filename_base", "source_stamp")
+    ]
+
+
+def test_a_kernel_still_takes_its_cache_and_its_type_from_the_same_fields() -> None:
+    dispatcher: Any = _draw
+
+    assert isinstance(dispatcher._cache, KernelCache)
+    assert isinstance(dispatcher._numba_type_, numba.types.Dispatcher)
+    assert isinstance(dispatcher.targetctx.codegen().magic_tuple(), tuple)
+
+
+@pytest.mark.parametrize("name", ["nogil", "error_model", "_nrt", "no_cfunc_wrapper", "inline"])
+def test_numba_still_knows_the_options_of_kernels(name: str) -> None:
+    assert issubclass(type(cpu_target.options), type)
+    known = {*dir(cpu_target.options), *dir(options.TargetOptions)}
+
+    assert name in known, f"numba {numba.__version__} does not know the option {name}"
