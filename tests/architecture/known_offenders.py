@@ -113,8 +113,6 @@ WITHOUT_UNIT_TEST: set[str] = {
     "result.words.german",
     "result.words.language",
     "result.words.readable",
-    "search.nsga2.loop",
-    "search.watch",
     "table.files",
     "table.inference",
 }

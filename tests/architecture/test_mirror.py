@@ -37,6 +37,7 @@ ELSEWHERE = {
     "search.explore.parents": "property/test_moves_laws.py",
     "search.front": "property/test_front_laws.py",
     "search.nsga2.dominance": "property/test_dominance_laws.py",
+    "search.nsga2.loop": "integration/test_settings_matter.py",
     "search.nsga2.selection": "property/test_dominance_laws.py",
     "search.nsga2.variation": "property/test_variation_laws.py",
     "testing": "contract/test_objectives.py",
