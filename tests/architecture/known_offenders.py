@@ -89,8 +89,6 @@ WITHOUT_UNIT_TEST: set[str] = {
     "explainer.explainer",
     "explorer.describing",
     "interrupt",
-    "models.adapters.multi_output",
-    "problem.objectives",
     "problem.problem",
     "result.choosing.choosable",
     "result.choosing.safety",
@@ -113,6 +111,5 @@ WITHOUT_UNIT_TEST: set[str] = {
     "result.words.german",
     "result.words.language",
     "result.words.readable",
-    "table.files",
     "table.inference",
 }

@@ -32,6 +32,7 @@ ELSEWHERE = {
     "neighbours.far_rows": "property/test_distance_laws.py",
     "neighbours.index": "property/test_distance_laws.py",
     "neighbours.nearest": "property/test_distance_laws.py",
+    "problem.objectives": "property/test_distance_laws.py",
     "result.choosing.interview": "property/test_choosing_laws.py",
     "search.explore.moves": "property/test_moves_laws.py",
     "search.explore.parents": "property/test_moves_laws.py",
