@@ -66,12 +66,12 @@ def best_known(
     """Return the hypervolume and size of several results merged, what breaks rules left out."""
     points = []
     for each in found:
-        row, kept = each.problem.rows[0], each.objectives
+        row, kept = each.genome, each.objectives
         if feasible is not None:
             kept = kept[feasible.holds(each.genomes, row)]
         points.append(kept)
     merged = np.concatenate(points)
-    reference = found[0].problem.reference[0]
+    reference = found[0].reference
     inside = merged[(merged < reference).all(axis=1)]
     front = inside[moocore.is_nondominated(inside)] if len(inside) else inside
     return (float(moocore.hypervolume(front, ref=reference)) if len(front) else 0.0), len(front)
@@ -132,9 +132,7 @@ class Study:
     def activity(self, rules: list[str]) -> list[float]:
         """Return how much of what is found without rules breaks each rule."""
         compiled = Rules.parse(rules, self.explainer.schema)
-        verdicts = [
-            compiled.verdicts(found.genomes, found.problem.rows[0]) for found in self.free[0]
-        ]
+        verdicts = [compiled.verdicts(found.genomes, found.genome) for found in self.free[0]]
         shares: list[float] = (1.0 - np.concatenate(verdicts).mean(axis=0)).tolist()
         return shares
 

@@ -145,7 +145,7 @@ def as_seen(found: cp.Counterfactuals) -> Case:
     aims = found.objectives - found.objectives.min(axis=0)
     span = aims.max(axis=0)
     aims = (aims / np.where(span > 0, span, 1))[:, span > 0]
-    row, space = found.problem.rows[0], found.problem.space
+    row, space = found.genome, found.space
     way = found.genomes - row
     width = np.maximum(space.high, row) - np.minimum(space.low, row)
     moves = np.where(space.is_level, np.abs(np.sign(way)), way / np.where(width > 0, width, 1))

@@ -131,7 +131,7 @@ def test_direction_range_and_levels_limit_what_remains(
     visit: Open, report: Path, found: cp.Counterfactuals
 ) -> None:
     page = visit(report).page
-    row, genomes = found.problem.rows[0], found.genomes
+    row, genomes = found.genome, found.genomes
     allowed = found.reaches & ~found.changed[:, 5]
 
     page.locator("#direction-1").select_option("up")
@@ -145,7 +145,7 @@ def test_direction_range_and_levels_limit_what_remains(
 
     page.locator("details.levels summary").first.click()
     page.get_by_role("checkbox", name=EVIL_LEVEL).uncheck()
-    levels = found.problem.predictor.encoding.schema.features[3].levels
+    levels = found.encoding.schema.features[3].levels
     allowed = allowed & (genomes[:, 3] != levels.index(EVIL_LEVEL))
     assert remaining(page)[0] == int(allowed.sum())
 

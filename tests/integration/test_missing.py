@@ -267,7 +267,7 @@ def test_neighbours_lack_what_the_counterfactual_lacks_and_nothing_else(
         near == MISSING, np.broadcast_to((genomes == MISSING)[:, None], near.shape)
     )
     here = near != MISSING
-    space = found_missing.problem.space
+    space = found_missing.space
     assert ((near >= space.low) & (near <= space.high))[here].all()
 
 

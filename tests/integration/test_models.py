@@ -161,7 +161,7 @@ def test_a_regression_reaches_an_interval(
     ends = [end for end in (low, high) if np.isfinite(end)]
     now = boosted.predict(row)[0]
     nearest = min(abs(now - end) for end in ends)
-    assert found.problem.reference[0].tolist() == [pytest.approx(nearest), 1.0, 5.0, 1.0]
+    assert found.reference.tolist() == [pytest.approx(nearest), 1.0, 5.0, 1.0]
 
 
 def test_a_regression_comes_close_to_a_number(boosted: Any) -> None:

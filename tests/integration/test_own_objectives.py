@@ -177,7 +177,7 @@ def test_gowers_distance_as_a_function_finds_the_same_bits(method: Method) -> No
 def test_the_hypervolume_ends_at_the_worst() -> None:
     found = explained(**EVERYTHING)
 
-    row, reference = DATA.iloc[[0]], found.problem.reference[0]
+    row, reference = DATA.iloc[[0]], found.reference
     both = pd.concat([row, DATA])  # fewer than 256: all are looked at
     values = price(both, row)
     assert reference[4] == pytest.approx(values.max() + 0.1 * (values.max() - values.min()))
@@ -383,7 +383,7 @@ def test_a_loaded_function_says_that_it_is_not_there(path: Path) -> None:
 
     loaded = cp.load(path)
 
-    (objective, *_) = loaded.problem.observed.aims.objectives
+    (objective, *_) = loaded.facts.aims.objectives
     with pytest.raises(cp.InvalidInput, match="'price' was loaded from a file, which keeps the na"):
         objective.function(DATA, DATA[:1])
 
@@ -434,13 +434,3 @@ def test_files_that_contradict_themselves_are_refused(
         cp.load(path)
 
     assert message in str(raised.value)
-
-
-def test_a_file_from_before_there_were_aims_is_read(path: Path) -> None:
-    explained().save(path)
-    document = json.loads(path.read_text())
-    document["version"] = 2
-    del document["aims"], document["form"], document["remarks"]
-    path.write_text(json.dumps(signed(document)))
-
-    assert cp.load(path).objective_names == ("gap", "distance", "changes", "implausibility")

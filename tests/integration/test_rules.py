@@ -17,6 +17,7 @@ from sklearn.preprocessing import OneHotEncoder
 import counterpoint as cp
 from counterpoint.arrays import Floats
 from counterpoint.datasets import load_credit
+from counterpoint.result.facts import Live
 from counterpoint.rules.rules import Rules
 from counterpoint.search.archive import Archive
 from counterpoint.search.hypervolume import hypervolume
@@ -222,7 +223,7 @@ def test_tight_rules_do_not_starve_the_search(i: int) -> None:
 
     everything = region(found)
     best = found.problem.evaluate(everything[None]).objectives[0]
-    volume = hypervolume(best, found.problem.reference[0])
+    volume = hypervolume(best, found.reference)
     assert 200 < len(everything) < 2000
     assert found.hypervolume() >= 0.999 * volume
 
@@ -337,7 +338,7 @@ def test_the_rules_themselves_have_the_last_word() -> None:
     judged_all = bound.problem.evaluate(found.genomes[None])
     archive.add(found.genomes[None], judged_all, np.array([0]), generation=0)
 
-    drawn = cp.Counterfactuals.of(archive, 0, bound.problem, bound.row, cp.WhatIf(), 0, ())
+    drawn = cp.Counterfactuals.of(archive, 0, bound.row, bound.facts, Live(bound.problem))
 
     obeys = judged(found, RULES).all(axis=1)
     assert 0 < obeys.sum() < len(found)

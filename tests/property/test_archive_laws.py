@@ -343,7 +343,7 @@ def test_history_grows_to_the_hypervolume_of_the_result(
 
     found = explainer.explain({"a": 0, "b": 0, "c": 0.0}, (0.55, 1.0), search, seed)
 
-    history, reference = found.history, found.problem.reference[0]
+    history, reference = found.history, found.reference
     assert history.columns.to_list() == ["generation", "evaluations", "hypervolume"]
     assert history["generation"].to_list() == list(range(len(history)))
     assert (history["hypervolume"].diff().dropna() >= -1e-12).all()

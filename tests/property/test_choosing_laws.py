@@ -120,12 +120,12 @@ CONDITIONS = ["age >= 30", "debt decreases", "job = b implies age > 25", "at mos
 def test_a_filter_keeps_exactly_what_the_evaluator_says(
     found: cp.Counterfactuals, texts: list[str], keep: list[str]
 ) -> None:
-    schema = found.problem.predictor.encoding.schema
+    schema = found.encoding.schema
 
     kept = found.filter(texts, keep=keep)
 
     rules = Rules.parse([*texts, *(f"fixed {name}" for name in keep)], schema)
-    fits = rules.holds(found.genomes, found.problem.rows[0])
+    fits = rules.holds(found.genomes, found.genome)
     np.testing.assert_array_equal(kept.genomes, found.genomes[fits])
 
 

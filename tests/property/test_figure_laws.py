@@ -21,7 +21,7 @@ from counterpoint.result.figures.frames.response import contour_levels
 from counterpoint.table.schema import OBJECTIVE_COLUMNS, Feature, Kind
 
 FOUND = explained()
-FEATURES = list(FOUND.problem.predictor.encoding.schema.names)
+FEATURES = list(FOUND.encoding.schema.names)
 NUMBER = Feature("a", Kind.REAL, np.dtype(float), (), 0.0, 1.0)
 LEVELS = Feature("b", Kind.CATEGORICAL, np.dtype(object), tuple("uvwxyz"), 0.0, 5.0)
 names = st.sampled_from(FEATURES)
@@ -92,10 +92,10 @@ def test_the_surface_is_the_model_on_the_grid(x: str, y: str, resolution: int) -
 
     axes = [Axis.of(FOUND, FEATURES.index(name)) for name in (x, y)]
     across, up = np.meshgrid(*(axis.grid(resolution) for axis in axes))
-    genomes = np.repeat(FOUND.problem.rows, across.size, axis=0)
+    genomes = np.repeat(FOUND.genome[None], across.size, axis=0)
     for axis, genes in zip(axes, (across, up), strict=True):
         genomes[:, axis.place] = genes.ravel()
-    rows = FOUND.problem.predictor.encoding.decode(genomes)
+    rows = FOUND.encoding.decode(genomes)
     np.testing.assert_array_equal(grid["prediction"], worth(rows))
     for name, axis, genes in (("x", axes[0], across), ("y", axes[1], up)):
         middle = axis.at(genes.ravel())

@@ -51,7 +51,7 @@ def assert_same(loaded: cp.Counterfactuals, found: cp.Counterfactuals) -> None:
     for name in ("row_prediction", "evaluations", "fingerprints", "constraints", "costs"):
         assert getattr(loaded, name) == getattr(found, name)
     assert loaded.objective_names == found.objective_names
-    np.testing.assert_array_equal(loaded.problem.reference, found.problem.reference)
+    np.testing.assert_array_equal(loaded.reference, found.reference)
     for name in ("genomes", "predictions", "objectives", "reaches", "changed"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(found, name), strict=True)
     for name in ("objectives", "generation", "evaluations", "replies"):

@@ -55,7 +55,7 @@ class Answer(NamedTuple):
     def of(cls, found: Counterfactuals, keep: int | None) -> Answer:
         """Take from a result what the table shows."""
         shown = found if keep is None else found.select(keep)
-        names = [str(name) for name in found.problem.predictor.encoding.schema.names]
+        names = [str(name) for name in found.encoding.schema.names]
         return cls(
             found.status,
             found.message,

@@ -59,7 +59,7 @@ def show_results(results: Sequence[Counterfactuals], n: int) -> None:
             console.print(plain(f"Rules: {'; '.join(found.constraints)}."), soft_wrap=True)
         for note in found.notes:
             console.print(plain(f"Note: {note}"), style="dim", soft_wrap=True)
-        if aims := str(found.problem.observed.aims):
+        if aims := str(found.facts.aims):
             console.print(plain(f"Minimised: {aims}."), soft_wrap=True)
         if len(found) and n > 0:
             few = select_positions(found, n, "hypervolume", None).tolist()
@@ -73,7 +73,7 @@ def changes_table(found: Counterfactuals, positions: list[int]) -> Any:
     """Return a table: the row first, then only what some counterfactuals change."""
     table, frame = new_table(), changes_frame(found, positions)
     n_measures = len(found.objective_names)  # the prediction stands for the gap
-    features = found.problem.predictor.encoding.schema.features
+    features = found.encoding.schema.features
     numbers = {title_of(feature) for feature in features if feature.is_numeric}
     table.add_column("", justify="right", style="dim")
     for k, title in enumerate(frame.columns):
@@ -112,7 +112,7 @@ def print_json(results: Iterable[Counterfactuals], n: int) -> None:
 def as_json(found: Counterfactuals, n: int) -> dict[str, Any]:
     """Return a result as plain values: what it says, the row, and at most n counterfactuals."""
     few = found.select(n) if len(found) > n else found
-    encoding = found.problem.predictor.encoding
+    encoding = found.encoding
     names, own = encoding.schema.names, own_cells(found)
     row: dict[Any, Any] = dict(zip(own.columns, own.astype(object).iloc[0], strict=True))
     cells = encoding.by_feature(few.genomes.copy()).astype(object)

@@ -18,7 +18,8 @@ from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.errors import AcceleratorWarning
 from counterpoint.problem.objectives import GAP
 from counterpoint.problem.problem import Problem, denied_gaps
-from counterpoint.result.counterfactuals import Again, Counterfactuals
+from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.result.facts import Again, Facts, Live
 from counterpoint.search.archive import Archive
 from counterpoint.search.run import run
 from counterpoint.search.settings import Search, WhatIf
@@ -41,7 +42,8 @@ def explain_group(
     results: dict[int, Counterfactuals] = {}
     for a in np.flatnonzero(met).tolist():
         one = own.alone(np.array([a]))
-        results[a] = Counterfactuals.of(Archive(one, 1), 0, one, rows[a], search, seed, ())
+        facts = Facts.of(one, search, seed)
+        results[a] = Counterfactuals.of(Archive(one, 1), 0, rows[a], facts, Live(one))
     if len(todo):
         wanted = (own if isinstance(search, WhatIf) else problem).take(todo)
         archive = run(wanted, search, watch)
@@ -49,9 +51,9 @@ def explain_group(
         found = []
         for i, a in enumerate(todo.tolist()):
             one = wanted.alone(np.array([i]))
-            again = search_again(one, seed, rows[a])
-            notes = notes_on(one)
-            found.append(Counterfactuals.of(archive, i, one, rows[a], search, seed, notes, again))
+            live = Live(one, search_again(one, seed, rows[a]))
+            facts = Facts.of(one, search, seed, notes_on(one))
+            found.append(Counterfactuals.of(archive, i, rows[a], facts, live))
             if drafts:
                 own_search = search_again(drafts[i].problem, seed, rows[a])
                 found[i] = settle(found[i], drafts[i], own_search)
@@ -101,16 +103,10 @@ def confirm(found: list[Counterfactuals], archive: Archive) -> list[Counterfactu
 def draw_confirmed(found: Counterfactuals, archive: Archive, i: int) -> Counterfactuals:
     """Return the result of row i again, drawn from what `predict` confirms."""
     careful = found.problem.with_labels()
-    return Counterfactuals.of(
-        archive.of_confirmed(i, careful),
-        0,
-        careful,
-        found.row,
-        found.search,
-        found.seed,
-        notes_on(careful),
-        search_again(found.problem, found.seed, found.row),  # as it was searched: without labels
-    )
+    again = search_again(found.problem, found.seed, found.row)  # as it was searched: without labels
+    facts = replace(found.facts, notes=notes_on(careful))
+    confirmed = archive.of_confirmed(i, careful)
+    return Counterfactuals.of(confirmed, 0, found.row, facts, Live(careful, again))
 
 
 def notes_on(problem: Problem) -> tuple[str, ...]:
@@ -262,19 +258,13 @@ def settle(found: Counterfactuals, draft: Draft, own_search: Again) -> Counterfa
             AcceleratorWarning,
             stacklevel=2,
         )
-        return own_search(found.search, np.empty(0))
+        anew: Counterfactuals = own_search(found.search, np.empty(0))
+        return anew
     note = (
         "candidates were scored by ONNX Runtime, and those returned again by the model itself; "
         f"the greatest difference was {draft.difference:.1g}."
     )
-    settled = Counterfactuals.of(
-        draft.archive,
-        draft.row,
-        draft.problem,
-        found.row,
-        found.search,
-        found.seed,
-        (*found.notes, note),
-        found.again,
-    )
+    live = Live(draft.problem, found.live.again if found.live is not None else None)
+    facts = replace(found.facts, notes=(*found.notes, note))
+    settled = Counterfactuals.of(draft.archive, draft.row, found.row, facts, live)
     return replace(settled, trace=replace(settled.trace, replies=found.trace.replies))

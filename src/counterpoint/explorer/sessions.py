@@ -68,7 +68,7 @@ def recalled_from(earlier: Counterfactuals | None, problem: Problem) -> Recalled
     """Return the counterfactuals of an earlier result of the same row, about the same output."""
     if earlier is None or not len(earlier):
         return None
-    if not np.array_equal(earlier.problem.rows[0], problem.rows[0]):
+    if not np.array_equal(earlier.genome, problem.rows[0]):
         return None
     old, new = earlier.target, problem.targets[0]
     if (old.column, old.is_complement) != (new.column, new.is_complement):

@@ -306,11 +306,9 @@ class Problem:
         """
         r, d = self.rows.shape
         worst = np.ones((r, 2)) if self.worst is None else self.worst
-        gaps = [
-            max(target.gap_of(now), 3.0 * JUST_MISSED * target.is_decision)
-            for target, now in zip(self.targets, self.row_predictions, strict=True)
-        ]
-        return np.column_stack([gaps, worst[:, 0], np.full(r, float(d)), worst[:, 1:]])
+        each = zip(self.targets, self.row_predictions.tolist(), worst, strict=True)
+        points = [reference_point(target, now, d, ends) for target, now, ends in each]
+        return np.array(points).reshape(r, 2 + worst.shape[1])
 
     def predict(self, genomes: Floats) -> Floats:
         """Return the predictions (r, n) of genomes (r, n, d)."""
@@ -423,6 +421,12 @@ class Problem:
     def with_labels(self) -> Problem:
         """Return the same problems with `predict` confirming every candidate."""
         return replace(self, asks_labels=True)
+
+
+def reference_point(target: Target, prediction: float, d: int, worst: Floats) -> Floats:
+    """Return where hypervolume ends for one row, shape (m,); `worst` as in `Problem`."""
+    gap_of_row = max(target.gap_of(prediction), 3.0 * JUST_MISSED * target.is_decision)
+    return np.array([gap_of_row, worst[0], float(d), *worst[1:]])
 
 
 def denied_gaps(gaps: Floats, predictions: Floats) -> Floats:

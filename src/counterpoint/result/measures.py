@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
@@ -12,22 +10,20 @@ from counterpoint.errors import InvalidInput, listed
 from counterpoint.kernels import kernel
 from counterpoint.neighbours.gower import gower, gower_weights, gower_with_missing
 from counterpoint.problem.objectives import GAP
+from counterpoint.result.data import ResultData
 from counterpoint.search import hypervolume as indicators
 
-if TYPE_CHECKING:
-    from counterpoint.result.counterfactuals import Counterfactuals
 
-
-def hypervolume(found: Counterfactuals) -> float:
+def hypervolume(found: ResultData) -> float:
     """Return the hypervolume of the set with the paper's reference point."""
-    return indicators.hypervolume(found.objectives, found.problem.reference[0])
+    return indicators.hypervolume(found.objectives, found.reference)
 
 
-def diversity(found: Counterfactuals) -> float:
+def diversity(found: ResultData) -> float:
     """Return the mean Gower distance over all pairs; 0 for fewer than two."""
     if len(found) < 2:
         return 0.0
-    weight, cap = gower_weights(found.problem.rows, found.problem.space)
+    weight, cap = gower_weights(found.genome[None], found.space)
     if (found.genomes == MISSING).any():
         n, apart = len(found), gower_with_missing(found.genomes, found.genomes, weight[0], cap)
         return float(np.tril(apart, -1).sum() / (n * (n - 1) / 2))
@@ -44,7 +40,7 @@ def _mean_pairwise(genomes: Floats, weight: Floats, cap: Floats) -> float:
     return total / (n * (n - 1) / 2)
 
 
-def coverage(found: Counterfactuals, other: Counterfactuals) -> float:
+def coverage(found: ResultData, other: ResultData) -> float:
     """Return the share of `other`'s valid set dominated by `found`'s; NaN if either is empty."""
     if found.objective_names != other.objective_names:
         raise InvalidInput(
@@ -57,15 +53,15 @@ def coverage(found: Counterfactuals, other: Counterfactuals) -> float:
     return float(indicators.covered(theirs, ours).mean())
 
 
-def change_frequency(found: Counterfactuals) -> pd.Series[float]:
+def change_frequency(found: ResultData) -> pd.Series[float]:
     """Return the share of counterfactuals that change each feature, descending."""
-    names = list(found.problem.predictor.encoding.schema.names)
+    names = list(found.encoding.schema.names)
     shares = found.changed.mean(axis=0) if len(found) else np.zeros(len(names))
     frequency = pd.Series(shares, index=pd.Index(names), name="frequency")
     return frequency.sort_values(ascending=False, kind="stable")
 
 
-def minimality(found: Counterfactuals) -> Ints:
+def minimality(found: ResultData) -> Ints:
     """Return how many single changes of each could be put back while reaching the target.
 
     Asks the model one row per change of each counterfactual.
@@ -75,7 +71,7 @@ def minimality(found: Counterfactuals) -> Ints:
     if len(which) == 0:
         return undone
     genomes = found.genomes[which]
-    genomes[np.arange(len(which)), feature] = found.problem.rows[0, feature]
+    genomes[np.arange(len(which)), feature] = found.genome[feature]
     problem = found.problem.with_labels() if found.target.is_decision else found.problem
     reaches = problem.evaluate(genomes[None]).objectives[0, :, GAP] <= 0.0
     np.add.at(undone, which[reaches], 1)

@@ -68,6 +68,18 @@ class Encoding:
         self._build = None if form.kind == "pandas" else builder(form, self.columns)
         self._places = _places_of(schema)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what makes it again: decoders are functions, which cannot be pickled."""
+        return Encoding, (self.schema, self.form)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Encoding):
+            return NotImplemented
+        return self.schema == other.schema and self.form == other.form
+
+    def __hash__(self) -> int:
+        return hash((self.schema, self.form))
+
     def encode(self, frame: pd.DataFrame, argument: str = "data") -> Floats:
         """Return the genomes of `frame`, shape (n, d); `argument` names it in errors."""
         self._check_columns(frame, argument)

@@ -63,25 +63,11 @@ def test_remarks_are_saved_and_change_no_fingerprint(tmp_path: Path) -> None:
 
     loaded = cp.load(tmp_path / "found.json")
 
-    assert loaded.problem.predictor.encoding.schema == remarked.schema
+    assert loaded.encoding.schema == remarked.schema
     plain = explainer().explain(DATA[:1], (0.3, 1.0))
     assert loaded.fingerprints == plain.fingerprints
     plain.save(tmp_path / "plain.json")
     assert json.loads((tmp_path / "plain.json").read_text())["remarks"] is None
-
-
-def test_a_file_from_before_there_were_remarks_is_read(tmp_path: Path) -> None:
-    found = explainer().explain(DATA[:1], (0.3, 1.0))
-    found.save(tmp_path / "found.json")
-    document = json.loads((tmp_path / "found.json").read_text())
-
-    def age(document: Any) -> None:
-        document["version"] = 3
-        del document["remarks"]
-
-    loaded = load_changed(document, tmp_path / "old.json", age)
-
-    assert loaded.problem.predictor.encoding.schema == found.problem.predictor.encoding.schema
 
 
 @pytest.mark.parametrize(

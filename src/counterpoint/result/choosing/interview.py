@@ -22,25 +22,28 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from counterpoint.arrays import Floats, Ints
 from counterpoint.errors import InvalidInput, listed
 from counterpoint.result.choosing.orders import Attributes, attributes_of, best_of
+from counterpoint.result.data import ResultData
 from counterpoint.result.words.language import Grammar, Lang, Reader
-from counterpoint.result.words.sentences import changes_of, changes_protected, grammar_of
+from counterpoint.result.words.sentences import (
+    changes_of,
+    changes_protected,
+    grammar_of,
+    measures_of,
+)
 from counterpoint.streams import Stage, check_seed, row_keys, uniforms
-
-if TYPE_CHECKING:
-    from counterpoint.result.counterfactuals import Counterfactuals
-
 
 SURE = 16.0  # s: a difference of a tenth of the range is preferred in about three of four answers
 TIE = 0.5  # T: how readily candidates are called equal
 N_PARTICLES = 512
 N_PROMISING = 14  # candidates whose pairs are weighed: 91 pairs
+Result = TypeVar("Result", bound=ResultData)
 ANSWERS = ("A", "B", "equal")
 
 
@@ -208,7 +211,7 @@ class Pair:
         return self.text
 
 
-class Interview:
+class Interview(Generic[Result]):
     """Questions about one result, the answers so far, and what they recommend.
 
     Made by `Counterfactuals.prefer`; docs/choosing.md says how it learns. Print it, `answer` it,
@@ -216,7 +219,7 @@ class Interview:
 
     Parameters
     ----------
-    found : Counterfactuals
+    found : ResultData
         What there is to choose from: those that reach the target, or all if none does.
     seed : int
         Same seed and answers, same questions.
@@ -238,7 +241,7 @@ class Interview:
         If there is nothing to choose from.
     """
 
-    def __init__(self, found: Counterfactuals, seed: int, lang: Lang, reader: Reader) -> None:
+    def __init__(self, found: Result, seed: int, lang: Lang, reader: Reader) -> None:
         self.found = found
         self._grammar: Grammar = grammar_of(lang, reader)
         self.attributes: Attributes = attributes_of(found, _candidates(found, reader))
@@ -271,9 +274,6 @@ class Interview:
 
     def _pair(self, question: Question) -> Pair:
         """Return a question with its texts."""
-        # Wording's text module chooses what it tells, so it cannot be imported before this one.
-        from counterpoint.result.words.sentences import measures_of
-
         places, grammar = self.attributes.candidates, self._grammar
         a, b = int(places[question.a]), int(places[question.b])
         texts = [
@@ -283,7 +283,7 @@ class Interview:
         ]
         return Pair((a, b), (texts[0], texts[1]), grammar.question(*texts))
 
-    def answer(self, answer: Answer) -> Interview:
+    def answer(self, answer: Answer) -> Self:
         """Take the answer to `question`; the next one follows from it.
 
         Parameters
@@ -313,7 +313,7 @@ class Interview:
         self._asked.append(self._next(self._asked))
         return self
 
-    def undo(self) -> Interview:
+    def undo(self) -> Self:
         """Take the last answer back, as if it had not been given; return the interview itself."""
         if not self._answers:
             raise InvalidInput("there is no answer to undo.")
@@ -328,7 +328,7 @@ class Interview:
         return int(self.attributes.candidates[place])
 
     @property
-    def best(self) -> Counterfactuals:
+    def best(self) -> Result:
         """What the answers so far recommend."""
         return self.found.take(self.position)
 
@@ -362,7 +362,7 @@ class Interview:
         return f"<Interview: {len(self._answers)} answers, best is position {self.position}>"
 
 
-def _candidates(found: Counterfactuals, reader: Reader) -> Ints:
+def _candidates(found: ResultData, reader: Reader) -> Ints:
     """Return the positions somebody may choose from."""
     pool = best_of(found)
     if reader == "customer":

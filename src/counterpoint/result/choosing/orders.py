@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +20,9 @@ from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.neighbours.gower import gower_weights, terms
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY
 from counterpoint.problem.target import Target
+from counterpoint.result.data import ResultData
 from counterpoint.rules.rules import Rules
 from counterpoint.rules.tree import compared_places
-
-if TYPE_CHECKING:
-    from counterpoint.result.counterfactuals import Counterfactuals
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,19 +48,19 @@ class Attributes:
     shares: Floats
 
 
-def attributes_of(found: Counterfactuals, candidates: Ints) -> Attributes:
+def attributes_of(found: ResultData, candidates: Ints) -> Attributes:
     """Return the attributes of the counterfactuals at these positions (c,)."""
     objectives = found.objectives[candidates]
     aims = normalised(objectives, np.ones(len(objectives), dtype=np.bool_))
-    weight, cap = gower_weights(found.problem.rows, found.problem.space)
+    weight, cap = gower_weights(found.genome[None], found.space)
     genomes = found.genomes[candidates]
-    row = found.problem.rows[0]
+    row = found.genome
     sizes = terms(genomes, row, weight[0], cap)
     lacks = (genomes == MISSING) | (row == MISSING)
     sizes = np.where(lacks, (genomes != row).astype(np.float64), sizes)  # all the way, or none
     largest = sizes.max(axis=0)
     sizes = sizes / np.where(largest > 0.0, largest, 1.0)
-    names = found.problem.predictor.encoding.schema.names
+    names = found.encoding.schema.names
     has_aim, differs = _varies(aims), _varies(genomes)
     changed = found.changed[candidates].astype(np.float64)
     return Attributes(
@@ -78,14 +76,12 @@ def _varies(values: Floats) -> Bools:
     return np.asarray(values.min(axis=0) < values.max(axis=0))
 
 
-def matching(
-    found: Counterfactuals, conditions: str | Iterable[str], keep: Iterable[Hashable]
-) -> Ints:
+def matching(found: ResultData, conditions: str | Iterable[str], keep: Iterable[Hashable]) -> Ints:
     """Return the positions for which all conditions hold and the features to keep do not change.
 
     A condition on what a counterfactual lacks does not hold.
     """
-    schema = found.problem.predictor.encoding.schema
+    schema = found.encoding.schema
     is_list = isinstance(conditions, Iterable) and not isinstance(conditions, str)
     texts: list[Any] = list(conditions) if is_list else [conditions]
     if not all(isinstance(each, str) for each in texts):
@@ -94,7 +90,7 @@ def matching(
             "for example found.filter('duration >= 24')."
         )
     rules = Rules.parse(texts, schema)
-    row = found.problem.rows[0]
+    row = found.genome
     fits = rules.holds(found.genomes, row)
     for rule in rules.written:
         for j in sorted(compared_places(rule.statement)):
@@ -115,7 +111,7 @@ def matching(
     return np.flatnonzero(fits)
 
 
-def in_order(found: Counterfactuals, *scores: Floats) -> Ints:
+def in_order(found: ResultData, *scores: Floats) -> Ints:
     """Return all positions by gap, then by the scores (n,), less being better, then as they are.
 
     Whatever reaches the target has no gap. So these come first, in the order of the scores, and
@@ -124,32 +120,32 @@ def in_order(found: Counterfactuals, *scores: Floats) -> Ints:
     return np.lexsort((*reversed(scores), found.objectives[:, GAP]))
 
 
-def closest(found: Counterfactuals) -> Ints:
+def closest(found: ResultData) -> Ints:
     """Return all positions by distance, those with fewer changes first where it is equal."""
     return in_order(found, found.objectives[:, DISTANCE], found.objectives[:, CHANGES])
 
 
-def fewest(found: Counterfactuals) -> Ints:
+def fewest(found: ResultData) -> Ints:
     """Return all positions by the number of changes, the closest first where it is equal."""
     return in_order(found, found.objectives[:, CHANGES], found.objectives[:, DISTANCE])
 
 
-def plausible(found: Counterfactuals) -> Ints:
+def plausible(found: ResultData) -> Ints:
     """Return all positions by implausibility, the closest first where it is equal."""
     return in_order(found, found.objectives[:, IMPLAUSIBILITY], found.objectives[:, DISTANCE])
 
 
-def knee(found: Counterfactuals) -> Ints:
+def knee(found: ResultData) -> Ints:
     """Return all positions by their distance from the ideal; see `knee_scores`."""
     return in_order(found, knee_scores(found.objectives, best_of(found)))
 
 
-def weighted(found: Counterfactuals, weights: Floats) -> Ints:
+def weighted(found: ResultData, weights: Floats) -> Ints:
     """Return all positions by the weighted sum of the normalised objectives; weights (m,)."""
     return in_order(found, normalised(found.objectives, best_of(found)) @ weights)
 
 
-def best_of(found: Counterfactuals) -> Bools:
+def best_of(found: ResultData) -> Bools:
     """Return which a choice is among, shape (n,): those that reach the target, or else all."""
     return found.reaches if found.reaches.any() else np.ones(len(found), dtype=np.bool_)
 
@@ -189,7 +185,7 @@ def knee_scores(objectives: Floats, pool: Bools) -> Floats:
     return np.asarray(np.sqrt((normalised(objectives, pool) ** 2).sum(axis=1)))
 
 
-def margins(found: Counterfactuals) -> Floats:
+def margins(found: ResultData) -> Floats:
     """Return how far each prediction is inside the target, shape (n,); below 0 if it is outside.
 
     It is the distance to the nearer end of the interval. An end that no prediction can pass, 0 or 1
@@ -218,7 +214,7 @@ def _boundaries(target: Target, now: float) -> tuple[float, float]:
 NAMES = ("closest", "fewest changes", "most typical", "safest", "balanced")
 
 
-def representatives(found: Counterfactuals) -> dict[str, int]:
+def representatives(found: ResultData) -> dict[str, int]:
     """Return the positions of the named representatives; empty if there is no counterfactual.
 
     Several names may stand for one counterfactual. See `Counterfactuals.representatives`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,12 +14,9 @@ from counterpoint.errors import InvalidInput
 from counterpoint.models.predictor import Predictor
 from counterpoint.problem.target import Target
 from counterpoint.result.choosing import orders
+from counterpoint.result.data import ResultData
 from counterpoint.streams import Stage, check_seed, row_keys, uniforms
 from counterpoint.table.space import Space
-
-if TYPE_CHECKING:
-    from counterpoint.result.counterfactuals import Counterfactuals
-
 
 NEIGHBOURS = 32
 MOST_NEIGHBOURS = 10_000
@@ -35,10 +32,10 @@ MARGIN_ONLY = (
 
 
 def safety_frame(
-    found: Counterfactuals, models: Iterable[Any] | None, neighbours: int | None, seed: int
+    found: ResultData, models: Iterable[Any] | None, neighbours: int | None, seed: int
 ) -> pd.DataFrame:
     """Return margin and shares of each counterfactual; see `Counterfactuals.safety`."""
-    has_model = found.kept is None
+    has_model = found.live is not None
     n_near = NEIGHBOURS * has_model if neighbours is None else neighbours
     check_whole("neighbours", n_near, 0, MOST_NEIGHBOURS, owner="safety")
     if n_near and not has_model:
@@ -58,13 +55,13 @@ def safety_frame(
     return frame
 
 
-def safest(found: Counterfactuals, n: int = 1) -> Ints:
+def safest(found: ResultData, n: int = 1) -> Ints:
     """Return all positions, the safest first: most neighbours that hold, then the largest margin.
 
     Only a shortlist of the largest margins is asked about, and none if there is no model to ask.
     """
     order = orders.in_order(found, -orders.margins(found))
-    if found.kept is not None:
+    if found.live is None:
         return order
     n_short = min(max(SHORTLIST, n), max(int(found.reaches.sum()), 1))
     short = order[:n_short]
@@ -72,7 +69,7 @@ def safest(found: Counterfactuals, n: int = 1) -> Ints:
     return np.concatenate([short[np.argsort(-shares, kind="stable")], order[n_short:]])
 
 
-def share_of_neighbours(found: Counterfactuals, n: int, seed: int) -> Floats:
+def share_of_neighbours(found: ResultData, n: int, seed: int) -> Floats:
     """Return the share of n neighbours of each counterfactual that reach the target.
 
     A neighbour differs a little in every feature that may change: a number by up to a twentieth of
@@ -93,11 +90,11 @@ def share_of_neighbours(found: Counterfactuals, n: int, seed: int) -> Floats:
     return shares
 
 
-def neighbours_of(found: Counterfactuals, genomes: Floats, keys: Any, n: int) -> Floats:
+def neighbours_of(found: ResultData, genomes: Floats, keys: Any, n: int) -> Floats:
     """Return n neighbours of each of the genomes (c, d), shape (c, n, d)."""
-    problem, space = found.problem, found.problem.space
+    problem, space = found.problem, found.space
     c, d = genomes.shape
-    row = np.where(problem.rows[0] == MISSING, space.low, problem.rows[0])
+    row = np.where(found.genome == MISSING, space.low, found.genome)
     where = uniforms(keys, Stage.NEIGHBOUR, 0, n, d)
     value = uniforms(keys, Stage.NEIGHBOUR_VALUE, 0, n, d)
     there = np.where(genomes == MISSING, space.low, genomes)
@@ -113,7 +110,7 @@ def neighbours_of(found: Counterfactuals, genomes: Floats, keys: Any, n: int) ->
     single = np.where(space.is_single, near, 0.0).astype(np.float32).astype(np.float64)
     near = np.where(space.is_single, single, near)
     own = genomes[:, None, :]
-    stays = problem.limits.is_fixed | (own == MISSING)
+    stays = found.facts.limits.is_fixed | (own == MISSING)
     return np.ascontiguousarray(np.where(stays, own, near))
 
 
@@ -141,7 +138,7 @@ def reaching(predictor: Predictor, target: Target, genomes: Floats) -> Bools:
     return np.asarray(reached)
 
 
-def share_of_models(found: Counterfactuals, models: Iterable[Any]) -> Floats:
+def share_of_models(found: ResultData, models: Iterable[Any]) -> Floats:
     """Return the share of other models, such as refitted ones, by which each reaches the target."""
     several = list(models) if isinstance(models, Iterable) and not isinstance(models, str) else []
     if not several:
@@ -149,11 +146,12 @@ def share_of_models(found: Counterfactuals, models: Iterable[Any]) -> Floats:
             f"safety: models must be a list of at least one model, got {models!r}; "
             "for example [clone(model).fit(...) for each bootstrap sample]."
         )
-    problem, reached = found.problem, np.zeros(len(found))
+    reached, own, observed = np.zeros(len(found)), None, found.genome[None]
+    if found.live is not None:
+        own, observed = found.problem.predictor.classes, found.problem.observed.genomes
     for model in several:
-        own = problem.predictor.classes
         classes = None if hasattr(model, "classes_") else own
-        predictor = Predictor(model, problem.predictor.encoding, problem.observed.genomes, classes)
+        predictor = Predictor(model, found.encoding, observed, classes)
         target = _same_target(found.target, predictor.classes)
         if len(found):
             with predictor.one_thread():

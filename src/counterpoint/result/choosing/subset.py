@@ -12,7 +12,7 @@ Subsets: choosing a few of many counterfactuals.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -22,12 +22,9 @@ from counterpoint.kernels import kernel
 from counterpoint.neighbours.gower import distances_to, gower_weights
 from counterpoint.result.choosing import orders
 from counterpoint.result.choosing.safety import safest
+from counterpoint.result.data import ResultData
 from counterpoint.search.hypervolume import hypervolume, is_exact
 from counterpoint.table.schema import is_number
-
-if TYPE_CHECKING:
-    from counterpoint.result.counterfactuals import Counterfactuals
-
 
 MOST_BOXES = 4096  # beyond it hypervolumes are quicker
 LOW, HIGH = 0, 1
@@ -170,7 +167,7 @@ def greatest_contribution(objectives: Floats, n: int, worst: Floats | None = Non
         gap, distance, changes, implausibility, and the caller's own.
     n : int
         How many at most.
-    worst : ndarray of shape (1, m - 2), optional
+    worst : ndarray of shape (m - 2,), optional
         Where hypervolume ends in distance, implausibility and the caller's own; 1 if None.
 
     Returns
@@ -186,7 +183,7 @@ def greatest_contribution(objectives: Floats, n: int, worst: Floats | None = Non
     pool: Ints = valid if is_plenty else np.arange(len(objectives))
     chosen: list[int] = [] if is_plenty else valid.tolist()
     # The authors' reference: gaps are probabilities around 0.5, one more change than any has.
-    ends = np.ones(2) if worst is None else worst[0]
+    ends = np.ones(2) if worst is None else worst
     reference = np.array([0.5, ends[0], objectives[pool, 2].max() + 1.0, *ends[1:]])
     gains = np.full(len(objectives), np.inf)  # at most so much does each add
     gains[chosen] = -np.inf
@@ -257,7 +254,7 @@ def check_size(n: object) -> None:
 
 By = Literal["hypervolume", "diverse", "knee", "closest", "fewest", "plausible", "safest"]
 
-ORDERS: dict[str, Callable[[Counterfactuals], Ints]] = {
+ORDERS: dict[str, Callable[[ResultData], Ints]] = {
     "knee": orders.knee,
     "closest": orders.closest,
     "fewest": orders.fewest,
@@ -266,7 +263,7 @@ ORDERS: dict[str, Callable[[Counterfactuals], Ints]] = {
 
 
 def select_positions(
-    found: Counterfactuals, n: int, by: By, weights: Mapping[str, float] | None
+    found: ResultData, n: int, by: By, weights: Mapping[str, float] | None
 ) -> Ints:
     """Return the positions of at most n counterfactuals, all different, valid ones first."""
     if by not in get_args(By):
@@ -282,7 +279,7 @@ def select_positions(
         shares = check_weights(weights, found.objective_names)
         return orders.weighted(found, shares)[:n] if len(found) else np.arange(0)
     if by == "hypervolume":
-        return greatest_contribution(found.objectives, n, found.problem.worst)
+        return greatest_contribution(found.objectives, n, found.facts.worst)
     if len(found) == 0:
         return np.arange(0)
     if by == "diverse":
@@ -310,13 +307,13 @@ def check_weights(weights: object, names: tuple[str, ...]) -> Floats:
     return np.array([float(weights.get(name, 0.0)) for name in names])
 
 
-def farthest_first(found: Counterfactuals, n: int) -> Ints:
+def farthest_first(found: ResultData, n: int) -> Ints:
     """Return n positions, each as far as can be from those before it; the knee is the first.
 
     Far is Gower's distance to the nearest one chosen (Gonzalez 1985). What reaches the target is
     used up before anything else is chosen.
     """
-    weight, cap = gower_weights(found.problem.rows, found.problem.space)
+    weight, cap = gower_weights(found.genome[None], found.space)
     chosen = [int(orders.knee(found)[0])]
     nearest = np.full(len(found), np.inf)
     is_free = np.ones(len(found), dtype=np.bool_)

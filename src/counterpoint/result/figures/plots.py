@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from counterpoint.checks import check_whole, require_package
 from counterpoint.errors import InvalidInput
+from counterpoint.result.data import ResultData
 from counterpoint.result.figures.frames.changes import (
     MOST_AXES,
     MOST_STRIPS,
@@ -28,10 +29,6 @@ from counterpoint.result.figures.frames.summaries import (
     history_data,
     objectives_data,
 )
-
-if TYPE_CHECKING:
-    from counterpoint.result.counterfactuals import Counterfactuals
-
 
 CHARTS = "counterpoint.result.figures.charts"
 
@@ -57,7 +54,7 @@ class Plots:
     [['age', '20', 'the row']]
     """
 
-    found: Counterfactuals
+    found: ResultData
 
     def parallel(
         self,

@@ -28,7 +28,7 @@ from counterpoint.table.schema import MOST_DECIMALS, Feature, Kind, plain_dtype
 from counterpoint.table.values import LARGEST_WHOLE
 
 FORMAT = "counterpoint/counterfactuals"
-VERSION = 4  # 1 had no constraints, 2 no kinds of table but pandas and no aims, 3 no remarks
+VERSION = 1
 
 _PLAIN = ["bool", *(f"{k}int{b}" for k in ("", "u") for b in (8, 16, 32, 64))]
 _SCALARS = {*_PLAIN, "float16", "float32", "float64", "str"}

@@ -12,7 +12,7 @@ from counterpoint.arrays import Floats
 from counterpoint.models.predictor import Predictor
 from counterpoint.problem.problem import Observed
 from counterpoint.result.file.document import encode_text, write_feature, write_label
-from counterpoint.result.file.parts import write_form
+from counterpoint.result.file.form import write_form
 
 DIGITS = 6  # of a score: enough to tell models apart, few enough to forgive another machine
 

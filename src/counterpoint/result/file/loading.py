@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import os
 import stat
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import MISSING, Floats, Ints
+from counterpoint.arrays import MISSING, Floats
 from counterpoint.errors import CounterpointError, InvalidInput, NoSuchFile
-from counterpoint.models.predictor import Predictor
 from counterpoint.problem.limits import Limits
-from counterpoint.problem.own_objectives import check_costs_apply
-from counterpoint.problem.problem import Observed, Problem
+from counterpoint.problem.own_objectives import Aims, check_costs_apply
 from counterpoint.problem.target import Target
-from counterpoint.result.counterfactuals import Counterfactuals, Stopped, Trace
+from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.result.facts import Diagnosis, Facts, Origin, Stopped, Trace
 from counterpoint.result.file.document import (
     FORMAT,
     VERSION,
@@ -28,64 +27,33 @@ from counterpoint.result.file.document import (
     read_label,
 )
 from counterpoint.result.file.fingerprint import Fingerprints
+from counterpoint.result.file.form import read_form
 from counterpoint.result.file.parts import (
     check_rules,
     read_aims,
-    read_form,
     read_objectives,
     read_prices,
     read_remarks,
     read_rules,
     read_values,
 )
-from counterpoint.result.file.saving import Kept, Pathlike, check_path, signed
+from counterpoint.result.file.saving import signed
+from counterpoint.rules.rules import Rules
 from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
-from counterpoint.table.encoding import Encoding
+from counterpoint.table.files import Pathlike, check_path
 from counterpoint.table.schema import OBJECTIVE_COLUMNS, Kind, Schema
-from counterpoint.table.space import describe_space
 
 MOST_BYTES = 2**26
 KEYS = (
     *("format", "version", "counterpoint", "fingerprints", "features", "row", "target", "limits"),
     *("shares", "search", "seed", "genomes", "predictions", "objectives", "trace", "notes"),
-    *("limits_bind", "hint", "constraints", "costs", "form", "aims", "remarks", "checksum"),
-)
-# Keys of later versions: which one they came with, and what stood for them before.
-LATER: dict[str, tuple[int, Any]] = {
-    "constraints": (2, []),
-    "costs": (2, None),
-    "form": (3, None),
-    "aims": (3, None),
-    "remarks": (4, None),
-}
-GONE = (
-    "this result was loaded from a file, without its model and data; make an Explainer and call "
-    "explain again with the same seed."
+    *("diagnosis", "constraints", "costs", "form", "aims", "remarks", "checksum"),
 )
 # What Python, NumPy and pandas raise on values that no document of ours holds.
 REFUSALS = (
     *(ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError),
     *(TypeError, ValueError),
 )
-
-
-class Absent(Predictor):
-    """Stands where the model was: a loaded result shows what was found, it cannot ask again."""
-
-    def __init__(self, encoding: Encoding, rows: Floats, outputs: Floats) -> None:
-        self.encoding, self.observed, self.observed_outputs = encoding, rows, outputs
-        self.model, self.method, self.classes = None, "", None
-        self.gives_only_labels, self.tolerance = False, 0.0
-        self._own, self._predict = None, None
-        self.__dict__["observed_labels"] = np.full(len(rows), -1)  # of no class
-
-    def outputs(self, genomes: Floats) -> Floats:  # noqa: ARG002 - there is nobody to ask
-        """Say that the model is not here."""
-        raise InvalidInput(GONE)
-
-    def labels(self, genomes: Floats) -> Ints:
-        """Say that the model is not here."""
-        return self.outputs(genomes).astype(np.int64)
 
 
 def load(path: Pathlike, *, most_bytes: int = MOST_BYTES) -> Counterfactuals:
@@ -188,34 +156,34 @@ def _no_constant(name: str) -> Any:
 def read_document(document: Any) -> Counterfactuals:
     """Return the result a document stands for, every field checked."""
     root = Node(document)
-    version = check_version(root)
-    part = {key: Node(empty, f"$.{key}") for key, (_, empty) in LATER.items()}
-    keys = [key for key in KEYS if LATER.get(key, (1, None))[0] <= version]
-    part |= dict(zip(keys, root.fields(*keys), strict=True))
-    seed = part["seed"].whole(0, 2**64 - 1)
-    problem, row = read_problem(part, seed)
-    genomes = read_genomes(part["genomes"], problem)
-    predictions = part["predictions"].numbers(len(genomes))
-    objectives = read_objectives(part["objectives"], genomes, problem)
+    check_version(root)
+    part = dict(zip(KEYS, root.fields(*KEYS), strict=True))
+    features = tuple(read_feature(feature) for feature in part["features"].items())
+    encoding = read_form(part["form"], read_remarks(part["remarks"], features))
+    check_names(part["features"], encoding.schema)
+    row, outputs = read_row(part["row"], encoding.schema)
+    genome = encoding.encode(row, "$.row")[0]
+    is_pandas = encoding.form.kind in ("pandas", "numpy")
+    facts = read_facts(part, encoding.schema, outputs)
+    genomes = read_genomes(part["genomes"], genome, facts.rules)
     found = Counterfactuals(
-        row=row,
-        genomes=genomes,
-        predictions=predictions,
-        objectives=objectives,
-        problem=problem,
-        search=read_search(part["search"]),
-        seed=seed,
-        trace=read_trace(part["trace"], problem),
-        notes=tuple(note.text() for note in part["notes"].items()),
-        kept=read_kept(part),
+        encoding,
+        row if is_pandas else encoding.to_rows(genome[None].copy()),
+        genome,
+        genomes,
+        part["predictions"].numbers(len(genomes)),
+        read_objectives(part["objectives"], genomes, genome, facts.aims),
+        facts,
+        read_trace(part["trace"], facts.aims),
+        read_origin(part),
     )
     if signed(document)["checksum"] != part["checksum"].text():
         raise InvalidInput("it was changed since it was saved: its checksum does not fit.")
     return found
 
 
-def check_version(root: Node) -> int:
-    """Return the version; refuse other documents and versions to come before anything else."""
+def check_version(root: Node) -> None:
+    """Refuse other documents and versions to come before anything else."""
     if not isinstance(root.value, dict):
         root.refuse("an object")
     if root.value.get("format") != FORMAT:
@@ -226,38 +194,29 @@ def check_version(root: Node) -> int:
             f"it was written by a newer counterpoint (format version {version}); "
             "update counterpoint."
         )
-    return version
 
 
-def read_problem(part: dict[str, Node], seed: int) -> tuple[Problem, Any]:
-    """Return what was asked, with the row for all data and nobody for a model; and the row."""
-    features = tuple(read_feature(feature) for feature in part["features"].items())
-    encoding = read_form(part["form"], read_remarks(part["remarks"], features))
-    schema = encoding.schema
-    check_names(part["features"], schema)
-    row, outputs = read_row(part["row"], schema)
-    rows, row_outputs = encoding.encode(row, "$.row"), outputs[None]
+def read_facts(part: dict[str, Node], schema: Schema, outputs: Floats) -> Facts:
+    """Return what was asked."""
     shares = part["shares"].numbers()
     if len(shares) == 0 or (shares < 0.0).any():
         part["shares"].refuse("a list of weights of at least 0")
     aims, worst = read_aims(part["aims"], schema)
     costs = read_prices(part["costs"], schema)
     check_costs_apply(costs, aims)
-    problem = Problem.of(
-        rows,
-        row_outputs,
-        (read_target(part["target"], len(outputs)),),
-        Observed(rows, row_outputs, describe_space(schema, rows), shares),  # aims ask functions
-        Absent(encoding, rows, row_outputs),
+    return Facts(
+        read_target(part["target"], len(outputs)),
         read_limits(part["limits"], schema),
-        seed,
-        asks_labels=False,
-        rules=read_rules(part["constraints"], schema),
-        costs=costs,
+        read_rules(part["constraints"], schema),
+        costs,
+        aims,
+        worst,
+        shares,
+        outputs,
+        read_search(part["search"]),
+        part["seed"].whole(0, 2**64 - 1),
+        tuple(note.text() for note in part["notes"].items()),
     )
-    problem = replace(problem, observed=replace(problem.observed, aims=aims), worst=worst)
-    is_pandas = encoding.form.kind in ("pandas", "numpy")
-    return problem, row if is_pandas else encoding.to_rows(rows.copy())
 
 
 def check_names(node: Node, schema: Schema) -> None:
@@ -371,9 +330,9 @@ def _without_nulls(node: Node, schema: Schema) -> Node:
     return Node([full(row) for row in rows], node.path)
 
 
-def read_genomes(node: Node, problem: Problem) -> Floats:
-    """Return the counterfactuals, each gene a value its feature can have, within the rules."""
-    schema = problem.predictor.encoding.schema
+def read_genomes(node: Node, row: Floats, rules: Rules) -> Floats:
+    """Return the candidates, each gene a value its feature can have, within the rules."""
+    schema = rules.schema
     genomes = _without_nulls(node, schema).table(None, len(schema))
     for j, feature in enumerate(schema.features):
         genes = genomes[:, j]
@@ -390,16 +349,15 @@ def read_genomes(node: Node, problem: Problem) -> Floats:
             Node(genomes[i, j].item(), f"{node.path}[{i}][{j}]").refuse(
                 f"{what} that {feature.name!r} can have"
             )
-    if problem.row_rules is not None:
-        check_rules(node, genomes, problem.row_rules.rules, problem.rows[0])
+    check_rules(node, genomes, rules, row)
     return genomes
 
 
-def read_trace(node: Node, problem: Problem) -> Trace:
+def read_trace(node: Node, aims: Aims) -> Trace:
     """Return how the search went."""
     keys = ("objectives", "generation", "evaluations", "replies", "stopped")
     objectives, generation, evaluations, replies, stopped = node.fields(*keys)
-    costs = read_values(objectives, None, problem.observed.aims)
+    costs = read_values(objectives, None, aims)
     asked = [entry.whole(0, 2**53) for entry in evaluations.items()]
     last = max(len(asked) - 1, 0)
     came = [entry.whole(0, last) for entry in generation.items(len(costs))]
@@ -413,12 +371,17 @@ def read_trace(node: Node, problem: Problem) -> Trace:
     )
 
 
-def read_kept(part: dict[str, Node]) -> Kept:
+def read_origin(part: dict[str, Node]) -> Origin:
     """Return what the file says of data and model."""
     data, model = part["fingerprints"].fields("data", "model")
-    return Kept(
-        part["counterpoint"].text(),
-        Fingerprints(data.text(), model.text()),
-        part["limits_bind"].truth(),
-        part["hint"].text(),
-    )
+    diagnosis = None
+    if part["diagnosis"].value is not None:
+        n, nearest, relaxation = part["diagnosis"].fields("n_reaching", "nearest", "relaxation")
+        n_reaching = n.whole(0, 2**53)
+        # none reaches the target: then there is a nearest one
+        known = nearest.number() if n_reaching == 0 else None
+        if n_reaching and nearest.value is not None:
+            nearest.refuse("null, where observed rows reach the target")
+        diagnosis = Diagnosis(n_reaching, known, relaxation.text())
+    fingerprints = Fingerprints(data.text(), model.text())
+    return Origin(part["counterpoint"].text(), fingerprints, diagnosis)

@@ -6,24 +6,18 @@ of these it keeps fingerprints. Keys are the names of the attributes they come f
 
 from __future__ import annotations
 
-import os
-import secrets
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import asdict, fields
 from hashlib import blake2b
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING, Floats
-from counterpoint.errors import InvalidInput, NoSuchFile
 from counterpoint.problem.limits import Limits
 from counterpoint.problem.target import Target
-from counterpoint.result.diagnosis import limits_bind
+from counterpoint.result.data import ResultData
+from counterpoint.result.facts import Trace
 from counterpoint.result.file.document import (
     FORMAT,
     VERSION,
@@ -32,80 +26,37 @@ from counterpoint.result.file.document import (
     write_feature,
     write_label,
 )
-from counterpoint.result.file.fingerprint import Fingerprints, take_fingerprints
-from counterpoint.result.file.parts import write_aims, write_form, write_remarks, write_rules
-from counterpoint.result.words.message import observed_hint
+from counterpoint.result.file.form import write_form
+from counterpoint.result.file.parts import write_aims, write_remarks, write_rules
 from counterpoint.table.encoding import as_frame
-from counterpoint.version import __version__
-
-if TYPE_CHECKING:
-    from counterpoint.result.counterfactuals import Counterfactuals, Trace
+from counterpoint.table.files import Pathlike, write_whole
 
 
-Pathlike = str | os.PathLike[str]
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What a result says of data and model when neither is at hand.
-
-    Parameters
-    ----------
-    version : str
-        The counterpoint that found it.
-    fingerprints : Fingerprints
-        Of data and model.
-    limits_bind : bool
-        Whether observed rows reach the target, but the limits exclude all of them.
-    hint : str
-        What the message adds where nothing reaches the target; empty if the row itself does.
-    """
-
-    version: str
-    fingerprints: Fingerprints
-    limits_bind: bool
-    hint: str
-
-    @classmethod
-    def of(cls, found: Counterfactuals) -> Kept:
-        """Note what the file must say because it holds neither data nor model."""
-        if found.kept is not None:
-            return found.kept
-        is_searched = found.status != "already_met"
-        return cls(
-            # the package is loaded, or we would not run; a constant of it breaks no layer
-            version=__version__,
-            fingerprints=take_fingerprints(found.problem),
-            limits_bind=is_searched and limits_bind(found.problem),
-            hint=observed_hint(found) if is_searched else "",
-        )
-
-
-def save(found: Counterfactuals, path: Pathlike) -> None:
+def save(found: ResultData, path: Pathlike) -> None:
     """Write a result to a file; see `Counterfactuals.save`."""
     text = encode_text(signed(write_document(found)), is_sorted=False)
     write_whole(path, text.encode("ascii") + b"\n")
 
 
-def write_document(found: Counterfactuals) -> dict[str, Any]:
+def write_document(found: ResultData) -> dict[str, Any]:
     """Return a result as what JSON can hold, without its checksum."""
-    problem, kept = found.problem, Kept.of(found)
+    facts, features, origin = found.facts, found.encoding.schema.features, found.remembered
     row, note = _write_row(found)
     return {
         "format": FORMAT,
         "version": VERSION,
-        "counterpoint": kept.version,
-        "fingerprints": {"data": kept.fingerprints.data, "model": kept.fingerprints.model},
-        "features": [write_feature(f) for f in problem.predictor.encoding.schema.features],
-        "form": write_form(problem.predictor.encoding),
+        "counterpoint": origin.version,
+        "fingerprints": asdict(origin.fingerprints),
+        "features": [write_feature(feature) for feature in features],
+        "form": write_form(found.encoding),
         "row": row,
         "target": _write_target(found.target),
-        "limits": _write_limits(problem.limits),
-        "constraints": write_rules(problem.row_rules),
-        "costs": None if problem.costs is None else problem.costs.tolist(),
-        "aims": write_aims(problem),
-        "remarks": write_remarks(problem.predictor.encoding.schema.features),
-        "shares": problem.observed.shares.tolist(),
+        "limits": _write_limits(facts.limits),
+        "constraints": write_rules(facts.rules),
+        "costs": None if facts.costs is None else facts.costs.tolist(),
+        "aims": write_aims(facts),
+        "remarks": write_remarks(features),
+        "shares": facts.shares.tolist(),
         "search": _write_search(found.search),
         "seed": int(found.seed),
         "genomes": write_genomes(found.genomes),
@@ -113,8 +64,7 @@ def write_document(found: Counterfactuals) -> dict[str, Any]:
         "objectives": found.objectives.tolist(),
         "trace": _write_trace(found.trace),
         "notes": [*found.notes, *note],
-        "limits_bind": kept.limits_bind,
-        "hint": kept.hint,
+        "diagnosis": None if origin.diagnosis is None else asdict(origin.diagnosis),
     }
 
 
@@ -132,13 +82,13 @@ def signed(document: dict[str, Any]) -> dict[str, Any]:
     return {**rest, "checksum": digest.hexdigest()}
 
 
-def _write_row(found: Counterfactuals) -> tuple[dict[str, Any], list[str]]:
+def _write_row(found: ResultData) -> tuple[dict[str, Any], list[str]]:
     """Return the row as it was given, with what the model says of it, and what could not be kept.
 
     A column's dtype is null where it is the feature's own.
     """
     row = as_frame(found.row, "row")
-    own = {column.name: column.dtype for column in found.problem.predictor.encoding.columns}
+    own = {column.name: column.dtype for column in found.encoding.columns}
     columns = []
     for j, name in enumerate(row.columns):
         what, cell = f"row column {name!r}", row.iloc[:, j]
@@ -160,7 +110,7 @@ def _write_row(found: Counterfactuals) -> tuple[dict[str, Any], list[str]]:
         "columns_dtype": write_dtype(row.columns.dtype, "row's columns") if is_flat else None,
         "names": [write_label(name, "name of the row's columns") for name in row.columns.names],
         "columns": columns,
-        "outputs": found.problem.row_outputs[0].tolist(),
+        "outputs": found.facts.row_outputs.tolist(),
     }
     return written, note
 
@@ -217,40 +167,3 @@ def _write_trace(trace: Trace) -> dict[str, Any]:
         "replies": trace.replies.tolist(),
         "stopped": str(trace.stopped),
     }
-
-
-def write_whole(path: Pathlike, content: bytes) -> None:
-    """Write a file in one step; see `whole_file`."""
-    with whole_file(path) as file:
-        file.write(content)
-
-
-@contextmanager
-def whole_file(path: Pathlike) -> Iterator[BinaryIO]:
-    """Open a file to write to: its name stands for the old content or the new, never for a part."""
-    place = Path(os.path.realpath(check_path(path)))  # a link stays a link
-    if not place.parent.is_dir():
-        raise NoSuchFile(f"there is no folder {str(place.parent)!r} to save into; make it first.")
-    if place.is_dir():
-        raise InvalidInput(f"{str(path)!r} is a folder; give the name of a file in it.")
-    draft = place.with_name(f".{place.name[:100]}.{secrets.token_hex(8)}.part")
-    try:
-        with open(draft, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if place.exists():
-            shutil.copymode(place, draft)
-        os.replace(draft, place)
-    except BaseException:
-        with suppress(OSError):
-            draft.unlink()
-        raise
-
-
-def check_path(path: object) -> str:
-    """Return the path as text; refuse what names no file."""
-    name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
-    if not isinstance(name, str) or not name or "\0" in name:
-        raise InvalidInput(f"path must be the name of a file, got {path!r}.")
-    return name

@@ -21,25 +21,23 @@ import re
 from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput
 from counterpoint.result.choosing.orders import knee
-from counterpoint.result.file.saving import Pathlike, write_whole
+from counterpoint.result.data import ResultData
+from counterpoint.result.figures.plots import Plots
 from counterpoint.result.report.summary import summarise, write_questions
-
-if TYPE_CHECKING:
-    from counterpoint.result.counterfactuals import Counterfactuals
-
+from counterpoint.table.files import Pathlike, write_whole
 
 WIDTH = 500  # of a drawing, in pixels: two stand side by side
 EXTRA = '"counterpoint[figures]", or leave them out with figures=False'
 
 
-def draw_figures(found: Counterfactuals) -> dict[str, Any]:
+def draw_figures(found: ResultData) -> dict[str, Any]:
     """Return the figures of a result as plain values, and the library as a text.
 
     Returns
@@ -63,28 +61,28 @@ def drawing_library() -> str:
     return str(converter.javascript_bundle("window.vegaEmbed=vegaEmbed;"))
 
 
-def _charts(found: Counterfactuals) -> dict[str, Any]:
+def _charts(found: ResultData) -> dict[str, Any]:
     """Return the figures of a result by name; of a loaded one those that ask no model."""
     if len(found.genomes) == 0:
         return {}
-    plot, often = found.plot, _often_changed(found)
+    plot, often = Plots(found), _often_changed(found)
     charts = {
         "parallel": plot.parallel(width=WIDTH),
         "objectives": plot.objectives(width=WIDTH - 80),
         "strips": plot.strips(width=WIDTH - 60),
         "frequency": plot.frequency(width=WIDTH - 180),
     }
-    if found.kept is None:
+    if found.live is not None:
         charts["ice"] = plot.ice(width=WIDTH - 140)
         if len(often) > 1:
             charts["surface"] = plot.surface(*often[:2], width=WIDTH - 240)
     return charts
 
 
-def _often_changed(found: Counterfactuals) -> list[Any]:
+def _often_changed(found: ResultData) -> list[Any]:
     """Return the names of the features that change, the most often changed first."""
     counts = found.changed.sum(axis=0)
-    names = found.problem.predictor.encoding.schema.names
+    names = found.encoding.schema.names
     return [names[j] for j in np.argsort(-counts, kind="stable") if counts[j] > 0]
 
 
@@ -226,7 +224,7 @@ def _as_text(text: str) -> str:
 MOST_BYTES = 1_500_000  # what a mail takes, and a phone opens
 
 
-def write_report(found: Counterfactuals, path: Pathlike, *, figures: bool = True) -> None:
+def write_report(found: ResultData, path: Pathlike, *, figures: bool = True) -> None:
     """Write the report of a result to a file; see `Counterfactuals.report`."""
     if not isinstance(figures, bool):
         raise InvalidInput(f"report.figures must be True or False, got {figures!r}.")
@@ -236,7 +234,7 @@ def write_report(found: Counterfactuals, path: Pathlike, *, figures: bool = True
 
 
 def report_page(
-    found: Counterfactuals,
+    found: ResultData,
     now: datetime.datetime,
     figures: dict[str, Any] | None = None,
     most_bytes: int = MOST_BYTES,
@@ -261,7 +259,7 @@ def report_page(
     return page
 
 
-def _cut(found: Counterfactuals, summary: dict[str, Any], room: int) -> dict[str, Any]:
+def _cut(found: ResultData, summary: dict[str, Any], room: int) -> dict[str, Any]:
     """Return a summary of those counterfactuals that fit into so many bytes."""
     named = [each["number"] for each in summary["representatives"]]
     numbers = dict.fromkeys([*named, *(knee(found) + 1).tolist()])

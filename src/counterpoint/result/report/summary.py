@@ -13,7 +13,7 @@ import math
 import platform
 from collections.abc import Container
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,27 +21,25 @@ import pandas as pd
 from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.result.choosing import interview as preference
 from counterpoint.result.choosing.orders import attributes_of, best_of, knee, representatives
+from counterpoint.result.data import ResultData
+from counterpoint.result.words.message import message
 from counterpoint.result.words.sentences import changes_protected, sentence
 from counterpoint.table.schema import Feature, Kind
 from counterpoint.table.values import EXACT, write_level, write_number, write_pair
 from counterpoint.version import __version__
-
-if TYPE_CHECKING:
-    from counterpoint.result.counterfactuals import Counterfactuals
-
 
 MOST_NUMBERS = 40_000  # of attributes and of particles each: 107 kB as they are written
 SEED = 0
 
 
 def write_questions(
-    found: Counterfactuals, shown: Container[int] | None = None
+    found: ResultData, shown: Container[int] | None = None
 ) -> dict[str, Any] | None:
     """Return the candidates of the interview with their attributes, and the particles.
 
     Parameters
     ----------
-    found : Counterfactuals
+    found : ResultData
         The result.
     shown : collection of int, optional
         The numbers of the counterfactuals that the page has; None for all.
@@ -75,7 +73,7 @@ def write_questions(
     }
 
 
-def _balanced(found: Counterfactuals, candidates: Ints, most: int) -> Ints:
+def _balanced(found: ResultData, candidates: Ints, most: int) -> Ints:
     """Return the places of at most so many of the candidates, the most balanced, in their order."""
     places = {position: place for place, position in enumerate(candidates.tolist())}
     order = [position for position in knee(found).tolist() if position in places]
@@ -94,14 +92,18 @@ def pack_shares(shares: Floats) -> str:
     return base64.b64encode(steps.tobytes()).decode("ascii")
 
 
-def write_receipt(found: Counterfactuals, now: datetime.datetime) -> dict[str, Any]:
+def write_receipt(found: ResultData, now: datetime.datetime) -> dict[str, Any]:
     """Return who was asked what, with which settings, as what JSON can hold."""
-    kept = found.kept
+    is_loaded, version = found.live is None, __version__
+    if is_loaded:
+        version = f"{found.remembered.version}; this report by {version}"
     return {
         "date": now.astimezone(datetime.UTC).isoformat(timespec="seconds"),
         "data fingerprint": found.fingerprints.data,
         "model fingerprint": found.fingerprints.model,
-        "model": "not at hand: the result was loaded from a file" if kept else _model_name(found),
+        "model": "not at hand: the result was loaded from a file"
+        if is_loaded
+        else _model_name(found),
         "target": str(found.target),
         "limits": _limits(found),
         "rules": list(found.constraints),
@@ -117,9 +119,9 @@ def write_receipt(found: Counterfactuals, now: datetime.datetime) -> dict[str, A
         "near misses": int((~found.reaches).sum()),
         "notes": list(found.notes),
         "versions": {
-            "counterpoint": __version__
-            if kept is None
-            else f"{kept.version}; this report by {__version__}",
+            "counterpoint": f"{version}; this report by {__version__}"
+            if is_loaded
+            else __version__,
             "python": platform.python_version(),
             "numpy": np.__version__,
             "pandas": pd.__version__,
@@ -127,7 +129,7 @@ def write_receipt(found: Counterfactuals, now: datetime.datetime) -> dict[str, A
     }
 
 
-def _model_name(found: Counterfactuals) -> str:
+def _model_name(found: ResultData) -> str:
     """Return the model's type."""
     kind = type(found.problem.predictor.own.model)
     return f"{kind.__module__}.{kind.__qualname__}"
@@ -144,10 +146,10 @@ def _settings(search: Any) -> dict[str, Any]:
     }
 
 
-def _limits(found: Counterfactuals) -> dict[str, Any]:
+def _limits(found: ResultData) -> dict[str, Any]:
     """Return the caller's limits by feature, as texts."""
-    limits = found.problem.limits
-    features = found.problem.predictor.encoding.schema.features
+    limits = found.facts.limits
+    features = found.encoding.schema.features
     return {
         "fixed": [str(f.name) for f, fixed in zip(features, limits.is_fixed, strict=True) if fixed],
         "ranges": [
@@ -175,26 +177,26 @@ LABELS = {
 }
 
 
-def summarise(found: Counterfactuals, now: datetime.datetime) -> dict[str, Any]:
+def summarise(found: ResultData, now: datetime.datetime) -> dict[str, Any]:
     """Return all the page shows of a result, but its figures, as what JSON can hold.
 
     Parameters
     ----------
-    found : Counterfactuals
+    found : ResultData
         The result; one loaded from a file will do.
     now : datetime
         When the report is made.
     """
-    features = found.problem.predictor.encoding.schema.features
-    row = found.problem.rows[0]
+    features = found.encoding.schema.features
+    row = found.genome
     return {
         "format": FORMAT,
         "version": VERSION,
         "title": title_of(found),
-        "message": found.message,
+        "message": message(found),
         "status": found.status,
         "notes": list(found.notes),
-        "is_loaded": found.kept is not None,
+        "is_loaded": found.live is None,
         "target": _write_target(found),
         "row": {"prediction": found.row_prediction, "text": write_number(found.row_prediction)},
         "features": [
@@ -212,7 +214,7 @@ def summarise(found: Counterfactuals, now: datetime.datetime) -> dict[str, Any]:
     }
 
 
-def title_of(found: Counterfactuals) -> str:
+def title_of(found: ResultData) -> str:
     """Return what the explained row is called: by its label in its table, if it has one."""
     index = getattr(found.row, "index", None)
     if index is None or len(index) != 1:
@@ -220,7 +222,7 @@ def title_of(found: Counterfactuals) -> str:
     return f"Row {index[0]}"
 
 
-def _write_target(found: Counterfactuals) -> dict[str, Any]:
+def _write_target(found: ResultData) -> dict[str, Any]:
     """Return the wanted outcome: its words, and its ends, null where it is open."""
     target = found.target
     return {
@@ -231,7 +233,7 @@ def _write_target(found: Counterfactuals) -> dict[str, Any]:
     }
 
 
-def _write_feature(found: Counterfactuals, feature: Feature, gene: float, j: int) -> dict[str, Any]:
+def _write_feature(found: ResultData, feature: Feature, gene: float, j: int) -> dict[str, Any]:
     """Return a feature: what it can be, what the row has, and how often it is changed."""
     is_numeric = feature.is_numeric
     return {
@@ -250,12 +252,12 @@ def _write_feature(found: Counterfactuals, feature: Feature, gene: float, j: int
         "row": _finite(gene),
         "text": feature.shown(gene),
         "is_protected": feature.is_protected,
-        "is_fixed": bool(found.problem.limits.is_fixed[j]),
+        "is_fixed": bool(found.facts.limits.is_fixed[j]),
         "n_changed": int(found.changed[:, j].sum()),
     }
 
 
-def _write_objectives(found: Counterfactuals) -> list[dict[str, Any]]:
+def _write_objectives(found: ResultData) -> list[dict[str, Any]]:
     """Return the objectives: their names, and what they say in a reader's words."""
     own = ("", "", "an objective of the caller's")
     return [
@@ -265,10 +267,10 @@ def _write_objectives(found: Counterfactuals) -> list[dict[str, Any]]:
     ]
 
 
-def _write_one(found: Counterfactuals, i: int, is_protected: bool) -> dict[str, Any]:
+def _write_one(found: ResultData, i: int, is_protected: bool) -> dict[str, Any]:
     """Return one counterfactual: only its changes, as (feature, value, text)."""
-    features = found.problem.predictor.encoding.schema.features
-    genome, row = found.genomes[i], found.problem.rows[0]
+    features = found.encoding.schema.features
+    genome, row = found.genomes[i], found.genome
     return {
         "number": i + 1,
         "changes": [
@@ -284,7 +286,7 @@ def _write_one(found: Counterfactuals, i: int, is_protected: bool) -> dict[str, 
     }
 
 
-def _representatives(found: Counterfactuals) -> list[dict[str, Any]]:
+def _representatives(found: ResultData) -> list[dict[str, Any]]:
     """Return the named representatives by number; what changes protected features is no advice."""
     advised = np.flatnonzero(~changes_protected(found))
     if not len(advised):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from html import escape
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,15 +14,10 @@ import pandas as pd
 from counterpoint.arrays import MISSING
 from counterpoint.problem.objectives import GAP
 from counterpoint.result.choosing.subset import greatest_contribution
-from counterpoint.result.diagnosis import limits_bind, smallest_relaxation
+from counterpoint.result.data import ResultData
 from counterpoint.result.words.sentences import grammar_of, said, spoken
-from counterpoint.search.baselines import is_reaching, observed_predictions
 from counterpoint.table.schema import Feature
 from counterpoint.table.values import counted, write_number, write_pair
-
-if TYPE_CHECKING:
-    from counterpoint.result.counterfactuals import Counterfactuals
-
 
 EARLY = {
     "seconds": "; the time ran out, so this is the best so far",
@@ -31,7 +25,7 @@ EARLY = {
 }
 
 
-def message(found: Counterfactuals) -> str:
+def message(found: ResultData) -> str:
     """Return one sentence: how many were found, or how close the search came."""
     target, now = found.target, write_number(found.row_prediction)
     if found.status == "already_met":
@@ -60,30 +54,30 @@ def message(found: Counterfactuals) -> str:
     )
 
 
-def observed_hint(found: Counterfactuals) -> str:
+def observed_hint(found: ResultData) -> str:
     """Say whether any observed row has the wanted prediction, and what to try."""
-    n_reach = int(is_reaching(found.problem, 0, slice(None)).sum())
-    if n_reach == 0:
-        predictions = observed_predictions(found.problem, 0, slice(None))
-        gaps = [found.target.gap_of(float(prediction)) for prediction in predictions]
+    known = found.diagnosis
+    if known is None:
+        return ""
+    if known.nearest is not None:
         return (
-            "no observed row reaches it either (the nearest is at "
-            f"{write_number(predictions[int(np.argmin(gaps))])}): "
+            f"no observed row reaches it either (the nearest is at {write_number(known.nearest)}): "
             "ask for a target the model does give."
         )
-    reach = f"{counted(n_reach, 'observed row')} {'does' if n_reach == 1 else 'do'} reach it"
-    if limits_bind(found.problem):
-        what = "limits" if found.problem.row_rules is None else "limits and rules"
-        return f"{reach}, but within the {what} none does: {smallest_relaxation(found.problem)}."
+    does = "does" if known.n_reaching == 1 else "do"
+    reach = f"{counted(known.n_reaching, 'observed row')} {does} reach it"
+    if known.limits_bind:
+        what = "limits and rules" if found.constraints else "limits"
+        return f"{reach}, but within the {what} none does: {known.relaxation}."
     return f"{reach}: give the search more evaluations."
 
 
-def own_cells(found: Counterfactuals) -> pd.DataFrame:
+def own_cells(found: ResultData) -> pd.DataFrame:
     """Return the row by feature: as it was given, if that was by feature."""
-    encoding = found.problem.predictor.encoding
+    encoding = found.encoding
     if isinstance(found.row, pd.DataFrame) and not encoding.schema.has_groups:
         return found.row
-    return encoding.by_feature(found.problem.rows.copy())
+    return encoding.by_feature(found.genome[None].copy())
 
 
 SHOWN = 5
@@ -92,12 +86,12 @@ OPEN, CLOSE = "\ue000", "\ue001"  # of private use: they survive escaping and be
 STYLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;text-align:right;margin:.5em 0"
 
 
-def summary(found: Counterfactuals, n: int = SHOWN) -> str:
+def summary(found: ResultData, n: int = SHOWN) -> str:
     """Return the message, the row, sentences on a few counterfactuals and a table of changes."""
     lines = headlines(found)
     if len(found) == 0:
         return "\n".join(lines)
-    few = greatest_contribution(found.objectives, n, found.problem.worst).tolist()
+    few = greatest_contribution(found.objectives, n, found.facts.worst).tolist()
     width = len(str(max(few) + 1))
     grammar = grammar_of("en")
     lines += ["", f"The row: {row_line(found)}.", ""]
@@ -108,36 +102,37 @@ def summary(found: Counterfactuals, n: int = SHOWN) -> str:
     return "\n".join(lines)
 
 
-def headlines(found: Counterfactuals) -> list[str]:
+def headlines(found: ResultData) -> list[str]:
     """Return what was found, under which rules, and what else is to be known."""
-    lines = [found.message[0].upper() + found.message[1:]]
+    text = message(found)
+    lines = [text[0].upper() + text[1:]]
     if found.constraints:
         lines.append(f"Rules: {'; '.join(found.constraints)}.")
     lines += [f"Note: {note}" for note in found.notes]
-    if aims := str(found.problem.observed.aims):
+    if aims := str(found.facts.aims):
         lines.append(f"Minimised: {aims}.")
     return lines
 
 
-def row_line(found: Counterfactuals) -> str:
+def row_line(found: ResultData) -> str:
     """Return the row's values in a line, with their names and units."""
-    features = found.problem.predictor.encoding.schema.features
+    features = found.encoding.schema.features
     cells = [
         f"{spoken(f.name)} {f.shown(gene)} {f.unit * (gene != MISSING)}".rstrip()
-        for f, gene in zip(features[:MOST_CELLS], found.problem.rows[0].tolist(), strict=False)
+        for f, gene in zip(features[:MOST_CELLS], found.genome.tolist(), strict=False)
     ]
     more = len(features) - MOST_CELLS
     return ", ".join(cells) + (f" and {more} more features" if more > 0 else "")
 
 
-def changes_frame(found: Counterfactuals, positions: list[int]) -> pd.DataFrame:
+def changes_frame(found: ResultData, positions: list[int]) -> pd.DataFrame:
     """Return texts: the row first, then only the changed cells of some counterfactuals.
 
     They are numbered as in the whole result, from 1. Units stand with the names.
     """
-    genomes, row = found.genomes[positions], found.problem.rows[0]
+    genomes, row = found.genomes[positions], found.genome
     is_changed = found.changed[positions]
-    features = found.problem.predictor.encoding.schema.features
+    features = found.encoding.schema.features
     texts: dict[object, list[str]] = {}
     for j in np.flatnonzero(is_changed.any(axis=0)):
         cells = [
@@ -157,11 +152,11 @@ def title_of(feature: Feature) -> Hashable:
     return f"{feature.name} ({feature.unit})" if feature.unit else feature.name
 
 
-def notebook(found: Counterfactuals, n: int = SHOWN) -> str:
+def notebook(found: ResultData, n: int = SHOWN) -> str:
     """Return what `summary` says as HTML, every text of it escaped, without scripts."""
     parts = [f"<p>{escape(line)}</p>" for line in headlines(found)]
     if len(found):
-        few = greatest_contribution(found.objectives, n, found.problem.worst).tolist()
+        few = greatest_contribution(found.objectives, n, found.facts.worst).tolist()
         parts.append(f"<p>The row: {escape(row_line(found))}.</p>")
         parts.append(_as_list(found, few))
         parts.append(_as_table(changes_frame(found, few)))
@@ -170,7 +165,7 @@ def notebook(found: Counterfactuals, n: int = SHOWN) -> str:
     return f'<div class="counterpoint">{"".join(parts)}</div>'
 
 
-def _as_list(found: Counterfactuals, positions: list[int]) -> str:
+def _as_list(found: ResultData, positions: list[int]) -> str:
     """Return sentences as a list, the names of features emphasised."""
     grammar, items = grammar_of("en"), []
     for i in positions:

@@ -6,7 +6,6 @@ Sentences: one counterfactual in words, for a customer or an analyst.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from counterpoint.errors import InvalidInput, listed
 from counterpoint.problem.target import Target
 from counterpoint.result.choosing import orders
 from counterpoint.result.choosing.subset import greatest_contribution
+from counterpoint.result.data import ResultData
 from counterpoint.result.words.english import ENGLISH
 from counterpoint.result.words.german import GERMAN
 from counterpoint.result.words.language import Aim, Change, Grammar, Lang, Reader, Wish
@@ -30,22 +30,18 @@ from counterpoint.table.values import (
     write_share,
 )
 
-if TYPE_CHECKING:
-    from counterpoint.result.counterfactuals import Counterfactuals
-
-
 GRAMMARS: dict[str, Grammar] = {"en": ENGLISH, "de": GERMAN}
 READERS = ("customer", "analyst")
 
 
 def sentence(
-    found: Counterfactuals, position: int, lang: Lang = "en", reader: Reader = "analyst"
+    found: ResultData, position: int, lang: Lang = "en", reader: Reader = "analyst"
 ) -> str:
     """Return one counterfactual in a sentence.
 
     Parameters
     ----------
-    found : Counterfactuals
+    found : ResultData
         The result.
     position : int
         Which of its counterfactuals.
@@ -63,7 +59,7 @@ def sentence(
 
 
 def said(
-    found: Counterfactuals,
+    found: ResultData,
     position: int,
     grammar: Grammar,
     reader: Reader,
@@ -100,10 +96,10 @@ def _or(options: tuple[str, ...]) -> str:
     return listed(options).replace(" and ", " or ")
 
 
-def changes_of(found: Counterfactuals, position: int, signs: Signs) -> list[Change]:
+def changes_of(found: ResultData, position: int, signs: Signs) -> list[Change]:
     """Return the changed features of one counterfactual in words, in the order of the table."""
-    features = found.problem.predictor.encoding.schema.features
-    genome, row = found.genomes[position], found.problem.rows[0]
+    features = found.encoding.schema.features
+    genome, row = found.genomes[position], found.genome
     changes = []
     for j in np.flatnonzero(genome != row):
         new, old = write_pair(features[j], float(genome[j]), float(row[j]), signs)
@@ -148,27 +144,27 @@ def wish_of(target: Target, signs: Signs, reader: Reader) -> Wish:
     return Wish(aim, label, *texts)
 
 
-def protected_changes(found: Counterfactuals, position: int) -> list[str]:
+def protected_changes(found: ResultData, position: int) -> list[str]:
     """Return the names of the protected features one counterfactual changes."""
     changed = found.changed[position]
     return [spoken(f.name) for j, f in enumerate(_features(found)) if changed[j] and f.is_protected]
 
 
-def changes_protected(found: Counterfactuals) -> Bools:
+def changes_protected(found: ResultData) -> Bools:
     """Return which counterfactuals change a protected feature, shape (n,)."""
     is_protected = np.array([feature.is_protected for feature in _features(found)])
     return np.asarray((found.changed & is_protected).any(axis=1))
 
 
-def _features(found: Counterfactuals) -> tuple[Feature, ...]:
+def _features(found: ResultData) -> tuple[Feature, ...]:
     """Return the features of a result."""
-    return found.problem.predictor.encoding.schema.features
+    return found.encoding.schema.features
 
 
 MOST_TOLD = 1000
 
 
-def explain(found: Counterfactuals, lang: Lang, reader: Reader, n: int) -> str:
+def explain(found: ResultData, lang: Lang, reader: Reader, n: int) -> str:
     """Return the result as text; see `Counterfactuals.explain_text`."""
     grammar = grammar_of(lang, reader)
     check_whole("n", n, 1, MOST_TOLD, owner="explain_text")
@@ -176,7 +172,7 @@ def explain(found: Counterfactuals, lang: Lang, reader: Reader, n: int) -> str:
     return "\n".join(tell(found, grammar, n))
 
 
-def _tell_customer(found: Counterfactuals, grammar: Grammar, n: int) -> list[str]:
+def _tell_customer(found: ResultData, grammar: Grammar, n: int) -> list[str]:
     """Return what a customer may read: what the model decides, and what it would decide when."""
     wish = wish_of(found.target, grammar.signs, "customer")
     is_met = found.status == "already_met"
@@ -201,7 +197,7 @@ def _tell_customer(found: Counterfactuals, grammar: Grammar, n: int) -> list[str
     return [*lines, grammar.caveat("customer")]
 
 
-def _tell_analyst(found: Counterfactuals, grammar: Grammar, n: int) -> list[str]:
+def _tell_analyst(found: ResultData, grammar: Grammar, n: int) -> list[str]:
     """Return what an analyst reads: counts, sentences with numbers and measures, marks."""
     wish = wish_of(found.target, grammar.signs, "analyst")
     now = write_number(found.row_prediction, grammar.signs)
@@ -218,7 +214,7 @@ def _tell_analyst(found: Counterfactuals, grammar: Grammar, n: int) -> list[str]
     return [*lines, grammar.caveat("analyst")] if few else lines
 
 
-def measures_of(found: Counterfactuals, position: int, grammar: Grammar) -> list[str]:
+def measures_of(found: ResultData, position: int, grammar: Grammar) -> list[str]:
     """Return the objectives of one counterfactual in words, the gap only where there is one."""
     texts = []
     for m, name in enumerate(found.objective_names):
@@ -229,7 +225,7 @@ def measures_of(found: Counterfactuals, position: int, grammar: Grammar) -> list
     return texts
 
 
-def telling(found: Counterfactuals, pool: Ints, n: int) -> list[int]:
+def telling(found: ResultData, pool: Ints, n: int) -> list[int]:
     """Return at most n positions of a pool that tell most, in the order they should be read.
 
     The closest, that with fewest changes, the most typical and the balanced one, without
@@ -240,6 +236,6 @@ def telling(found: Counterfactuals, pool: Ints, n: int) -> list[int]:
     some = found.take(pool)
     ways = (orders.closest, orders.fewest, orders.plausible, orders.knee)
     first = [int(way(some)[0]) for way in ways]
-    rest = greatest_contribution(some.objectives, n, some.problem.worst)
+    rest = greatest_contribution(some.objectives, n, some.facts.worst)
     chosen = dict.fromkeys([*first, *rest.tolist()])
     return [int(pool[i]) for i in list(chosen)[:n]]

@@ -159,11 +159,11 @@ def test_the_margin_is_the_way_to_the_nearer_boundary(
 
     predictions = np.array([0.7, 1.0, 0.4])
     gaps = np.array([target.gap_of(each) for each in predictions.tolist()])
-    outputs = np.array([[3.0, 3.0]]) if target.label is None else found.problem.row_outputs
-    problem = replace(found.problem, targets=(target,), row_outputs=outputs)
+    outputs = np.array([3.0, 3.0]) if target.label is None else found.facts.row_outputs
+    facts = replace(found.facts, target=target, row_outputs=outputs)
     objectives = np.column_stack([gaps, np.ones((3, 3))])
     some = replace(
-        found.take([0, 0, 0]), predictions=predictions, objectives=objectives, problem=problem
+        found.take([0, 0, 0]), predictions=predictions, objectives=objectives, facts=facts
     )
 
     np.testing.assert_allclose(orders.margins(some), expected)

@@ -41,7 +41,7 @@ def test_what_is_closed_is_the_hypervolume(points: Floats) -> None:
 @settings(max_examples=60)
 @given(points=drawn_points(), n=st.integers(1, 8))
 def test_the_choice_is_the_one_made_by_hypervolumes_alone(points: Floats, n: int) -> None:
-    worst = np.ones((1, points.shape[1] - 2))
+    worst = np.ones(points.shape[1] - 2)
     chosen = subset.greatest_contribution(points, n, worst)
 
     with pytest.MonkeyPatch.context() as patch:

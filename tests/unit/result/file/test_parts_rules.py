@@ -71,19 +71,6 @@ def test_a_loaded_result_has_the_rules(found: cp.Counterfactuals, path: Path) ->
     assert cp.load(path).constraints == found.constraints
 
 
-def test_a_file_from_before_there_were_rules_and_costs_is_read(path: Path) -> None:
-    cp.Explainer(score, DATA).explain(ROW, (0.4, 0.9), cp.Search(evaluations=50)).save(path)
-
-    def age(document: Any) -> None:
-        document["version"] = 1
-        for key in ("constraints", "costs", "form", "aims", "remarks"):
-            del document[key]
-
-    rewritten(path, age)
-
-    assert cp.load(path).constraints == ()
-
-
 def test_a_new_key_in_an_old_file_is_unknown(found: cp.Counterfactuals, path: Path) -> None:
     found.save(path)
 

@@ -20,7 +20,7 @@ from tests.documents import load_changed
 
 import counterpoint as cp
 from counterpoint.problem.limits import Limits
-from counterpoint.result.counterfactuals import Trace
+from counterpoint.result.facts import Trace
 from counterpoint.result.file.document import Node, read_dtype, read_label, write_dtype, write_label
 from counterpoint.result.file.fingerprint import round_digits
 from counterpoint.result.file.saving import signed

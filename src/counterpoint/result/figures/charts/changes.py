@@ -6,12 +6,13 @@ Parallel coordinates (Dandl et al. 2020, figure 2a).
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
+from counterpoint.result.data import ResultData
 from counterpoint.result.figures.charts import theme
 from counterpoint.result.figures.frames.axes import Axis, wrapped
 from counterpoint.result.figures.frames.changes import (
@@ -22,17 +23,14 @@ from counterpoint.result.figures.frames.changes import (
     strips_and_axes,
 )
 from counterpoint.result.figures.frames.common import MOST_SHOWN, ROW, how_many
-
-if TYPE_CHECKING:
-    from counterpoint.result.counterfactuals import Counterfactuals
-
+from counterpoint.result.words.message import message
 
 PARALLEL_TITLE = "What the counterfactuals change"
 HEIGHT, STEP, LINE = 320, 118, 15
 
 
 def parallel(
-    found: Counterfactuals,
+    found: ResultData,
     features: Sequence[Hashable] | None = None,
     most: int = MOST_AXES,
     n: int = MOST_SHOWN,
@@ -45,7 +43,7 @@ def parallel(
     n_axes = len(frames["axes"])
     if n_axes == 0:
         return theme.nothing(
-            colors, PARALLEL_TITLE, f"Nothing to show: {found.message}", width or 520
+            colors, PARALLEL_TITLE, f"Nothing to show: {message(found)}", width or 520
         )
     width = max(460, STEP * n_axes) if width is None else width
     room = max(8, int(width / n_axes / 7.2))
@@ -159,7 +157,7 @@ TALL, LANE = 4.0, 11  # the histogram in lanes, a lane in pixels
 
 
 def strips(
-    found: Counterfactuals,
+    found: ResultData,
     features: Sequence[Hashable] | None = None,
     most: int = MOST_STRIPS,
     n: int = MOST_SHOWN,
@@ -171,7 +169,7 @@ def strips(
     frames, axes, left_out = strips_and_axes(found, features, most, n)
     if not axes:
         return theme.nothing(
-            colors, STRIPS_TITLE, f"Nothing to show: {found.message}", width or 520
+            colors, STRIPS_TITLE, f"Nothing to show: {message(found)}", width or 520
         )
     columns = min(COLUMNS, len(axes))
     each = WIDTH if width is None else max(80, width // columns)

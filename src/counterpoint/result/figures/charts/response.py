@@ -6,12 +6,13 @@ ICE curves of the row, with the counterfactuals that lie on them.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
+from counterpoint.result.data import ResultData
 from counterpoint.result.figures.charts import theme
 from counterpoint.result.figures.frames.axes import Axis, prediction_name
 from counterpoint.result.figures.frames.response import (
@@ -23,18 +24,15 @@ from counterpoint.result.figures.frames.response import (
     surface_axes,
     surface_data,
 )
+from counterpoint.result.words.message import message
 from counterpoint.table.values import counted
-
-if TYPE_CHECKING:
-    from counterpoint.result.counterfactuals import Counterfactuals
-
 
 ICE_TITLE = "The row's prediction as one feature changes"
 WIDTH, PANEL, COLUMNS = 480, 240, 3
 
 
 def ice(
-    found: Counterfactuals,
+    found: ResultData,
     features: Sequence[Hashable] | None = None,
     most: int = MOST_CURVES,
     resolution: int = CURVE_POINTS,
@@ -46,7 +44,7 @@ def ice(
     frames = ice_data(found, features, most, resolution)
     axes, left_out = ice_axes(found, features, most)
     if not axes:
-        return theme.nothing(colors, ICE_TITLE, f"Nothing to show: {found.message}", width or 520)
+        return theme.nothing(colors, ICE_TITLE, f"Nothing to show: {message(found)}", width or 520)
     columns = min(COLUMNS, len(axes))
     each = (WIDTH if len(axes) == 1 else PANEL) if width is None else max(80, width // columns)
     ends = heights(found, frames)
@@ -67,19 +65,19 @@ def ice(
     return theme.finished(chart, frames, colors, ICE_TITLE, subtitle)
 
 
-def heights(found: Counterfactuals, frames: dict[str, pd.DataFrame]) -> tuple[float, float]:
+def heights(found: ResultData, frames: dict[str, pd.DataFrame]) -> tuple[float, float]:
     """Return the range of predictions all panels share, the target's near end included."""
     values = np.concatenate([frame["prediction"].to_numpy(float) for frame in frames.values()])
     low, high = float(values.min()), float(values.max())
     target = found.target
     low, high = min(low, target.high), max(high, target.low)
     room = (high - low or 1.0) * 0.06
-    is_share = found.problem.predictor.classes is not None
+    is_share = found.target.label is not None
     return (max(0.0, low - room), min(1.0, high + room)) if is_share else (low - room, high + room)
 
 
 def panel_of(
-    found: Counterfactuals,
+    found: ResultData,
     axis: Axis,
     number: int,
     ends: tuple[float, float],
@@ -120,7 +118,7 @@ def panel_of(
     return alt.layer(band, drawn.encode(tooltip=theme.tooltip(notes)), others, row)
 
 
-def band_of(found: Counterfactuals, ends: tuple[float, float], colors: theme.Palette) -> Any:
+def band_of(found: ResultData, ends: tuple[float, float], colors: theme.Palette) -> Any:
     """Return the target as a shaded band; a line where it is a single number."""
     base = theme.drawn_from("target")
     scale = alt.Scale(domain=list(ends), nice=False, zero=False)
@@ -142,7 +140,7 @@ MOST_NUMBERED = 15  # points with their number beside them
 
 
 def surface(
-    found: Counterfactuals,
+    found: ResultData,
     x: Hashable,
     y: Hashable,
     resolution: int = SURFACE_POINTS,
@@ -181,7 +179,7 @@ def surface(
     return theme.finished(chart, frames, colors, title, subtitle)
 
 
-def heat(axes: tuple[Axis, Axis], colors: theme.Palette, found: Counterfactuals, width: int) -> Any:
+def heat(axes: tuple[Axis, Axis], colors: theme.Palette, found: ResultData, width: int) -> Any:
     """Return the cells, coloured by prediction."""
     name = prediction_name(found)
     shade = alt.Fill(

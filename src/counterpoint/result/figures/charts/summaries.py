@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 
+from counterpoint.result.data import ResultData
 from counterpoint.result.figures.charts import theme
 from counterpoint.result.figures.frames.axes import titled
 from counterpoint.result.figures.frames.common import MOST_SHOWN, how_many
@@ -15,10 +16,7 @@ from counterpoint.result.figures.frames.summaries import (
     history_data,
     objectives_data,
 )
-
-if TYPE_CHECKING:
-    from counterpoint.result.counterfactuals import Counterfactuals
-
+from counterpoint.result.words.message import message
 
 TRADE_OFF = "The trade-off: each objective against each other"
 LEFT = "All are minimised: better is left and below"
@@ -29,7 +27,7 @@ WIDE = 50  # times as many evaluations at the end: the beginning would not be se
 
 
 def objectives(
-    found: Counterfactuals, n: int = MOST_SHOWN, width: int | None = None, dark: bool = False
+    found: ResultData, n: int = MOST_SHOWN, width: int | None = None, dark: bool = False
 ) -> Any:
     """Return a scatter matrix of all objectives, own ones included."""
     colors = theme.palette(dark)
@@ -95,19 +93,19 @@ def scatter(names: list[str], pair: tuple[int, int], colors: theme.Palette) -> A
 
 
 def frequency(
-    found: Counterfactuals, most: int = MOST_BARS, width: int | None = None, dark: bool = False
+    found: ResultData, most: int = MOST_BARS, width: int | None = None, dark: bool = False
 ) -> Any:
     """Return bars of how many counterfactuals change each feature."""
     colors = theme.palette(dark)
     frame = frequency_data(found, most)["features"]
     if len(found) == 0:
-        return theme.nothing(colors, FREQUENCY, f"Nothing to show: {found.message}", width or 520)
+        return theme.nothing(colors, FREQUENCY, f"Nothing to show: {message(found)}", width or 520)
     texts = [
         f"{'<1%' if 0 < share < 0.005 else f'{share:.0%}'}  ({count:,})"
         for share, count in zip(frame["share"], frame["count"], strict=True)
     ]
     frame = frame.assign(text=texts)
-    n_features = len(found.problem.predictor.encoding.schema)
+    n_features = len(found.encoding.schema)
     cut = f"Shown: the {most} most often changed of {n_features} features"
     chart = alt.layer(*bar_layers(frame["feature"].to_list(), colors)).properties(
         width=420 if width is None else width, height=BAR * len(frame)
@@ -146,12 +144,12 @@ def bar_layers(features: list[str], colors: theme.Palette) -> list[Any]:
     return [bars, words]
 
 
-def history(found: Counterfactuals, width: int | None = None, dark: bool = False) -> Any:
+def history(found: ResultData, width: int | None = None, dark: bool = False) -> Any:
     """Return the hypervolume over the model's evaluations."""
     colors = theme.palette(dark)
     frame = history_data(found)["history"]
     if frame.empty:
-        return theme.nothing(colors, HISTORY, f"Nothing to show: {found.message}", width or 520)
+        return theme.nothing(colors, HISTORY, f"Nothing to show: {message(found)}", width or 520)
     is_wide = frame["evaluations"].max() > WIDE * max(1, frame["evaluations"].min())
     scale = " (logarithmic scale)" if is_wide else ""
     base = theme.drawn_from("history").encode(

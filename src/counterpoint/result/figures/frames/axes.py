@@ -10,19 +10,15 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING, Floats, Ints
+from counterpoint.result.data import ResultData
 from counterpoint.result.figures.frames.common import all_genes, is_loaded, observed_genes
 from counterpoint.table.schema import Feature, Kind
 from counterpoint.table.values import PLAIN, write_level
-
-if TYPE_CHECKING:
-    from counterpoint.result.counterfactuals import Counterfactuals
-
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ufffe\uffff\u2028\u2029]")
 
@@ -81,9 +77,9 @@ def level_texts(feature: Feature) -> list[str]:
     return unique(write_level(level) for level in feature.levels)
 
 
-def names_of(found: Counterfactuals) -> list[str]:
+def names_of(found: ResultData) -> list[str]:
     """Return the names of all features as texts."""
-    return unique(found.problem.predictor.encoding.schema.names)
+    return unique(found.encoding.schema.names)
 
 
 def wrapped(text: str, width: int = 14, lines: int = 3) -> str:
@@ -99,7 +95,7 @@ def wrapped(text: str, width: int = 14, lines: int = 3) -> str:
     return "\n".join(re.sub(r"([_.\-/:]) ", r"\1", part) for part in parts)
 
 
-def prediction_name(found: Counterfactuals) -> str:
+def prediction_name(found: ResultData) -> str:
     """Return what the prediction is, as the title of an axis.
 
     Examples
@@ -157,9 +153,9 @@ class Axis:
     is_row_missing: bool
 
     @classmethod
-    def of(cls, found: Counterfactuals, place: int) -> Axis:
+    def of(cls, found: ResultData, place: int) -> Axis:
         """Return the axis of one feature."""
-        feature = found.problem.predictor.encoding.schema.features[place]
+        feature = found.encoding.schema.features[place]
         title, own = names_of(found)[place], all_genes(found)[:, place]
         is_missing = bool(np.isnan(own[0]))
         if feature.is_numeric:
@@ -257,7 +253,7 @@ class Axis:
         return np.array([low, *between]), np.array([*between, high])
 
 
-def shown_levels(found: Counterfactuals, place: int, n_levels: int) -> Ints:
+def shown_levels(found: ResultData, place: int, n_levels: int) -> Ints:
     """Return the levels to show: all, or those of the row and set, then the most frequent ones."""
     if n_levels <= MOST_LEVELS:
         return np.arange(n_levels)
@@ -269,7 +265,7 @@ def shown_levels(found: Counterfactuals, place: int, n_levels: int) -> Ints:
     return np.sort(np.array(list(dict.fromkeys(order))[:MOST_LEVELS], dtype=np.int64))
 
 
-def histogram(found: Counterfactuals, axis: Axis) -> pd.DataFrame:
+def histogram(found: ResultData, axis: Axis) -> pd.DataFrame:
     """Return the bars of the observed rows on an axis: start, end, count and share."""
     genes = observed_genes(found, axis.place, drop_missing=not axis.is_level)
     edges = bar_edges(axis)

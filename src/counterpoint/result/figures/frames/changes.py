@@ -6,12 +6,13 @@ Parallel coordinates: each changed feature an axis, each counterfactual a line a
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.result.data import ResultData
 from counterpoint.result.figures.frames.axes import Axis, clean, histogram, level_texts, names_of
 from counterpoint.result.figures.frames.common import (
     MOST_SHOWN,
@@ -23,17 +24,13 @@ from counterpoint.result.figures.frames.common import (
 )
 from counterpoint.table.schema import Feature
 
-if TYPE_CHECKING:
-    from counterpoint.result.counterfactuals import Counterfactuals
-
-
 MOST_AXES = 12
 BELOW = 0.15  # of an axis: how far missing values stand below all others
 MOST_TICKS = 8  # levels named on one axis; of more only the ends and the row's
 
 
 def parallel_data(
-    found: Counterfactuals,
+    found: ResultData,
     features: Sequence[Hashable] | None = None,
     most: int = MOST_AXES,
     n: int = MOST_SHOWN,
@@ -51,7 +48,7 @@ def parallel_data(
 
 
 def lines_and_note(
-    found: Counterfactuals, features: Sequence[Hashable] | None, most: int, n: int
+    found: ResultData, features: Sequence[Hashable] | None, most: int, n: int
 ) -> tuple[Frames, str]:
     """Return the frames of `parallel_data`, and which features they leave out, in words."""
     drawn = shown(found, n, "plot.parallel")
@@ -60,7 +57,7 @@ def lines_and_note(
     people, genes = everyone(found).iloc[drawn], all_genes(found)[drawn]
     lines, ticks = [], []
     for order, place in enumerate(places):
-        feature = found.problem.predictor.encoding.schema.features[place]
+        feature = found.encoding.schema.features[place]
         column, position = genes[:, place], positions(feature, genes[:, place])
         cells = {
             "axis": order,
@@ -149,7 +146,7 @@ MOST_ARROWS = 6  # lanes below one strip
 
 
 def strips_data(
-    found: Counterfactuals,
+    found: ResultData,
     features: Sequence[Hashable] | None = None,
     most: int = MOST_STRIPS,
     n: int = MOST_SHOWN,
@@ -167,7 +164,7 @@ def strips_data(
 
 
 def strips_and_axes(
-    found: Counterfactuals, features: Sequence[Hashable] | None, most: int, n: int
+    found: ResultData, features: Sequence[Hashable] | None, most: int, n: int
 ) -> tuple[Frames, list[Axis], str]:
     """Return the frames of `strips_data`, their axes, and what is left out in words."""
     drawn = shown(found, n, "plot.strips")[1:] - 1
@@ -191,7 +188,7 @@ def strips_and_axes(
     return frames, axes, left_out
 
 
-def arrows_of(found: Counterfactuals, axis: Axis, drawn: Ints) -> pd.DataFrame:
+def arrows_of(found: ResultData, axis: Axis, drawn: Ints) -> pd.DataFrame:
     """Return the counterfactuals that change a feature, from where to where, each in its lane.
 
     The values most often proposed get lanes, ordered by how far they are from the row's.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -12,11 +12,8 @@ from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.checks import check_whole
 from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.result.choosing.subset import greatest_contribution
+from counterpoint.result.data import ResultData
 from counterpoint.table.values import counted
-
-if TYPE_CHECKING:
-    from counterpoint.result.counterfactuals import Counterfactuals
-
 
 Frames: TypeAlias = dict[str, pd.DataFrame]
 
@@ -26,7 +23,7 @@ MOST_SHOWN = 200  # counterfactuals in one figure; more are neither read nor tol
 CHUNK = 65_536  # rows the model is asked about in one call
 
 
-def everyone(found: Counterfactuals) -> pd.DataFrame:
+def everyone(found: ResultData) -> pd.DataFrame:
     """Return who is shown: the row as number 0, then the counterfactuals by position + 1."""
     outcomes = np.where(found.reaches, VALID, INVALID).astype(object)
     return pd.DataFrame(
@@ -38,7 +35,7 @@ def everyone(found: Counterfactuals) -> pd.DataFrame:
     )
 
 
-def shown(found: Counterfactuals, n: int, argument: str) -> Ints:
+def shown(found: ResultData, n: int, argument: str) -> Ints:
     """Return which lines of `everyone` a figure shows: the row, and at most n counterfactuals."""
     check_whole("n", n, 1, 1_000_000, owner=argument)
     if len(found) <= n:
@@ -46,27 +43,27 @@ def shown(found: Counterfactuals, n: int, argument: str) -> Ints:
     # It takes seconds and several figures ask: kept with the result, as what it computes itself.
     kept: dict[int, Ints] = found.__dict__.setdefault("_shown", {})
     if n not in kept:
-        best = greatest_contribution(found.objectives, n, found.problem.worst)
+        best = greatest_contribution(found.objectives, n, found.facts.worst)
         kept[n] = np.array([0, *(1 + np.sort(best))])
     return kept[n]
 
 
-def how_many(found: Counterfactuals, n: int) -> str:
+def how_many(found: ResultData, n: int) -> str:
     """Say how many counterfactuals there are for what, and whether all of them are shown."""
     some = f"{n} of " if len(found) > n else ""
     chosen = f" (chosen by hypervolume, as by select({n}))" if some else ""
     return f"{some}{counted(len(found), 'counterfactual')} for {found.target}{chosen}"
 
 
-def all_genes(found: Counterfactuals) -> Floats:
+def all_genes(found: ResultData) -> Floats:
     """Return the genomes of row and counterfactuals, shape (1 + n, d); what is missing is NaN."""
-    genes = np.concatenate([found.problem.rows[:1], found.genomes])
+    genes = np.concatenate([found.genome[None], found.genomes])
     return np.where(genes == MISSING, np.nan, genes)
 
 
-def place_of(found: Counterfactuals, name: Hashable, argument: str) -> int:
+def place_of(found: ResultData, name: Hashable, argument: str) -> int:
     """Return which feature is meant by its name; refuse what is none."""
-    names = found.problem.predictor.encoding.schema.names
+    names = found.encoding.schema.names
     try:
         return names.index(name)
     except ValueError as error:
@@ -74,7 +71,7 @@ def place_of(found: Counterfactuals, name: Hashable, argument: str) -> int:
 
 
 def chosen(
-    found: Counterfactuals,
+    found: ResultData,
     features: Sequence[Hashable] | None,
     most: int,
     argument: str,
@@ -84,7 +81,7 @@ def chosen(
 
     Parameters
     ----------
-    found : Counterfactuals
+    found : ResultData
         The result.
     features : sequence of names, or None
         The features to show, in this order; None takes those that change.
@@ -106,23 +103,23 @@ def chosen(
     return places, left_out if n > most else ""
 
 
-def named_features(found: Counterfactuals, features: Sequence[Hashable], argument: str) -> Ints:
+def named_features(found: ResultData, features: Sequence[Hashable], argument: str) -> Ints:
     """Return which features are meant by their names; refuse what is no list of them."""
     if isinstance(features, str) or not isinstance(features, Sequence) or len(features) == 0:
         raise InvalidInput(
             f"{argument}(features=...) takes a list of names, got {features!r}; write for example "
-            f"features=[{found.problem.predictor.encoding.schema.names[0]!r}]."
+            f"features=[{found.encoding.schema.names[0]!r}]."
         )
     places = [place_of(found, name, f"{argument}(features=...)") for name in features]
     return np.array(list(dict.fromkeys(places)), dtype=np.int64)
 
 
-def is_loaded(found: Counterfactuals) -> bool:
+def is_loaded(found: ResultData) -> bool:
     """Whether the result came from a file: it has neither model nor data."""
-    return found.kept is not None
+    return found.live is None
 
 
-def observed_genes(found: Counterfactuals, place: int, *, drop_missing: bool = True) -> Floats:
+def observed_genes(found: ResultData, place: int, *, drop_missing: bool = True) -> Floats:
     """Return one feature of the observed rows, of which a loaded result has none."""
     if is_loaded(found):
         return np.empty(0)
@@ -130,7 +127,7 @@ def observed_genes(found: Counterfactuals, place: int, *, drop_missing: bool = T
     return np.asarray(genes[genes != MISSING] if drop_missing else genes)
 
 
-def check_can_ask(found: Counterfactuals, figure: str) -> None:
+def check_can_ask(found: ResultData, figure: str) -> None:
     """Refuse a figure that asks the model where there is none."""
     if is_loaded(found):
         raise InvalidInput(
@@ -140,7 +137,7 @@ def check_can_ask(found: Counterfactuals, figure: str) -> None:
         )
 
 
-def ask(found: Counterfactuals, genomes: Floats) -> Floats:
+def ask(found: ResultData, genomes: Floats) -> Floats:
     """Return the model's own predictions of genomes (n, d), of the output the target is about."""
     predictor = found.problem.predictor.own  # not an accelerator: a figure shows the model
     starts = range(0, len(genomes), CHUNK)
@@ -148,22 +145,22 @@ def ask(found: Counterfactuals, genomes: Floats) -> Floats:
     return np.asarray(found.target.prediction(np.concatenate(outputs)))
 
 
-def varied(found: Counterfactuals, columns: dict[int, Any]) -> Floats:
+def varied(found: ResultData, columns: dict[int, Any]) -> Floats:
     """Return the row repeated (n, d), with other values in some of its features."""
     n = len(next(iter(columns.values())))
-    genomes = np.repeat(found.problem.rows[:1], n, axis=0)
+    genomes = np.repeat(found.genome[None], n, axis=0)
     for place, genes in columns.items():
         genomes[:, place] = genes
     return genomes
 
 
-def changes_only(found: Counterfactuals, places: Sequence[int]) -> Ints:
+def changes_only(found: ResultData, places: Sequence[int]) -> Ints:
     """Return the positions of the counterfactuals that change nothing but these features."""
     elsewhere = np.delete(found.changed, list(places), axis=1)
     return np.flatnonzero(~elsewhere.any(axis=1))
 
 
-def target_ends(found: Counterfactuals) -> list[float]:
+def target_ends(found: ResultData) -> list[float]:
     """Return the finite ends of the target's interval, each once."""
     ends = dict.fromkeys((found.target.low, found.target.high))
     return [end for end in ends if np.isfinite(end)]

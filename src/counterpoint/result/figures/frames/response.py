@@ -6,7 +6,7 @@ ICE curves: the row's prediction as one feature changes and all others stay.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ import pandas as pd
 from counterpoint.arrays import Floats
 from counterpoint.checks import check_whole, require_package
 from counterpoint.errors import InvalidInput
+from counterpoint.result.data import ResultData
 from counterpoint.result.figures.frames.axes import Axis, histogram
 from counterpoint.result.figures.frames.common import (
     Frames,
@@ -29,16 +30,12 @@ from counterpoint.result.figures.frames.common import (
 )
 from counterpoint.table.values import EXACT, write_number
 
-if TYPE_CHECKING:
-    from counterpoint.result.counterfactuals import Counterfactuals
-
-
 MOST_CURVES = 6
 CURVE_POINTS = 60
 
 
 def ice_axes(
-    found: Counterfactuals, features: Sequence[Hashable] | None, most: int
+    found: ResultData, features: Sequence[Hashable] | None, most: int
 ) -> tuple[list[Axis], str]:
     """Return the axes of the features whose curves are drawn, and what is left out."""
     places, left_out = chosen(found, features, most, "plot.ice")
@@ -46,7 +43,7 @@ def ice_axes(
 
 
 def ice_data(
-    found: Counterfactuals,
+    found: ResultData,
     features: Sequence[Hashable] | None = None,
     most: int = MOST_CURVES,
     resolution: int = CURVE_POINTS,
@@ -74,7 +71,7 @@ def ice_data(
     }
 
 
-def curve_of(found: Counterfactuals, axis: Axis, panel: int, resolution: int) -> pd.DataFrame:
+def curve_of(found: ResultData, axis: Axis, panel: int, resolution: int) -> pd.DataFrame:
     """Return one curve, at values the feature can have and at the row's and the set's own."""
     on_curve = all_genes(found)[[0, *(1 + changes_only(found, [axis.place]))], axis.place]
     genes = np.unique(np.concatenate([axis.grid(resolution), on_curve[np.isfinite(on_curve)]]))
@@ -89,7 +86,7 @@ def curve_of(found: Counterfactuals, axis: Axis, panel: int, resolution: int) ->
     )
 
 
-def points_on_curve(found: Counterfactuals, axis: Axis, panel: int) -> pd.DataFrame:
+def points_on_curve(found: ResultData, axis: Axis, panel: int) -> pd.DataFrame:
     """Return the row and the counterfactuals that change nothing but this feature."""
     which = [0, *(1 + changes_only(found, [axis.place]))]
     genes = all_genes(found)[which, axis.place]
@@ -107,7 +104,7 @@ N_LEVELS = 7  # contour lines, about
 NICE_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
-def surface_axes(found: Counterfactuals, x: Hashable, y: Hashable) -> tuple[Axis, Axis]:
+def surface_axes(found: ResultData, x: Hashable, y: Hashable) -> tuple[Axis, Axis]:
     """Return the axes of two features; refuse unknown ones and one feature twice."""
     first, second = (
         place_of(found, name, f"plot.surface({arg}=...)") for name, arg in ((x, "x"), (y, "y"))
@@ -121,7 +118,7 @@ def surface_axes(found: Counterfactuals, x: Hashable, y: Hashable) -> tuple[Axis
 
 
 def surface_data(
-    found: Counterfactuals, x: Hashable, y: Hashable, resolution: int = SURFACE_POINTS
+    found: ResultData, x: Hashable, y: Hashable, resolution: int = SURFACE_POINTS
 ) -> Frames:
     """Return the prediction over two features, and who stands on it.
 
@@ -151,7 +148,7 @@ def surface_data(
 
 
 def grid_of(
-    found: Counterfactuals, axes: tuple[Axis, Axis], resolution: int
+    found: ResultData, axes: tuple[Axis, Axis], resolution: int
 ) -> tuple[pd.DataFrame, Floats]:
     """Return the cells with their predictions, and these as an array (rows of y, columns of x)."""
     genes = [axis.grid(resolution) for axis in axes]
@@ -168,7 +165,7 @@ def grid_of(
     return frame, predictions.reshape(len(genes[1]), len(genes[0]))
 
 
-def points_on_surface(found: Counterfactuals, axes: tuple[Axis, Axis]) -> pd.DataFrame:
+def points_on_surface(found: ResultData, axes: tuple[Axis, Axis]) -> pd.DataFrame:
     """Return the row and the counterfactuals that change nothing but the two features."""
     which = [0, *(1 + changes_only(found, [axis.place for axis in axes]))]
     people, genes = everyone(found).iloc[which], all_genes(found)[which]
@@ -180,7 +177,7 @@ def points_on_surface(found: Counterfactuals, axes: tuple[Axis, Axis]) -> pd.Dat
 
 
 def contour_lines(
-    found: Counterfactuals, axes: tuple[Axis, Axis], resolution: int, heights: Floats
+    found: ResultData, axes: tuple[Axis, Axis], resolution: int, heights: Floats
 ) -> pd.DataFrame:
     """Return contour lines point by point; none where an axis has levels or a single value."""
     rows: list[pd.DataFrame] = []

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Floats
 from counterpoint.checks import check_whole
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
+from counterpoint.result.data import ResultData
 from counterpoint.result.figures.frames.axes import names_of, unique
 from counterpoint.result.figures.frames.common import MOST_SHOWN, Frames, everyone, is_loaded, shown
-
-if TYPE_CHECKING:
-    from counterpoint.result.counterfactuals import Counterfactuals
-
 
 MOST_BARS = 20
 
 
-def objectives_data(found: Counterfactuals, n: int = MOST_SHOWN) -> Frames:
+def objectives_data(found: ResultData, n: int = MOST_SHOWN) -> Frames:
     """Return the objectives of the counterfactuals, and of the row where they are known.
 
     Returns
@@ -38,10 +33,10 @@ def objectives_data(found: Counterfactuals, n: int = MOST_SHOWN) -> Frames:
     }
 
 
-def row_objectives(found: Counterfactuals) -> Floats:
+def row_objectives(found: ResultData) -> Floats:
     """Return the row's own objectives (1, m); without data some are unknown, NaN."""
-    problem = found.problem
     if not is_loaded(found):
+        problem = found.problem
         judged = problem.judge(problem.rows[:1, None], problem.row_predictions[:1, None])
         return np.asarray(judged.objectives[0])
     known = np.full((1, len(found.objective_names)), np.nan)
@@ -49,7 +44,7 @@ def row_objectives(found: Counterfactuals) -> Floats:
     return known
 
 
-def frequency_data(found: Counterfactuals, most: int = MOST_BARS) -> Frames:
+def frequency_data(found: ResultData, most: int = MOST_BARS) -> Frames:
     """Return how many counterfactuals change each feature, the most often changed first.
 
     Returns
@@ -72,7 +67,7 @@ def frequency_data(found: Counterfactuals, most: int = MOST_BARS) -> Frames:
     return {"features": frame.assign(order=np.arange(len(frame)))}
 
 
-def history_data(found: Counterfactuals) -> Frames:
+def history_data(found: ResultData) -> Frames:
     """Return the hypervolume after each generation.
 
     Returns

@@ -71,21 +71,6 @@ def test_a_plain_pandas_frame_needs_no_form(tmp_path: Path) -> None:
     assert document_of(found, tmp_path / "found.json")["form"] is None
 
 
-def test_a_file_from_before_there_were_kinds_of_tables_is_of_pandas(tmp_path: Path) -> None:
-    found = cp.Explainer(lambda rows: rows["age"] / 100, DATA, groups={}).explain(
-        DATA[:1], (0.4, 1.0)
-    )
-    document = document_of(found, tmp_path / "found.json")
-
-    def age(document: Any) -> None:
-        document["version"] = 2
-        del document["form"], document["aims"], document["remarks"]
-
-    loaded = load_changed(document, tmp_path / "old.json", age)
-
-    pd.testing.assert_frame_equal(loaded.to_frame(), found.to_frame())
-
-
 def test_the_kind_of_table_is_part_of_the_datas_fingerprint() -> None:
     prints = {explain(kind).fingerprints.data for kind in TABLES}
 

@@ -1,0 +1,325 @@
+"""The data of a result: schema, row, arrays and facts, which can be pickled, compared and saved.
+
+`Counterfactuals` adds the methods. Measures, choices, words, figures, reports and files are
+functions of what is here; only those that ask the model again need `ResultData.live`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.errors import InvalidInput
+from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
+from counterpoint.problem.problem import Problem, reference_point
+from counterpoint.problem.target import Target
+from counterpoint.result.facts import Diagnosis, Facts, Live, Origin, Stopped, Trace, diagnose
+from counterpoint.result.file.fingerprint import Fingerprints, take_fingerprints
+from counterpoint.search.archive import Archive
+from counterpoint.search.hypervolume import hypervolume_history
+from counterpoint.search.settings import Search, WhatIf
+from counterpoint.table.encoding import Encoding, as_frame
+from counterpoint.table.frames import in_form
+from counterpoint.table.space import Space, describe_space
+from counterpoint.version import __version__
+
+Status = Literal["found", "best_effort", "infeasible", "already_met"]
+NOT_LIVE = (
+    "this result was loaded from a file or unpickled, without its model and data; make an "
+    "Explainer and call explain again with the same seed."
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ResultData:
+    """What was found for one row: the non-dominated candidates, those that reach the target first.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        The schema and the kind of table; turns genomes into rows.
+    row : DataFrame or Table
+        The explained row, as it was given; where the data are of polars or pyarrow, as one of them.
+    genome : ndarray of shape (d,)
+        The row, encoded.
+    genomes : ndarray of shape (n, d)
+        The candidates, encoded.
+    predictions : ndarray of shape (n,)
+        The model's prediction of each, of the output the target is about.
+    objectives : ndarray of shape (n, m)
+        gap, distance, changes, implausibility, and the caller's own; see `objective_names`.
+    facts : Facts
+        What was asked.
+    trace : Trace
+        How the search went.
+    origin : Origin, optional
+        What is remembered of data and model; None as long as they are at hand.
+    live : Live, optional
+        Model and data; None after loading or unpickling.
+    """
+
+    encoding: Encoding
+    row: Any
+    genome: Floats
+    genomes: Floats
+    predictions: Floats
+    objectives: Floats
+    facts: Facts
+    trace: Trace
+    origin: Origin | None = None
+    live: Live | None = None
+
+    @classmethod
+    def of(cls, archive: Archive, a: int, row: Any, facts: Facts, live: Live) -> Self:
+        """Take the non-dominated candidates of row a from the archive, the row itself left out."""
+        members = archive.members[a, : archive.n_members[a]]
+        index = _changed_in_order(archive.objectives[a], np.sort(members))
+        index = index[live.problem.obeys(archive.genomes[None, a, index])[0]]  # the last word
+        return cls(
+            live.problem.predictor.encoding,
+            row,
+            live.problem.rows[0],
+            archive.genomes[a, index],
+            archive.predictions[a, index],
+            archive.objectives[a, index],
+            facts,
+            Trace.of(archive, a),
+            live=live,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: no model and no data, but what they say of themselves."""
+        state = {each.name: getattr(self, each.name) for each in fields(self)}
+        return state | {"origin": self.remembered, "live": None}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ResultData):
+            return NotImplemented
+        if len(self.genomes) != len(other.genomes):
+            return False
+        own, others = self.__getstate__(), other.__getstate__()
+        rows = [as_frame(state.pop("row"), "row") for state in (own, others)]
+        return bool(rows[0].equals(rows[1])) and is_same(own, others)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def remembered(self) -> Origin:
+        """What is remembered of data and model; asked of them as long as they are at hand."""
+        if self.origin is not None:
+            return self.origin
+        return Origin(__version__, self.fingerprints, self.diagnosis)
+
+    @property
+    def fingerprints(self) -> Fingerprints:
+        """Of the data and of what the model says of them: equal if both are the same."""
+        return take_fingerprints(self.problem) if self.origin is None else self.origin.fingerprints
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis | None:
+        """What the observed rows tell of the target; None if nothing was searched."""
+        if self.origin is not None:
+            return self.origin.diagnosis
+        return diagnose(self.problem) if self.trace.stopped else None
+
+    @property
+    def problem(self) -> Problem:
+        """The problem that was searched, with model and data; refused if they are not at hand."""
+        if self.live is None:
+            raise InvalidInput(NOT_LIVE)
+        return self.live.problem
+
+    @cached_property
+    def space(self) -> Space:
+        """Kinds, grids and ranges of the features."""
+        return describe_space(self.encoding.schema, self.genome[None])
+
+    @property
+    def target(self) -> Target:
+        """The wanted outcome."""
+        return self.facts.target
+
+    @property
+    def search(self) -> Search | WhatIf:
+        """The settings."""
+        return self.facts.search
+
+    @property
+    def seed(self) -> int:
+        """The seed."""
+        return self.facts.seed
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a careful reader should know of this result."""
+        return self.facts.notes
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """The rules every counterfactual satisfies, in canonical form; a function by its name."""
+        return self.facts.rules.texts
+
+    @property
+    def costs(self) -> dict[Hashable, float]:
+        """How hard each feature is to change, as `distance` weighs it; empty if not given."""
+        costs, names = self.facts.costs, self.encoding.schema.names
+        return {} if costs is None else dict(zip(names, costs.tolist(), strict=True))
+
+    @property
+    def objective_names(self) -> tuple[str, ...]:
+        """What the columns of `objectives` are called."""
+        return self.facts.aims.names
+
+    @property
+    def row_prediction(self) -> float:
+        """The model's prediction of the row itself."""
+        return float(self.target.prediction(self.facts.row_outputs))
+
+    @property
+    def reference(self) -> Floats:
+        """Where hypervolume ends, shape (m,)."""
+        facts = self.facts
+        return reference_point(facts.target, self.row_prediction, len(self.genome), facts.worst)
+
+    @property
+    def reaches(self) -> Bools:
+        """Which candidates reach the target, shape (n,)."""
+        reached: Bools = self.objectives[:, GAP] <= 0.0
+        return reached
+
+    @property
+    def changed(self) -> Bools:
+        """Which features each candidate changes, shape (n, d)."""
+        changed: Bools = self.genomes != self.genome
+        return changed
+
+    @property
+    def evaluations(self) -> int:
+        """Rows the model was asked to find these, everything included."""
+        return int(self.trace.evaluations[-1]) if len(self.trace.evaluations) else 1
+
+    @property
+    def stopped(self) -> Stopped:
+        """Why the search ended: budget, patience, exhausted, seconds or interrupt."""
+        return self.trace.stopped
+
+    @property
+    def status(self) -> Status:
+        """How it ended: found, already met by the row, or nothing found.
+
+        Nothing found is "infeasible" if observed rows reach the target but the limits exclude all
+        of them, and "best_effort" otherwise; `message` says what is missing.
+        """
+        if not self.trace.stopped:  # nothing was searched
+            return "already_met"
+        if self.reaches.any():
+            return "found"
+        is_bound = self.diagnosis is not None and self.diagnosis.limits_bind
+        return "infeasible" if is_bound else "best_effort"
+
+    @cached_property
+    def history(self) -> Any:
+        """Hypervolume of the archive after each generation; computed when first asked for.
+
+        Returns
+        -------
+        DataFrame of pandas or polars, or Table of pyarrow, as the data are; pandas for arrays
+            Columns generation, evaluations, hypervolume.
+        """
+        trace, n = self.trace, len(self.trace.evaluations)
+        volumes = hypervolume_history(trace.objectives, trace.generation, n, self.reference)
+        frame = pd.DataFrame(
+            {"generation": np.arange(n), "evaluations": trace.evaluations, "hypervolume": volumes}
+        )
+        return in_form(self.encoding.form, frame, 0)
+
+    def __len__(self) -> int:
+        return len(self.genomes)
+
+    def to_rows(self) -> Any:
+        """Return the counterfactuals as the model takes them: the data's kind, dtypes and columns.
+
+        Returns
+        -------
+        DataFrame of pandas or polars, Table of pyarrow, or array of shape (n, columns)
+            One row per counterfactual, features only.
+        """
+        return self.encoding.to_rows(self.genomes.copy())
+
+    def to_frame(self, *, only_changes: bool = False) -> Any:
+        """Return one row per counterfactual: features, then prediction and objectives.
+
+        Parameters
+        ----------
+        only_changes : bool, default=False
+            Show the changed cells only; unchanged ones become empty strings. A one-hot group is
+            one column then, of its levels.
+
+        Returns
+        -------
+        DataFrame of pandas or polars, or Table of pyarrow, as the data are; pandas for arrays
+            The feature columns in the data's own dtypes (with `only_changes` objects, or text
+            where the data are not of pandas), then prediction, gap, distance, changes and
+            implausibility, then the caller's own objectives; one that stands for another has its
+            own name.
+        """
+        encoding, frame = self.encoding, self.to_pandas(only_changes=only_changes)
+        if encoding.form.kind in ("pandas", "numpy"):
+            return frame
+        rows = None if only_changes else self.to_rows()
+        n_features = self.genomes.shape[1] if only_changes else len(encoding.columns)
+        return in_form(encoding.form, frame, n_features, rows)
+
+    def to_pandas(self, *, only_changes: bool = False) -> pd.DataFrame:
+        """Return what `to_frame` does as a pandas frame, whatever the data are."""
+        if only_changes:
+            frame = self.encoding.by_feature(self.genomes.copy())
+            frame = frame.astype(object).where(self.changed, "")
+        else:
+            frame = self.encoding.decode(self.genomes.copy())
+        frame["prediction"] = self.predictions
+        for m, name in enumerate(self.objective_names):
+            column = self.objectives[:, m]
+            frame[name] = column.astype(np.int64) if m == CHANGES else column
+        return frame
+
+    def valid(self) -> Self:
+        """Return only the counterfactuals that reach the target."""
+        return self.take(np.flatnonzero(self.reaches))
+
+    def take(self, index: Any) -> Self:
+        """Return the counterfactuals at the given positions, in that order; one for a number."""
+        if isinstance(index, int | np.integer):
+            index = [index]
+        return replace(
+            self,
+            genomes=self.genomes[index],
+            predictions=self.predictions[index],
+            objectives=self.objectives[index],
+        )
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two values are equal, arrays and dataclasses by what they hold; NaN equals NaN."""
+    if isinstance(one, np.ndarray):
+        return isinstance(other, np.ndarray) and np.array_equal(one, other, equal_nan=True)
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(is_same(one[key], other[key]) for key in one)
+    if not is_dataclass(one) or type(one) is not type(other):
+        return bool(one == other)
+    compared = (each.name for each in fields(one) if each.compare)
+    return all(is_same(getattr(one, name), getattr(other, name)) for name in compared)
+
+
+def _changed_in_order(objectives: Floats, members: Ints) -> Ints:
+    """Return the members that differ from the row, by gap, changes and distance."""
+    members = members[objectives[members, CHANGES] > 0]
+    values = objectives[members]
+    order = np.lexsort((values[:, DISTANCE], values[:, CHANGES], values[:, GAP]))
+    return members[order]

@@ -1,0 +1,313 @@
+"""The facts of a result: what was asked, how the search went, and where the answers come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NoReturn, TypeVar
+
+import numpy as np
+
+from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.errors import InvalidInput
+from counterpoint.neighbours.gower import distances_to, gower_weights
+from counterpoint.problem.limits import Limits, search_box
+from counterpoint.problem.objectives import gap
+from counterpoint.problem.own_objectives import PLAIN, Aims, Objective
+from counterpoint.problem.problem import Problem
+from counterpoint.problem.target import Target
+from counterpoint.result.file.fingerprint import Fingerprints
+from counterpoint.rules.rules import Rule, Rules
+from counterpoint.search.archive import Archive
+from counterpoint.search.baselines import is_reaching, is_wanted, observed_predictions
+from counterpoint.search.settings import Search, WhatIf
+
+Stopped = Literal["budget", "patience", "exhausted", "seconds", "interrupt", ""]
+Named = TypeVar("Named", bound=Objective)
+Again = Callable[[Search, Floats], Any]  # settings and replies to the result of searching again
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """How a search went: the candidates that ever were non-dominated, and what they cost.
+
+    Parameters
+    ----------
+    objectives : ndarray of shape (n, m)
+        Candidates that were non-dominated when they came.
+    generation : ndarray of shape (n,)
+        The generation each came in.
+    evaluations : ndarray of shape (generations,)
+        Rows the model had been asked after each generation.
+    replies : ndarray of shape (n,)
+        What the model said of every candidate it was asked about, in order.
+    stopped : str
+        Why the search ended: its budget, patience or time was used up, every candidate had been
+        tried ("exhausted"), or it was interrupted; empty if none was needed.
+    """
+
+    objectives: Floats
+    generation: Ints
+    evaluations: Ints
+    replies: Floats
+    stopped: Stopped
+
+    @classmethod
+    def of(cls, archive: Archive, a: int) -> Trace:
+        """Take the trace of row a from the archive."""
+        entered, size = archive.entered[a], int(archive.size[a])
+        generation = archive.generation[a, :size]
+        n_generations = 1 + int(generation.max(initial=-1))
+        ends = np.searchsorted(generation, np.arange(n_generations), side="right")
+        return cls(
+            archive.objectives[a, entered],
+            archive.generation[a, entered],
+            1 + np.cumsum(archive.is_asked[a])[ends - 1],
+            archive.predictions[a, archive.n_learnt : size].copy(),
+            archive.stopped[a],
+        )
+
+
+@dataclass(frozen=True)
+class AbsentFunction:
+    """Stands for a function of the caller's in a result, which keeps its name only."""
+
+    name: str
+
+    def __call__(self, *_: Any) -> NoReturn:
+        """Say that the function is not here."""
+        raise InvalidInput(
+            f"{self.name!r} is a function, of which a result keeps the name only; make an "
+            "Explainer with it and call explain again with the same seed."
+        )
+
+
+@dataclass(frozen=True)
+class AbsentScore:
+    """Stands for a fitted plausibility in a result, which keeps its description only."""
+
+    words: str
+
+    def score(self, genomes: Floats) -> NoReturn:  # noqa: ARG002 - there is nobody to ask
+        """Say that the score is not here."""
+        raise InvalidInput(
+            f"the plausibility ({self.words}) is not kept in a result; make an Explainer with it "
+            "and call explain again with the same seed."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What was asked of one row, and what the model said of it; functions are names.
+
+    Parameters
+    ----------
+    target : Target
+        The wanted outcome.
+    limits : Limits
+        What could change, and how far.
+    rules : Rules
+        What every counterfactual satisfies.
+    costs : ndarray of shape (d,) or None
+        How hard each feature is to change.
+    aims : Aims
+        What was minimised other than the built-in objectives.
+    worst : ndarray of shape (m - 2,)
+        Where hypervolume ends in distance, implausibility and the caller's own objectives.
+    shares : ndarray of shape (k,)
+        Weights of the k nearest rows in `implausibility`.
+    row_outputs : ndarray of shape (c,)
+        What the model says of the row.
+    search : Search or WhatIf
+        The settings.
+    seed : int
+        The seed.
+    notes : tuple of str
+        What a careful reader should know of this result.
+    """
+
+    target: Target
+    limits: Limits
+    rules: Rules
+    costs: Floats | None
+    aims: Aims
+    worst: Floats
+    shares: Floats
+    row_outputs: Floats
+    search: Search | WhatIf
+    seed: int
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, problem: Problem, search: Search | WhatIf, seed: int, notes: tuple[str, ...] = ()
+    ) -> Facts:
+        """Take the facts from the problem of one row."""
+        schema = problem.predictor.encoding.schema
+        return cls(
+            problem.targets[0],
+            problem.limits,
+            Rules((), schema)
+            if problem.row_rules is None
+            else _named_rules(problem.row_rules.rules),
+            problem.costs,
+            _named_aims(problem.observed.aims),
+            np.ones(2) if problem.worst is None else problem.worst[0],
+            problem.observed.shares,
+            problem.row_outputs[0],
+            search,
+            seed,
+            notes,
+        )
+
+
+def _named_rules(rules: Rules) -> Rules:
+    """Return rules in which each function is its name."""
+    if not rules.functions:
+        return rules
+    named = (each if each.function is None else Rule(None, None, each.name) for each in rules.rules)
+    return Rules(tuple(named), rules.schema)
+
+
+def _named_aims(aims: Aims) -> Aims:
+    """Return aims in which each function is its name and a fitted score its description."""
+    if aims is PLAIN:
+        return aims
+    distance, plausibility = aims.distance, aims.plausibility
+    if isinstance(plausibility, Objective):
+        plausibility = _named(plausibility)
+    elif plausibility is not None:
+        plausibility = AbsentScore(plausibility.words)
+    own = tuple(_named(each) for each in aims.objectives)
+    return Aims(own, None if distance is None else _named(distance), plausibility)
+
+
+def _named(function: Named) -> Named:
+    """Return an objective without its function."""
+    return replace(function, function=AbsentFunction(function.name))
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What the observed rows tell of a target.
+
+    Parameters
+    ----------
+    n_reaching : int
+        How many of them reach it.
+    nearest : float or None
+        The prediction nearest to it, if none does.
+    relaxation : str
+        What would admit one that does, if the limits exclude all of them; else empty.
+    """
+
+    n_reaching: int
+    nearest: float | None
+    relaxation: str
+
+    @property
+    def limits_bind(self) -> bool:
+        """Whether observed rows reach the target, but the caller's limits exclude all of them."""
+        return self.relaxation != ""
+
+
+def diagnose(problem: Problem) -> Diagnosis:
+    """Return what the observed rows tell of the target of one row."""
+    everything = slice(None)
+    n_reaching = int(is_reaching(problem, 0, everything).sum())
+    if n_reaching == 0:
+        predictions, target = observed_predictions(problem, 0, everything), problem.targets[0]
+        gaps = gap(predictions, np.array(target.low), np.array(target.high))
+        return Diagnosis(0, float(predictions[int(np.argmin(gaps))]), "")
+    is_bound = not is_wanted(problem, 0, everything).any()
+    return Diagnosis(n_reaching, None, smallest_relaxation(problem) if is_bound else "")
+
+
+def smallest_relaxation(problem: Problem) -> str:
+    """Say what would admit the observed row that breaks the fewest limits, the nearest of these.
+
+    Returns
+    -------
+    str
+        For example "free 'sex' and raise max_changed to 4".
+    """
+    genomes = problem.observed.genomes[is_reaching(problem, 0, slice(None))]
+    is_broken, n_surplus = broken_limits(problem, genomes)
+    weight, cap = gower_weights(problem.rows, problem.space)
+    distances = distances_to(problem.rows[0], genomes, weight[0], cap)
+    is_against = broken_rules(problem, genomes)
+    n_broken = is_broken.sum(axis=1) + (n_surplus > 0) + is_against.sum(axis=1)
+    best = int(np.lexsort((distances, n_broken))[0])
+    steps = [_relax(problem, int(j), genomes[best]) for j in np.flatnonzero(is_broken[best])]
+    if n_surplus[best] > 0:
+        steps.append(f"raise max_changed to {problem.limits.max_changed + int(n_surplus[best])}")
+    if problem.row_rules is not None:
+        rules = problem.row_rules.rules.rules
+        steps += [f'drop "{rules[k]}"' for k in np.flatnonzero(is_against[best])]
+    return " and ".join([", ".join(steps[:-1]), steps[-1]] if len(steps) > 1 else steps)
+
+
+def broken_limits(problem: Problem, genomes: Floats) -> tuple[Bools, Floats]:
+    """Return which features of genomes (n, d) break a limit, and their changes beyond the most."""
+    row, box, is_fixed = problem.rows[0], problem.box, problem.limits.is_fixed
+    if problem.row_rules is not None:  # the box is the rules' too, which are judged by themselves
+        names = problem.predictor.encoding.schema.names
+        box = search_box(problem.rows, problem.space, problem.limits, names)
+    is_broken = is_fixed & (genomes != row)
+    is_broken |= ~is_fixed & ((genomes < box.lower[0]) | (genomes > box.upper[0]))
+    surplus = (genomes != row).sum(axis=1) - problem.limits.max_changed
+    return is_broken, np.maximum(surplus, 0).astype(np.float64)
+
+
+def broken_rules(problem: Problem, genomes: Floats) -> Bools:
+    """Return which of the k rules genomes (n, d) break, shape (n, k)."""
+    if problem.row_rules is None:
+        return np.zeros((len(genomes), 0), dtype=np.bool_)
+    rules = problem.row_rules.rules
+    frame = problem.predictor.encoding.to_rows(genomes.copy()) if rules.functions else None
+    return ~rules.all_verdicts(genomes, problem.rows[0], frame)
+
+
+def _relax(problem: Problem, j: int, genome: Floats) -> str:
+    """Say what lets feature j take the value of this genome."""
+    encoding = problem.predictor.encoding
+    name = encoding.schema.names[j]
+    if problem.limits.is_fixed[j]:
+        return f"free {name!r}"
+    feature = encoding.schema.features[j]
+    return f"widen ranges[{name!r}] to {feature.shown(genome[j])}"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a result remembers of its data and model when neither is at hand.
+
+    Parameters
+    ----------
+    version : str
+        The counterpoint that found it.
+    fingerprints : Fingerprints
+        Of data and model.
+    diagnosis : Diagnosis or None
+        What the observed rows tell of the target; None if nothing was searched.
+    """
+
+    version: str = field(compare=False)
+    fingerprints: Fingerprints
+    diagnosis: Diagnosis | None
+
+
+@dataclass(frozen=True, eq=False)
+class Live:
+    """What a result can ask as long as it was neither saved nor pickled.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem of the row, with the model and the data behind it.
+    again : callable, optional
+        Searches the row again with other settings and the replies it already had.
+    """
+
+    problem: Problem
+    again: Again | None = None
