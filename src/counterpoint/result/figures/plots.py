@@ -67,7 +67,7 @@ class Plots:
     ) -> Any:
         """Return parallel coordinates: an axis for each changed feature, the row's line in colour.
 
-        Each axis runs from the smallest to the largest value of the row and the counterfactuals,
+        Each axis runs from the smallest to the largest value of the row and the candidates,
         which are written at its ends; levels stand at their places.
 
         Parameters
@@ -77,7 +77,7 @@ class Plots:
         most : int, default=12
             Show no more than this many of those that change.
         n : int, default=200
-            Draw no more than this many counterfactuals; of more, those `select(n)` gives.
+            Draw no more than this many candidates; of more, those `select(n)` gives.
         width : int, optional
             Width of the drawing in pixels.
         dark : bool, default=False
@@ -107,7 +107,7 @@ class Plots:
     ) -> Any:
         """Return the prediction over two features, all others as in the row.
 
-        With contour lines (the target's dashed), the row, the counterfactuals that change only
+        With contour lines (the target's dashed), the row, the candidates that change only
         these two, and histograms of the observed rows. Levels are cells side by side.
 
         Parameters
@@ -138,7 +138,7 @@ class Plots:
     ) -> Any:
         """Return each objective against each other, your own included; brushing links them.
 
-        Of more than `n` counterfactuals those are drawn that `select(n)` gives.
+        Of more than `n` candidates those are drawn that `select(n)` gives.
         """
         check_looks("objectives", width, dark)
         return _drawing("summaries").objectives(self.found, n, width, dark)
@@ -182,7 +182,7 @@ class Plots:
     ) -> Any:
         """Return the row's prediction as one feature changes and all others stay.
 
-        Marked are the row and the counterfactuals that change only this feature; the target is
+        Marked are the row and the candidates that change only this feature; the target is
         shaded.
 
         Parameters
@@ -242,7 +242,7 @@ class Plots:
         most : int, default=12
             Show no more than this many of those that change.
         n : int, default=200
-            Draw no more than this many counterfactuals; of more, those `select(n)` gives.
+            Draw no more than this many candidates; of more, those `select(n)` gives.
         width : int, optional
             Width of the drawing in pixels.
         dark : bool, default=False

@@ -13,8 +13,10 @@ import pandas as pd
 
 from counterpoint.arrays import MISSING
 from counterpoint.problem.objectives import GAP
+from counterpoint.result.choosing.orders import best_of
 from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.result.data import ResultData
+from counterpoint.result.words.language import count_candidates
 from counterpoint.result.words.sentences import grammar_of, said, spoken
 from counterpoint.table.schema import Feature
 from counterpoint.table.values import counted, write_number, write_pair
@@ -31,26 +33,23 @@ def message(found: ResultData) -> str:
     if found.status == "already_met":
         return f"the row already reaches {target}: its prediction is {now}."
     asked = counted(found.evaluations, "model evaluation")
-    n_valid = int(found.reaches.sum())
-    if n_valid:
-        fewest = int(found.valid().changed.sum(axis=1).min())
+    early = EARLY.get(found.stopped, "")
+    n, n_missed = int(found.reaches.sum()), int((~found.reaches).sum())
+    if n:
+        fewest = int(found.changed[found.reaches].sum(axis=1).min())
+        missed = f"; {count_candidates(0, n_missed)}" if n_missed else ""
         return (
-            f"{n_valid} of {counted(len(found), 'counterfactual')} "
-            f"{'reaches' if n_valid == 1 else 'reach'} {target} (now {now}) "
-            f"with {fewest} or more changes, from {asked}{EARLY.get(found.stopped, '')}."
+            f"{counted(n, 'counterfactual')} {'reaches' if n == 1 else 'reach'} {target} "
+            f"(now {now}) with {fewest} or more changes{missed}; {asked}{early}."
         )
-    if len(found) == 0:
-        early = EARLY.get(found.stopped, "")
-        return (
-            f"no counterfactual for {target} (now {now}) from {asked}{early}; "
-            f"{observed_hint(found)}"
-        )
+    if n_missed == 0:
+        return f"no counterfactual for {target} (now {now}); {asked}{early}; {observed_hint(found)}"
     best = int(np.argmin(found.objectives[:, GAP]))
+    gap = write_number(found.objectives[best, GAP])
     return (
-        f"no counterfactual reaches {target} (now {now}): the closest of {len(found)} is at "
-        f"{write_number(found.predictions[best])}, a gap of "
-        f"{write_number(found.objectives[best, GAP])}, after {asked}"
-        f"{EARLY.get(found.stopped, '')}; {observed_hint(found)}"
+        f"no counterfactual reaches {target} (now {now}): the closest of "
+        f"{count_candidates(0, n_missed)} is at {write_number(found.predictions[best])}, a gap of "
+        f"{gap}; {asked}{early}; {observed_hint(found)}"
     )
 
 
@@ -87,19 +86,37 @@ STYLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;text-align:r
 
 
 def summary(found: ResultData, n: int = SHOWN) -> str:
-    """Return the message, the row, sentences on a few counterfactuals and a table of changes."""
+    """Return the message, the row, sentences on a few counterfactuals and a table of changes.
+
+    Where nothing reaches the target, a few near misses are shown instead.
+    """
     lines = headlines(found)
-    if len(found) == 0:
+    few = telling_most(found, n)
+    if not few:
         return "\n".join(lines)
-    few = greatest_contribution(found.objectives, n, found.facts.worst).tolist()
     width = len(str(max(few) + 1))
     grammar = grammar_of("en")
     lines += ["", f"The row: {row_line(found)}.", ""]
     lines += [f"{i + 1:>{width}}. {said(found, i, grammar, 'analyst', ('*', '*'))}" for i in few]
-    lines += ["", str(changes_frame(found, few).to_string())]
-    if len(found) > len(few):
-        lines.append(f"{len(found) - len(few):,} more in to_frame().")
+    lines += ["", str(changes_frame(found, few).to_string()), *more_lines(found, few)]
     return "\n".join(lines)
+
+
+def telling_most(found: ResultData, n: int) -> list[int]:
+    """Return the positions of the n counterfactuals, else near misses, of most hypervolume."""
+    pool = np.flatnonzero(best_of(found))
+    chosen = greatest_contribution(found.objectives[pool], n, found.facts.worst)
+    return [int(i) for i in pool[chosen]]
+
+
+def more_lines(found: ResultData, few: list[int]) -> list[str]:
+    """Say what is not shown, and where it is."""
+    n, n_missed = int(found.reaches.sum()), int((~found.reaches).sum())
+    lines = [f"{n - len(few):,} more in to_frame()."] if n > len(few) else []
+    hidden = n_missed if n else n_missed - len(few)
+    if hidden:
+        lines.append(f"{count_candidates(0, hidden)} in to_frame(near_misses=True).")
+    return lines
 
 
 def headlines(found: ResultData) -> list[str]:
@@ -155,13 +172,11 @@ def title_of(feature: Feature) -> Hashable:
 def notebook(found: ResultData, n: int = SHOWN) -> str:
     """Return what `summary` says as HTML, every text of it escaped, without scripts."""
     parts = [f"<p>{escape(line)}</p>" for line in headlines(found)]
-    if len(found):
-        few = greatest_contribution(found.objectives, n, found.facts.worst).tolist()
+    if few := telling_most(found, n):
         parts.append(f"<p>The row: {escape(row_line(found))}.</p>")
         parts.append(_as_list(found, few))
         parts.append(_as_table(changes_frame(found, few)))
-        if len(found) > len(few):
-            parts.append(f"<p>{len(found) - len(few):,} more in <code>to_frame()</code>.</p>")
+        parts += [f"<p>{escape(line)}</p>" for line in more_lines(found, few)]
     return f'<div class="counterpoint">{"".join(parts)}</div>'
 
 

@@ -249,13 +249,11 @@ def test_of_many_counterfactuals_some_are_drawn_and_that_is_said(found: cp.Count
 
     lines = chart.to_dict()["datasets"]["counterfactuals"]
     kept = {row["counterfactual"] for row in lines} - {0}
-    assert len(found) > 7
+    assert len(found.genomes) > 7
     assert len(kept) == 7
-    same = found.select(7).genomes
-    np.testing.assert_array_equal(
-        np.unique(found.genomes[[number - 1 for number in kept]], axis=0), np.unique(same, axis=0)
-    )
-    assert f"7 of {len(found)} counterfactuals" in chart.to_dict()["title"]["subtitle"][0]
+    n = int(found.reaches.sum())
+    counts = f"{n} counterfactuals; {len(found.genomes) - n} near misses for {found.target}"
+    assert chart.to_dict()["title"]["subtitle"][0] == f"{counts} (shown: 7, chosen by hypervolume)"
 
 
 def test_of_a_hundred_features_the_most_often_changed_are_shown() -> None:

@@ -34,8 +34,8 @@ def test_one_of_many_is_singular(explainer: cp.Explainer) -> None:
     one = explainer.explain(FIRST, (0.4, 1.0), cp.WhatIf(n=1))
 
     assert one.message == (
-        "1 of 1 counterfactual reaches prediction between 0.4 and 1 (now 0.22) with 4 or more "
-        "changes, from 1 model evaluation."
+        "1 counterfactual reaches prediction between 0.4 and 1 (now 0.22) with 4 or more "
+        "changes; 1 model evaluation."
     )
 
 
@@ -58,9 +58,10 @@ def test_a_missed_target_says_how_close_the_search_came() -> None:
     found = explain((None, -1.0), cp.Search(method="nsga2", generations=1), by_amount)
 
     assert found.message == (
-        f"no counterfactual reaches prediction <= -1 (now 595,125): the closest of {len(found)} is "
-        "at 8,075, a gap of 8,076, after 106 model evaluations; no observed row reaches it either "
-        "(the nearest is at 8,075): ask for a target the model does give."
+        "no counterfactual reaches prediction <= -1 (now 595,125): the closest of "
+        f"{len(found.genomes)} near misses is at 8,075, a gap of 8,076; 106 model evaluations; no "
+        "observed row reaches it either (the nearest is at 8,075): ask for a target "
+        "the model does give."
     )
     assert "5,951.25    595,125" in str(found)
 
@@ -72,7 +73,7 @@ def test_a_target_others_reach_says_what_to_free(explainer: cp.Explainer) -> Non
 
     assert found.message.startswith(
         f"no counterfactual reaches prediction between 0.5 and 1 (now 0.22): the closest of "
-        f"{len(found)} is at 0.4, a gap of 0.1, after "
+        f"{len(found.genomes)} near misses is at 0.4, a gap of 0.1; "
     )
     assert found.message.endswith(
         "; 1 observed row does reach it, but within the limits none does: widen ranges['age'] "
@@ -84,7 +85,7 @@ def test_nothing_at_all_is_explained_too(explainer: cp.Explainer) -> None:
     found = explainer.explain(FIRST, (0.4, 1.0), cp.WhatIf(), max_changed=2)
 
     assert str(found) == (
-        "No counterfactual for prediction between 0.4 and 1 (now 0.22) from 1 model evaluation; 2 "
+        "No counterfactual for prediction between 0.4 and 1 (now 0.22); 1 model evaluation; 2 "
         "observed rows do reach it, but within the limits none does: raise max_changed to 4."
     )
 

@@ -25,7 +25,7 @@ from counterpoint.result.figures.frames.changes import (
 from counterpoint.result.figures.frames.common import MOST_SHOWN, ROW, how_many
 from counterpoint.result.words.message import message
 
-PARALLEL_TITLE = "What the counterfactuals change"
+PARALLEL_TITLE = "What changes from the row"
 HEIGHT, STEP, LINE = 320, 118, 15
 
 
@@ -54,7 +54,7 @@ def parallel(
     frames["axes"] = frames["axes"].assign(label=labels)
     layers = [
         *axis_layers(n_axes, n_lines, colors),
-        *line_layers(n_axes, colors, min(n, len(found))),
+        *line_layers(n_axes, colors, min(n, len(found.genomes))),
         *tick_layers(n_axes, colors),
     ]
     chart = alt.layer(*layers).properties(width=width, height=HEIGHT)
@@ -89,7 +89,7 @@ def axis_layers(n_axes: int, n_lines: int, colors: theme.Palette) -> list[Any]:
 
 
 def line_layers(n_axes: int, colors: theme.Palette, n: int) -> list[Any]:
-    """Return the lines of the counterfactuals, then the row's on top."""
+    """Return the lines of the candidates, then the row's on top."""
     legend = theme.signs("stroke", offset=34)  # below the numbers at the axes' ends
     tint = theme.color(colors, legend)
     picked = alt.selection_point(name="picked", fields=["counterfactual"], empty=True)
@@ -100,7 +100,7 @@ def line_layers(n_axes: int, colors: theme.Palette, n: int) -> list[Any]:
     others = everyone.transform_filter("datum.counterfactual > 0")
     notes = theme.tooltip(
         {
-            **theme.PERSON,
+            **theme.CANDIDATE,
             "feature:N": "feature",
             "value:N": "value",
             "prediction:Q": "prediction",
@@ -183,7 +183,7 @@ def strips(
     is_cut = (arrows["lane"] < 0).any() if len(arrows) else False
     subtitle = [
         how_many(found, n),
-        "Grey: the observed rows. Arrows: the changes, thicker where several counterfactuals agree",
+        "Grey: the observed rows. Arrows: the changes, thicker where several agree",
         f"Arrows to the {MOST_ARROWS} most frequent new values; ticks show all" if is_cut else "",
         left_out,
         *(note for axis in axes for note in axis.notes),
@@ -226,10 +226,10 @@ def arrow_layers(axis: Axis, here: str, scale: alt.Scale, colors: theme.Palette)
     old, new = (theme.position(axis, alt.X, field) for field in ("old", "new"))
     height = alt.Y("height:Q", scale=scale, axis=None)
     notes = theme.tooltip(
-        {**theme.PERSON, "old_value:N": "from", "new_value:N": "to", "together:Q": "so many"}
+        {**theme.CANDIDATE, "old_value:N": "from", "new_value:N": "to", "together:Q": "so many"}
     )
     moves = theme.drawn_from("counterfactuals").transform_filter(here)
-    # All counterfactuals have a tick at the new value; those of one value share an arrow.
+    # All candidates have a tick at the new value; those of one value share an arrow.
     ticks = moves.mark_tick(orient="vertical", thickness=1.5, size=7, opacity=0.8).encode(
         x=new, y=alt.Y(datum=-0.35, scale=scale, axis=None), color=theme.color(colors)
     )

@@ -1,6 +1,6 @@
 """Response surface over two features (Dandl et al. 2020, figure 2b).
 
-ICE curves of the row, with the counterfactuals that lie on them.
+ICE curves of the row, with the candidates that lie on them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import pandas as pd
 from counterpoint.result.data import ResultData
 from counterpoint.result.figures.charts import theme
 from counterpoint.result.figures.frames.axes import Axis, prediction_name
+from counterpoint.result.figures.frames.common import VALID
 from counterpoint.result.figures.frames.response import (
     CURVE_POINTS,
     MOST_CURVES,
@@ -24,8 +25,8 @@ from counterpoint.result.figures.frames.response import (
     surface_axes,
     surface_data,
 )
+from counterpoint.result.words.language import count_candidates
 from counterpoint.result.words.message import message
-from counterpoint.table.values import counted
 
 ICE_TITLE = "The row's prediction as one feature changes"
 WIDTH, PANEL, COLUMNS = 480, 240, 3
@@ -83,7 +84,7 @@ def panel_of(
     ends: tuple[float, float],
     colors: theme.Palette,
 ) -> Any:
-    """Return one curve with the target's band, the counterfactuals on it and the row."""
+    """Return one curve with the target's band, the candidates on it and the row."""
     x = theme.position(axis, alt.X, "x")
     y = alt.Y(
         "prediction:Q",
@@ -105,7 +106,7 @@ def panel_of(
             y=y,
             color=theme.color(colors),
             shape=theme.shape(),
-            tooltip=theme.tooltip({**theme.PERSON, **notes}),
+            tooltip=theme.tooltip({**theme.CANDIDATE, **notes}),
         )
     )
     others = points.transform_filter("datum.counterfactual > 0").mark_point(
@@ -168,10 +169,13 @@ def surface(
         above, alt.hconcat(main, beside, spacing=18, bounds="flush"), spacing=10, bounds="flush"
     )
     n = len(points) - 1
-    who = f"Points: the row and {counted(n, 'counterfactual')} that change nothing else"
+    n_valid = int((points["outcome"] == VALID).sum())
+    who = (
+        f"Points: the row, and what changes nothing else: {count_candidates(n_valid, n - n_valid)}"
+    )
     has_target = frames["lines"]["is_target"].any()
     subtitle = [
-        f"All other features as in the row. {who if n else 'No counterfactual changes only these'}",
+        f"All other features as in the row. {who if n else 'Nothing found changes only these'}",
         f"Dashed: where the target begins, {found.target}" if has_target else "",
         *(note for axis in axes for note in axis.notes),
     ]
@@ -233,14 +237,14 @@ def contours(axes: tuple[Axis, Axis], colors: theme.Palette) -> list[Any]:
 
 
 def people(n: int, axes: tuple[Axis, Axis], colors: theme.Palette, width: int) -> list[Any]:
-    """Return the counterfactuals, numbered if they are few, and the row on top."""
+    """Return the candidates, numbered if they are few, and the row on top."""
     picked = alt.selection_point(name="picked", fields=["counterfactual"])
     base = theme.drawn_from("counterfactuals").encode(
         x=theme.position(axes[0], alt.X, "x"),
         y=theme.position(axes[1], alt.Y, "y"),
         tooltip=theme.tooltip(
             {
-                **theme.PERSON,
+                **theme.CANDIDATE,
                 "x_value:N": axes[0].title,
                 "y_value:N": axes[1].title,
                 "prediction:Q": "prediction",

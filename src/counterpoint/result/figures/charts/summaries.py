@@ -87,7 +87,7 @@ def scatter(names: list[str], pair: tuple[int, int], colors: theme.Palette) -> A
             shape=theme.shape(),
             opacity=alt.condition("datum.counterfactual === 0", alt.value(1), alt.value(0.7)),
             size=alt.condition("datum.counterfactual === 0", alt.value(130), alt.value(46)),
-            tooltip=theme.tooltip({**theme.PERSON, "prediction:Q": "prediction"} | notes),
+            tooltip=theme.tooltip({**theme.CANDIDATE, "prediction:Q": "prediction"} | notes),
         )
     )
 
@@ -95,10 +95,10 @@ def scatter(names: list[str], pair: tuple[int, int], colors: theme.Palette) -> A
 def frequency(
     found: ResultData, most: int = MOST_BARS, width: int | None = None, dark: bool = False
 ) -> Any:
-    """Return bars of how many counterfactuals change each feature."""
+    """Return bars of how many candidates change each feature."""
     colors = theme.palette(dark)
     frame = frequency_data(found, most)["features"]
-    if len(found) == 0:
+    if len(found.genomes) == 0:
         return theme.nothing(colors, FREQUENCY, f"Nothing to show: {message(found)}", width or 520)
     texts = [
         f"{'<1%' if 0 < share < 0.005 else f'{share:.0%}'}  ({count:,})"
@@ -107,17 +107,19 @@ def frequency(
     frame = frame.assign(text=texts)
     n_features = len(found.encoding.schema)
     cut = f"Shown: the {most} most often changed of {n_features} features"
-    chart = alt.layer(*bar_layers(frame["feature"].to_list(), colors)).properties(
+    noun = "the counterfactuals" if found.reaches.all() else "counterfactuals and near misses"
+    layers = bar_layers(frame["feature"].to_list(), f"Share of {noun}", colors)
+    chart = alt.layer(*layers).properties(
         width=420 if width is None else width, height=BAR * len(frame)
     )
     subtitle = [
-        how_many(found, len(found)),
+        how_many(found, len(found.genomes)),
         cut if n_features > most else "",
     ]
     return theme.finished(chart, {"features": frame}, colors, FREQUENCY, subtitle)
 
 
-def bar_layers(features: list[str], colors: theme.Palette) -> list[Any]:
+def bar_layers(features: list[str], title: str, colors: theme.Palette) -> list[Any]:
     """Return the bars, in the order of the features, and what is written at their ends."""
     names = alt.Y(
         "feature:N",
@@ -130,9 +132,13 @@ def bar_layers(features: list[str], colors: theme.Palette) -> list[Any]:
     share = alt.X(
         "share:Q",
         scale=alt.Scale(domain=[0, 1]),
-        axis=alt.Axis(title="Share of the counterfactuals", format="%", tickCount=5),
+        axis=alt.Axis(title=title, format="%", tickCount=5),
     )
-    notes = {"feature:N": "feature", "count:Q": "changed in", "count_valid:Q": "of which valid"}
+    notes = {
+        "feature:N": "feature",
+        "count:Q": "changed in",
+        "count_valid:Q": "of them counterfactuals",
+    }
     bars = base.mark_bar(color=colors.valid, height=14, cornerRadiusEnd=2).encode(
         x=share, tooltip=theme.tooltip(notes)
     )

@@ -114,7 +114,7 @@ def tooltip(titles: Mapping[str, str]) -> list[alt.Tooltip]:
     return [alt.Tooltip(field, title=titled(title)) for field, title in titles.items()]
 
 
-PERSON = {"counterfactual:Q": "counterfactual", "outcome:N": "outcome"}
+CANDIDATE = {"counterfactual:Q": "number", "outcome:N": "outcome"}
 
 
 def position(axis: Axis, channel: Any, field: str, **options: Any) -> Any:

@@ -132,10 +132,10 @@ class Axis:
     title : str
         Its name as text.
     low, high : float
-        The smallest and largest gene of the data, the row and the counterfactuals; for levels the
+        The smallest and largest gene of the data, the row and the candidates; for levels the
         first and the last place.
     codes : ndarray
-        The levels that are shown, in order, and `MISSING` at last if the row or a counterfactual
+        The levels that are shown, in order, and `MISSING` at last if the row or a candidate
         lacks a value; empty for numbers.
     n_levels : int
         How many levels the feature has; more than `codes` if some are left out.

@@ -1,6 +1,6 @@
 """Strips: where each changed feature's values lie, and arrows from the row's to the new ones.
 
-Parallel coordinates: each changed feature an axis, each counterfactual a line across them.
+Parallel coordinates: each changed feature an axis, each candidate a line across them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def parallel_data(
     Returns
     -------
     dict of str to DataFrame
-        ``counterfactuals``: one line per counterfactual and axis, the row as number 0; `position`
+        ``counterfactuals``: one line per candidate and axis, the row as number 0; `position`
         runs from 0, the smallest value on the axis, to 1. ``axes``: the axes in their order.
         ``ticks``: what is written on them, the smallest and largest value or the levels.
     """
@@ -151,7 +151,7 @@ def strips_data(
     most: int = MOST_STRIPS,
     n: int = MOST_SHOWN,
 ) -> Frames:
-    """Return what was observed of each feature, and how the counterfactuals change it.
+    """Return what was observed of each feature, and how the candidates change it.
 
     Returns
     -------
@@ -189,7 +189,7 @@ def strips_and_axes(
 
 
 def arrows_of(found: ResultData, axis: Axis, drawn: Ints) -> pd.DataFrame:
-    """Return the counterfactuals that change a feature, from where to where, each in its lane.
+    """Return the candidates that change a feature, from where to where, each in its lane.
 
     The values most often proposed get lanes, ordered by how far they are from the row's.
     """

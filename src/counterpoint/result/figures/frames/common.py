@@ -13,22 +13,22 @@ from counterpoint.checks import check_whole
 from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.result.data import ResultData
-from counterpoint.table.values import counted
+from counterpoint.result.words.language import count_candidates
 
 Frames: TypeAlias = dict[str, pd.DataFrame]
 
-ROW, VALID, INVALID = "the row", "reaches the target", "misses the target"
+ROW, VALID, INVALID = "the row", "counterfactual", "near miss"
 OUTCOMES = (ROW, VALID, INVALID)
-MOST_SHOWN = 200  # counterfactuals in one figure; more are neither read nor told apart
+MOST_SHOWN = 200  # candidates in one figure; more are neither read nor told apart
 CHUNK = 65_536  # rows the model is asked about in one call
 
 
 def everyone(found: ResultData) -> pd.DataFrame:
-    """Return who is shown: the row as number 0, then the counterfactuals by position + 1."""
+    """Return who is shown: the row as number 0, then the candidates by position + 1."""
     outcomes = np.where(found.reaches, VALID, INVALID).astype(object)
     return pd.DataFrame(
         {
-            "counterfactual": np.arange(len(found) + 1),
+            "counterfactual": np.arange(len(found.genomes) + 1),
             "outcome": [ROW, *outcomes],
             "prediction": [found.row_prediction, *found.predictions],
         }
@@ -36,10 +36,10 @@ def everyone(found: ResultData) -> pd.DataFrame:
 
 
 def shown(found: ResultData, n: int, argument: str) -> Ints:
-    """Return which lines of `everyone` a figure shows: the row, and at most n counterfactuals."""
+    """Return which lines of `everyone` a figure shows: the row, and at most n candidates."""
     check_whole("n", n, 1, 1_000_000, owner=argument)
-    if len(found) <= n:
-        return np.arange(len(found) + 1)
+    if len(found.genomes) <= n:
+        return np.arange(len(found.genomes) + 1)
     # It takes seconds and several figures ask: kept with the result, as what it computes itself.
     kept: dict[int, Ints] = found.__dict__.setdefault("_shown", {})
     if n not in kept:
@@ -49,14 +49,14 @@ def shown(found: ResultData, n: int, argument: str) -> Ints:
 
 
 def how_many(found: ResultData, n: int) -> str:
-    """Say how many counterfactuals there are for what, and whether all of them are shown."""
-    some = f"{n} of " if len(found) > n else ""
-    chosen = f" (chosen by hypervolume, as by select({n}))" if some else ""
-    return f"{some}{counted(len(found), 'counterfactual')} for {found.target}{chosen}"
+    """Say how many counterfactuals and near misses there are, and whether all are shown."""
+    n_valid, total = int(found.reaches.sum()), len(found.genomes)
+    text = f"{count_candidates(n_valid, total - n_valid)} for {found.target}"
+    return f"{text} (shown: {n}, chosen by hypervolume)" if total > n else text
 
 
 def all_genes(found: ResultData) -> Floats:
-    """Return the genomes of row and counterfactuals, shape (1 + n, d); what is missing is NaN."""
+    """Return the genomes of row and candidates, shape (1 + n, d); what is missing is NaN."""
     genes = np.concatenate([found.genome[None], found.genomes])
     return np.where(genes == MISSING, np.nan, genes)
 
@@ -90,7 +90,7 @@ def chosen(
     argument : str
         What the choice is called in errors.
     drawn : ndarray, optional
-        The positions of the counterfactuals that count; None counts all.
+        The positions of the candidates that count; None counts all.
     """
     check_whole("most", most, 1, 1000, owner=argument)
     if features is not None:
@@ -155,7 +155,7 @@ def varied(found: ResultData, columns: dict[int, Any]) -> Floats:
 
 
 def changes_only(found: ResultData, places: Sequence[int]) -> Ints:
-    """Return the positions of the counterfactuals that change nothing but these features."""
+    """Return the positions of the candidates that change nothing but these features."""
     elsewhere = np.delete(found.changed, list(places), axis=1)
     return np.flatnonzero(~elsewhere.any(axis=1))
 

@@ -48,7 +48,7 @@ def ice_data(
     most: int = MOST_CURVES,
     resolution: int = CURVE_POINTS,
 ) -> Frames:
-    """Return the row's prediction over single features, and the counterfactuals on these curves.
+    """Return the row's prediction over single features, and the candidates on these curves.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def curve_of(found: ResultData, axis: Axis, panel: int, resolution: int) -> pd.D
 
 
 def points_on_curve(found: ResultData, axis: Axis, panel: int) -> pd.DataFrame:
-    """Return the row and the counterfactuals that change nothing but this feature."""
+    """Return the row and the candidates that change nothing but this feature."""
     which = [0, *(1 + changes_only(found, [axis.place]))]
     genes = all_genes(found)[which, axis.place]
     return (
@@ -166,7 +166,7 @@ def grid_of(
 
 
 def points_on_surface(found: ResultData, axes: tuple[Axis, Axis]) -> pd.DataFrame:
-    """Return the row and the counterfactuals that change nothing but the two features."""
+    """Return the row and the candidates that change nothing but the two features."""
     which = [0, *(1 + changes_only(found, [axis.place for axis in axes]))]
     people, genes = everyone(found).iloc[which], all_genes(found)[which]
     columns: dict[str, Any] = {}

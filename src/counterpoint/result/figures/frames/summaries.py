@@ -16,7 +16,7 @@ MOST_BARS = 20
 
 
 def objectives_data(found: ResultData, n: int = MOST_SHOWN) -> Frames:
-    """Return the objectives of the counterfactuals, and of the row where they are known.
+    """Return the objectives of the candidates, and of the row where they are known.
 
     Returns
     -------
@@ -45,12 +45,12 @@ def row_objectives(found: ResultData) -> Floats:
 
 
 def frequency_data(found: ResultData, most: int = MOST_BARS) -> Frames:
-    """Return how many counterfactuals change each feature, the most often changed first.
+    """Return how many candidates change each feature, the most often changed first.
 
     Returns
     -------
     dict of str to DataFrame
-        ``features``: count and share of all counterfactuals, and of those that reach the target.
+        ``features``: count and share of all candidates, and of those that reach the target.
     """
     check_whole("most", most, 1, 1000, owner="plot.frequency")
     changed, names = found.changed, np.array(names_of(found), dtype=object)
