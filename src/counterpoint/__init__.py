@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from counterpoint.models.adapters.multi_output import one_output
     from counterpoint.models.adapters.remote import RemoteModel
     from counterpoint.models.files import load_model
+    from counterpoint.problem.limits import Limits
     from counterpoint.problem.own_objectives import Distance, Objective
     from counterpoint.problem.target import Target
     from counterpoint.result.counterfactuals import Counterfactuals
@@ -57,6 +58,7 @@ _HOMES = {
     "ForestPlausibility": "density.plausibility",
     "Integer": "table.kinds",
     "InvalidInput": "errors",
+    "Limits": "problem.limits",
     "MissingDependency": "errors",
     "NSGA2": "search.settings",
     "NoSuchFile": "errors",
@@ -97,6 +99,7 @@ __all__ = [  # noqa: RUF022 - sorted as plain text
     "ForestPlausibility",
     "Integer",
     "InvalidInput",
+    "Limits",
     "MissingDependency",
     "NSGA2",
     "NoSuchFile",

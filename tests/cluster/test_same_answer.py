@@ -80,7 +80,7 @@ def test_a_frame(job: Job, one_by_one: dict[str, bytes], kind: str) -> None:
         rows,
         ORDER.target,
         ORDER.search,
-        fixed=ORDER.fixed,
+        limits=ORDER.limits,
         keep=ORDER.keep,
         id=ORDER.id,
     )

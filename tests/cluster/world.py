@@ -128,7 +128,11 @@ class Factory:
 
 
 ORDER = Order(
-    target=(0.6, 1.0), search=cp.Search(evaluations=150), fixed=("deed",), keep=3, id="id"
+    target=(0.6, 1.0),
+    search=cp.Search(evaluations=150),
+    limits=cp.Limits(fixed=["deed"]),
+    keep=3,
+    id="id",
 )
 
 

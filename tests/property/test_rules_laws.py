@@ -19,7 +19,8 @@ from tests.unit.rules.small import repair_all
 
 from counterpoint.arrays import MISSING, Bools, Floats, Keys
 from counterpoint.errors import CounterpointError, InvalidInput
-from counterpoint.problem.limits import Limits, search_box
+from counterpoint.problem.limits import Limits
+from counterpoint.problem.problem import search_box
 from counterpoint.rules.arithmetic import ROUND_OFF
 from counterpoint.rules.bounds import RowDomains
 from counterpoint.rules.domains import Lattice
@@ -273,7 +274,7 @@ some_rows = st.integers(0, len(ROWS) - 1)
 
 def boxed(rules: Rules, row: Floats) -> tuple[Box, RowDomains]:
     space = describe_space(rules.schema, np.zeros((2, len(row))))
-    box = search_box(row[None], space, Limits.of(rules.schema), rules.schema.names)
+    box = search_box(row[None], space, Limits().check(rules.schema))
     return rules.narrow(row[None], box, space)
 
 

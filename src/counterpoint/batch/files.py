@@ -34,8 +34,10 @@ from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.schedule import check_workers
-from counterpoint.explainer.task import Constraint
 from counterpoint.interrupt import Stop, stopped_by_signals
+from counterpoint.problem.limits import Constraint, Limits, join_limits
+from counterpoint.problem.ranges import Range
+from counterpoint.problem.target import TargetLike
 from counterpoint.search.settings import Search, WhatIf
 
 PART_ROWS = 10_000
@@ -48,12 +50,14 @@ def explain_files(
     explainer: Explainer | Callable[[], Explainer] | Recipe,
     rows: Names,
     out: str | os.PathLike[str],
-    target: object,
+    target: TargetLike,
     search: Search | WhatIf | None = None,
     seed: int = 0,
     *,
+    limits: Limits | None = None,
     fixed: Iterable[Hashable] = (),
-    ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
+    vary: Iterable[Hashable] | None = None,
+    ranges: Mapping[Any, Range] | None = None,
     max_changed: int | None = None,
     constraints: Iterable[Constraint] = (),
     costs: Mapping[Any, float] | None = None,
@@ -83,7 +87,8 @@ def explain_files(
         that are neither features nor `id` are not read.
     out : str or path
         The folder to write to; it is made if need be.
-    target, search, seed, fixed, ranges, max_changed, constraints, costs
+    target, search, seed
+    limits, fixed, vary, ranges, max_changed, constraints, costs
         As in `Explainer.explain`, the same for all rows.
     id : str, optional
         A column of the rows that is no feature and is handed through.
@@ -136,19 +141,8 @@ def explain_files(
     0    900  found  [income]    25.0
     10   901  found  [income]    25.0
     """
-    order = Order(
-        target,
-        search,
-        seed,
-        fixed,
-        ranges,
-        max_changed,
-        constraints,
-        costs,
-        keep,
-        id,
-        prefix,
-    )
+    asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
+    order = Order(target, search, seed, asked, keep, id, prefix)
     new_engine = engine_named(engine, scheduler, workers)
     if "://" in os.fspath(out):
         raise InvalidInput(

@@ -15,7 +15,9 @@ from counterpoint.batch.rows import columns_of, explain_rows
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.schedule import MEMORY
-from counterpoint.explainer.task import Constraint
+from counterpoint.problem.limits import Constraint, Limits, join_limits
+from counterpoint.problem.ranges import Range
+from counterpoint.problem.target import TargetLike
 from counterpoint.result.long_table import OutputSchema, Type
 from counterpoint.search.settings import Search, WhatIf
 from counterpoint.table.encoding import Rows, as_frame
@@ -25,12 +27,14 @@ from counterpoint.table.frames import is_frame, is_polars
 def explain_frame(
     explainer: Explainer | Make,
     rows: Rows,
-    target: object,
+    target: TargetLike,
     search: Search | WhatIf | None = None,
     seed: int = 0,
     *,
+    limits: Limits | None = None,
     fixed: Iterable[Hashable] = (),
-    ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
+    vary: Iterable[Hashable] | None = None,
+    ranges: Mapping[Any, Range] | None = None,
     max_changed: int | None = None,
     constraints: Iterable[Constraint] = (),
     costs: Mapping[Any, float] | None = None,
@@ -55,7 +59,8 @@ def explain_frame(
     rows : DataFrame of pandas, polars or Dask, Table of pyarrow, list of dicts
         The rows to explain, with every column of the data; other columns are ignored. An array if
         the data are one.
-    target, search, seed, fixed, ranges, max_changed, constraints, costs
+    target, search, seed
+    limits, fixed, vary, ranges, max_changed, constraints, costs
         As in `Explainer.explain`. A search may not end by `seconds`.
     keep : int or None, default=10
         How many of each row's counterfactuals: those of `found.select(keep)`; None keeps all.
@@ -99,19 +104,8 @@ def explain_frame(
     2  Cat  already_met               0      []  <NA>
     3  Dan  already_met               0      []  <NA>
     """
-    order = Order(
-        target,
-        search,
-        seed,
-        fixed,
-        ranges,
-        max_changed,
-        constraints,
-        costs,
-        keep,
-        id,
-        prefix,
-    )
+    asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
+    order = Order(target, search, seed, asked, keep, id, prefix)
     recipe = Recipe.of(explainer)
     if is_dask(rows):
         check_dask(workers, progress)

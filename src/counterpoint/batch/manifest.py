@@ -75,7 +75,9 @@ def _describe_explainer(recipe: Recipe) -> dict[str, Any]:
 def _describe_order(order: Order) -> dict[str, Any]:
     """Return what is asked, the search with all its settings."""
     asked = {field.name: as_json(getattr(order, field.name)) for field in fields(order)}
-    return {**asked, "search": as_json(check_search(order.search))}
+    limits = asked.pop("limits")
+    del limits["type"]
+    return {**asked, **limits, "search": as_json(check_search(order.search))}
 
 
 def as_json(value: Any) -> Any:

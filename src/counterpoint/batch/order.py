@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,10 @@ from counterpoint.arrays import Floats
 from counterpoint.checks import check_whole
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.explainer import Explainer
-from counterpoint.explainer.task import Constraint, Demands, check_rules, check_search
+from counterpoint.explainer.task import check_rules, check_search
+from counterpoint.problem.limits import CheckedLimits, Limits
 from counterpoint.problem.own_objectives import check_costs_apply
-from counterpoint.problem.target import parse_target
+from counterpoint.problem.target import TargetLike, parse_target
 from counterpoint.result.long_table import OutputSchema
 from counterpoint.search.settings import Search, WhatIf
 from counterpoint.streams import check_seed
@@ -29,7 +29,7 @@ class Order:
 
     Parameters
     ----------
-    target, search, seed, fixed, ranges, max_changed, constraints, costs
+    target, search, seed, limits
         As in `Explainer.explain`. A search may not end by `seconds`: what it finds would depend on
         the machine.
     keep : int or None, default=10
@@ -40,21 +40,15 @@ class Order:
         Put before the names of our own columns, if a feature has the name of one.
     """
 
-    target: object
+    target: TargetLike
     search: Search | WhatIf | None = None
     seed: int = 0
-    fixed: Iterable[Hashable] = ()
-    ranges: Mapping[Hashable, tuple[Any, Any]] | None = None
-    max_changed: int | None = None
-    constraints: Iterable[Constraint] = ()
-    costs: Mapping[Any, float] | None = None
+    limits: Limits = field(default_factory=Limits)
     keep: int | None = 10
     id: str | None = None
     prefix: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("fixed", "constraints"):
-            object.__setattr__(self, name, tuple_of(name, getattr(self, name)))
         if isinstance(self.search, Search) and self.search.seconds is not None:
             raise InvalidInput(
                 f"search has seconds={self.search.seconds:g}, so that the result would depend on "
@@ -74,39 +68,25 @@ class Order:
         """
         check_search(self.search)
         check_seed(self.seed)
-        demands = Demands.of(
-            explainer.schema,
-            self.fixed,
-            self.ranges,
-            self.max_changed,
-            self.constraints,
-            self.costs,
-        )
-        check_costs_apply(demands.costs, explainer.observed.aims)
+        limits = self.limits.check(explainer.schema)
+        check_costs_apply(limits.costs, explainer.observed.aims)
         predictor = explainer.predictor.own
         parse_target(self.target, predictor.classes, spread(predictor.observed_outputs))
-        try_rules(demands, explainer)
+        try_rules(limits, explainer)
         self.schema_of(explainer)
 
     def is_shared(self, explainer: Explainer) -> bool:
         """Whether several threads may ask for this at once."""
-        return explainer._is_shared(Demands.of(explainer.schema, constraints=self.constraints))
+        return explainer._is_shared(self.limits.check(explainer.schema))
 
     def schema_of(self, explainer: Explainer, id_dtype: Any = "int64") -> OutputSchema:
         """Return the columns of what is handed back."""
         return explainer.output_schema(self.id, id_dtype, self.prefix)
 
 
-def tuple_of(name: str, values: object) -> tuple[Any, ...]:
-    """Return several values as a tuple; a single text is not several."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InvalidInput(f"{name} must be a list, got {values!r}; write {name}=[{values!r}].")
-    return tuple(values)
-
-
-def try_rules(demands: Demands, explainer: Explainer) -> None:
+def try_rules(limits: CheckedLimits, explainer: Explainer) -> None:
     """Refuse rules that fail for every one of some observed rows, as they would for the others."""
-    if not len(demands.rules):
+    if not len(limits.rules):
         return
     genomes, encoding = explainer.observed.genomes, explainer.encoding
     tried = spread(genomes)
@@ -114,8 +94,8 @@ def try_rules(demands: Demands, explainer: Explainer) -> None:
     for i in range(len(tried)):
         row = tried[i : i + 1].copy()
         try:
-            check_rules(demands, row, encoding.decode(row.copy()), explainer.observed.space)
-            demands.rules.ask(encoding.to_rows(row.copy()))
+            check_rules(limits, row, encoding.decode(row.copy()), explainer.observed.space)
+            limits.rules.ask(encoding.to_rows(row.copy()))
         except InvalidInput as error:
             first = first or error
         else:

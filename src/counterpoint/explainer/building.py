@@ -14,8 +14,8 @@ from counterpoint.arrays import Bools, Floats
 from counterpoint.models.files import pickled
 from counterpoint.models.onnx import accelerated
 from counterpoint.models.predictor import Predictor
+from counterpoint.problem.observed import Observed
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_aims
-from counterpoint.problem.problem import Observed
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.frames import Form
 from counterpoint.table.schema import Schema

@@ -16,7 +16,7 @@ from counterpoint.explainer.group import explain_group
 from counterpoint.explainer.progress import Progress
 from counterpoint.explainer.schedule import (
     MEMORY,
-    Plan,
+    Grouping,
     check_memory,
     check_results_fit,
     check_workers,
@@ -25,24 +25,22 @@ from counterpoint.explainer.schedule import (
     tell_interrupted,
 )
 from counterpoint.explainer.task import (
-    Asked,
-    Constraint,
-    Demands,
     Task,
     bytes_of_rules,
     check_allowed,
-    check_search,
     check_weights,
     problem_of,
     row_as_given,
 )
 from counterpoint.explainer.warm_up import warm_up
+from counterpoint.problem.limits import CheckedLimits, Constraint, Limits, join_limits
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_objectives
+from counterpoint.problem.ranges import Range
+from counterpoint.problem.target import TargetLike
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.long_table import OutputSchema
 from counterpoint.search.settings import Search, WhatIf
 from counterpoint.search.watch import Watch
-from counterpoint.streams import check_seed
 from counterpoint.table.encoding import Encoding, Rows, as_frame
 from counterpoint.table.frames import read_data
 from counterpoint.table.kinds import Declared
@@ -174,12 +172,14 @@ class Explainer(Built):
     def explain(
         self,
         row: Rows,
-        target: object,
+        target: TargetLike,
         search: Search | WhatIf | None = None,
         seed: int = 0,
         *,
+        limits: Limits | None = None,
         fixed: Iterable[Hashable] = (),
-        ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
+        vary: Iterable[Hashable] | None = None,
+        ranges: Mapping[Any, Range] | None = None,
         max_changed: int | None = None,
         constraints: Iterable[Constraint] = (),
         costs: Mapping[Any, float] | None = None,
@@ -199,22 +199,10 @@ class Explainer(Built):
             Budget and method; `Search()` if left out.
         seed : int, default=0
             Same seed, same result.
-        fixed : iterable of column names, default=()
-            Features that may not change.
-        ranges : dict of column name to (low, high), optional
-            Where numeric features may go; None keeps the observed end. By default the range of
-            the data and the row.
-        max_changed : int, optional
-            The most features a counterfactual may change.
-        constraints : iterable of str or callable, default=()
-            Rules every counterfactual must satisfy, besides the limits: texts such as
-            "age increases" or "amount <= 5 * income" (docs/rules.md has the language), or
-            functions that take candidates, in a table like the data, and return a truth value for
-            each.
-        costs : dict of column name to number, optional
-            How hard features are to change; 1 for those not named. `distance` is then the mean of
-            all features' shares of their ranges weighted by these: at cost 3 a change counts three
-            times as much. `changes` and `implausibility` stay as they are.
+        limits : Limits, optional
+            What counterfactuals may change.
+        fixed, vary, ranges, max_changed, constraints, costs
+            The same as `Limits` takes them, for a call of its own; they join `limits`.
         progress : bool, optional
             Whether to show a bar if it takes long; None shows it in a terminal or a notebook.
 
@@ -235,20 +223,22 @@ class Explainer(Built):
             raise InvalidInput(
                 f"row must be one row, got {len(frame)}; use explain_many for several."
             )
-        demands = Demands.of(self.schema, fixed, ranges, max_changed, constraints, costs)
-        asked = Asked(target, check_search(search), check_seed(seed), demands)
-        task = Task.of(frame, "row", asked, self.observed, self.predictor)
+        asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
+        checked = asked.check(self.schema)
+        task = Task.of(frame, "row", target, search, seed, checked, self)
         return next(self._results(task, 1, np.inf, progress))
 
     def explain_many(
         self,
         rows: Rows,
-        target: object,
+        target: TargetLike,
         search: Search | WhatIf | None = None,
         seed: int = 0,
         *,
+        limits: Limits | None = None,
         fixed: Iterable[Hashable] = (),
-        ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
+        vary: Iterable[Hashable] | None = None,
+        ranges: Mapping[Any, Range] | None = None,
         max_changed: int | None = None,
         constraints: Iterable[Constraint] = (),
         costs: Mapping[Any, float] | None = None,
@@ -266,7 +256,8 @@ class Explainer(Built):
         ----------
         rows : DataFrame, Table, list of dicts; an array if the data are one
             The rows to explain.
-        target, search, seed, fixed, ranges, max_changed, constraints, costs, progress
+        target, search, seed, progress
+        limits, fixed, vary, ranges, max_changed, constraints, costs
             As in `explain`, the same for all rows.
         workers : int, optional
             Threads that share the rows. None uses all cores, but one thread for what may not bear
@@ -287,28 +278,30 @@ class Explainer(Built):
         PredictorError
             If the model fails.
         """
-        demands = Demands.of(self.schema, fixed, ranges, max_changed, constraints, costs)
+        asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
+        checked = asked.check(self.schema)
         frame = self._as_frame(rows, "rows")
-        asked = Asked(target, check_search(search), check_seed(seed), demands)
-        task = Task.of(frame, "rows", asked, self.observed, self.predictor)
-        is_shared = self._is_shared(demands)
+        task = Task.of(frame, "rows", target, search, seed, checked, self)
+        is_shared = self._is_shared(checked)
         memory, workers = check_memory(memory), check_workers(workers, is_shared=is_shared)
-        if len(task.genomes):
-            check_results_fit(self._plan(task, workers, memory), memory)
+        if len(task.explained.genomes):
+            check_results_fit(self._grouping(task, workers, memory), memory)
         found = list(self._results(task, workers, memory, progress))
-        if len(found) < len(task.genomes):
-            tell_interrupted(len(found), len(task.genomes))
+        if len(found) < len(task.explained.genomes):
+            tell_interrupted(len(found), len(task.explained.genomes))
         return found
 
     def explain_each(
         self,
         rows: Rows,
-        target: object,
+        target: TargetLike,
         search: Search | WhatIf | None = None,
         seed: int = 0,
         *,
+        limits: Limits | None = None,
         fixed: Iterable[Hashable] = (),
-        ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
+        vary: Iterable[Hashable] | None = None,
+        ranges: Mapping[Any, Range] | None = None,
         max_changed: int | None = None,
         constraints: Iterable[Constraint] = (),
         costs: Mapping[Any, float] | None = None,
@@ -325,7 +318,7 @@ class Explainer(Built):
         Parameters
         ----------
         rows, target, search, seed, workers, progress
-        fixed, ranges, max_changed, constraints, costs
+        limits, fixed, vary, ranges, max_changed, constraints, costs
             As in `explain_many`.
         memory : float, default=4.0
             GiB that rows in flight and results not yet taken may use.
@@ -347,11 +340,11 @@ class Explainer(Built):
         already_met
         already_met
         """
-        demands = Demands.of(self.schema, fixed, ranges, max_changed, constraints, costs)
+        asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
+        checked = asked.check(self.schema)
         frame = self._as_frame(rows, "rows")
-        asked = Asked(target, check_search(search), check_seed(seed), demands)
-        task = Task.of(frame, "rows", asked, self.observed, self.predictor)
-        is_shared = self._is_shared(demands)
+        task = Task.of(frame, "rows", target, search, seed, checked, self)
+        is_shared = self._is_shared(checked)
         memory, workers = check_memory(memory), check_workers(workers, is_shared=is_shared)
         return self._results(task, workers, memory, progress)
 
@@ -361,37 +354,37 @@ class Explainer(Built):
         columns = [column.name for column in self.schema.columns]
         return as_frame(rows, argument, columns if is_array else None)
 
-    def _is_shared(self, demands: Demands) -> bool:
+    def _is_shared(self, limits: CheckedLimits) -> bool:
         """Whether all that is asked may be asked by several threads: of functions nobody knows."""
-        functions = (*demands.rules.functions, *self.observed.aims.functions)
+        functions = (*limits.rules.functions, *self.observed.aims.functions)
         return self.predictor.is_shared and not functions
 
-    def _plan(self, task: Task, workers: int, memory: float) -> Plan:
+    def _grouping(self, task: Task, workers: int, memory: float) -> Grouping:
         """Return how the rows are grouped."""
-        (n, d), n_observed = task.genomes.shape, len(self.observed.genomes)
+        (n, d), n_observed = task.explained.genomes.shape, len(self.observed.genomes)
         n_candidates, aims = task.search.most_candidates, self.observed.aims
-        extra = bytes_of_rules(task.demands.rules, n_candidates) + aims.n_bytes(n_candidates)
+        extra = bytes_of_rules(task.limits.rules, n_candidates) + aims.n_bytes(n_candidates)
         return plan_groups(n, d, n_observed, task.search, workers, memory, extra)
 
     def _results(
         self, task: Task, workers: int, memory: float, progress: bool | None
     ) -> Iterator[Counterfactuals]:
         """Yield the results of the rows in order, group by group."""
-        if len(task.genomes) == 0:
+        if len(task.explained.genomes) == 0:
             return
         warm_up(Explainer)
-        plan = self._plan(task, workers, memory)
+        grouping = self._grouping(task, workers, memory)
         budget = task.search.most_candidates
-        with Progress(len(task.genomes), budget, progress) as bar:
+        with Progress(len(task.explained.genomes), budget, progress) as bar:
             watch = Watch(bar.hear)
 
             def search_group(group: Ints) -> list[Counterfactuals]:
-                problem = problem_of(task, group, self.observed, self.predictor)
+                problem = problem_of(task, group, self)
                 rows = [row_as_given(task, i, self.encoding) for i in group]
                 with self.predictor.one_thread():
                     return explain_group(problem, task.search, task.seed, rows, watch)
 
             # Threads go on while the caller looks at a result, so the limit must hold then too.
-            with self.predictor.one_thread() if plan.workers > 1 else nullcontext():
-                for results in search_groups(plan, search_group, watch):
+            with self.predictor.one_thread() if grouping.workers > 1 else nullcontext():
+                for results in search_groups(grouping, search_group, watch):
                     yield from results

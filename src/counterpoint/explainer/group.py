@@ -16,8 +16,8 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.errors import AcceleratorWarning
-from counterpoint.problem.objectives import GAP
-from counterpoint.problem.problem import Problem, denied_gaps
+from counterpoint.problem.objectives import GAP, denied_gaps
+from counterpoint.problem.problem import Problem
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.facts import Again, Facts, Live
 from counterpoint.search.archive import Archive
@@ -149,7 +149,7 @@ def _note_on_forced(problem: Problem, j: int) -> str:
     encoding, row, limits = problem.predictor.encoding, problem.rows[0], problem.limits
     feature = encoding.schema.features[j]
     name = feature.name
-    if problem.row_rules is None or row[j] < limits.low[j] or row[j] > limits.high[j]:
+    if problem.row_rules is None or limits.excludes(j, row[j]):
         return (
             f"the range given for {name!r} excludes the row's own value {feature.shown(row[j])}, "
             "so every counterfactual changes it."

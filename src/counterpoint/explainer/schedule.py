@@ -38,7 +38,7 @@ SearchGroup = Callable[[Ints], list[Counterfactuals]]
 
 
 @dataclass(frozen=True)
-class Plan:
+class Grouping:
     """How many rows are searched side by side, and what that takes.
 
     Attributes
@@ -76,7 +76,7 @@ def plan_groups(
     workers: int,
     memory: float,
     row_extra: int = 0,
-) -> Plan:
+) -> Grouping:
     """Choose the size of the groups so that all in flight fit into half of `memory` GiB.
 
     The other half is for the model and for results that wait to be taken. `row_extra` is what a
@@ -91,7 +91,7 @@ def plan_groups(
         )
     workers = max(1, min(workers, n_rows, room // row_bytes))
     most = min(MOST_TOGETHER, room // (workers * row_bytes), -(-n_rows // workers))
-    return Plan(n_rows, max(1, most), workers, row_bytes, bytes_of_result(d, search))
+    return Grouping(n_rows, max(1, most), workers, row_bytes, bytes_of_result(d, search))
 
 
 def bytes_in_flight(d: int, n_observed: int, search: Search | WhatIf) -> int:
@@ -109,12 +109,12 @@ def bytes_of_result(d: int, search: Search | WhatIf) -> int:
     return 4096 + 8 * n + 8 * (d + 10) * (n // 3 + 1)
 
 
-def check_results_fit(plan: Plan, memory: float) -> None:
+def check_results_fit(grouping: Grouping, memory: float) -> None:
     """Refuse to gather more results than fit into `memory` GiB, with the estimate."""
-    needed = plan.n_rows * plan.result_bytes / GIB
+    needed = grouping.n_rows * grouping.result_bytes / GIB
     if needed > memory:
         raise InvalidInput(
-            f"the results of {plan.n_rows:,} rows would take about {needed:.2g} GiB, more than "
+            f"the results of {grouping.n_rows:,} rows would take about {needed:.2g} GiB, more than "
             f"memory={memory:g} allows; use explain_each, which yields one result after the other, "
             "or raise memory."
         )
@@ -147,43 +147,43 @@ def n_cores() -> int:
 
 
 def search_groups(
-    plan: Plan, search_group: SearchGroup, watch: Watch
+    grouping: Grouping, search_group: SearchGroup, watch: Watch
 ) -> Iterator[list[Counterfactuals]]:
     """Yield the results of each group in order, until all are searched or `watch` says stop.
 
     Parameters
     ----------
-    plan : Plan
+    grouping : Grouping
         The groups and the number of threads.
     search_group : callable
         Searches one group.
     watch : Watch
         Told to stop, the groups in flight end with the best so far and no other is begun.
     """
-    if plan.workers == 1:
-        for group in plan.groups:
+    if grouping.workers == 1:
+        for group in grouping.groups:
             if watch.is_stopped:
                 return
             with stopped_by_interrupt(watch):
                 results = search_group(group)
             yield results
         return
-    with ThreadPoolExecutor(plan.workers) as pool:
+    with ThreadPoolExecutor(grouping.workers) as pool:
         try:
-            yield from _in_order(pool, plan, search_group, watch)
+            yield from _in_order(pool, grouping, search_group, watch)
         finally:  # also when the caller takes no more: nothing goes on unseen
             watch.stop()
             pool.shutdown(cancel_futures=True)
 
 
 def _in_order(
-    pool: ThreadPoolExecutor, plan: Plan, search_group: SearchGroup, watch: Watch
+    pool: ThreadPoolExecutor, grouping: Grouping, search_group: SearchGroup, watch: Watch
 ) -> Iterator[list[Counterfactuals]]:
     """Yield the groups in order; one more than there are threads may be begun, none waits idly."""
-    waiting = deque(plan.groups)
+    waiting = deque(grouping.groups)
     begun: deque[Future[list[Counterfactuals]]] = deque()
     while (waiting and not watch.is_stopped) or begun:
-        while waiting and len(begun) <= plan.workers and not watch.is_stopped:
+        while waiting and len(begun) <= grouping.workers and not watch.is_stopped:
             begun.append(pool.submit(search_group, waiting.popleft()))
         with stopped_by_interrupt(watch):
             results = begun.popleft().result()

@@ -2,86 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.errors import InvalidInput, UnknownFeatureError
+from counterpoint.explainer.building import Built
 from counterpoint.models.predictor import Predictor
-from counterpoint.problem.limits import Limits, check_costs, search_box
+from counterpoint.problem.limits import CheckedLimits
 from counterpoint.problem.own_objectives import check_costs_apply
-from counterpoint.problem.problem import Observed, Problem
-from counterpoint.problem.target import Target, parse_target
+from counterpoint.problem.problem import Domain, Explained, Problem
+from counterpoint.problem.target import TargetLike, parse_target
 from counterpoint.rules.bounds import DOMAIN
-from counterpoint.rules.rules import RowRules, Rules
+from counterpoint.rules.rules import Rules
 from counterpoint.rules.tree import compared_places
 from counterpoint.search.feasibility import RETRIES
 from counterpoint.search.settings import Explore, Search, WhatIf
+from counterpoint.streams import check_seed
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import Space
 
-Constraint = str | Callable[[Any], Any]  # a text, or a function of a table like the data
-
-
-class Demands(NamedTuple):
-    """What the caller asks of counterfactuals besides the target, checked against the schema.
-
-    Attributes
-    ----------
-    limits : Limits
-        What may change.
-    rules : Rules
-        What they must satisfy.
-    costs : ndarray of shape (d,) or None
-        How hard each feature is to change.
-    """
-
-    limits: Limits
-    rules: Rules
-    costs: Floats | None
-
-    @classmethod
-    def of(
-        cls,
-        schema: Schema,
-        fixed: Iterable[Hashable] = (),
-        ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
-        max_changed: int | None = None,
-        constraints: Iterable[Constraint] = (),
-        costs: Mapping[Any, float] | None = None,
-    ) -> Demands:
-        """Check the caller's arguments of these names."""
-        return cls(
-            Limits.of(schema, fixed, ranges, max_changed),
-            Rules.parse(constraints, schema),
-            check_costs(costs, schema),
-        )
-
-
-class Asked(NamedTuple):
-    """What is asked of every row, settings and seed checked.
-
-    Attributes
-    ----------
-    target : object
-        The wanted outcome, as the caller gave it.
-    search : Search or WhatIf
-        The settings.
-    seed : int
-        The seed.
-    demands : Demands
-        What the caller asks of counterfactuals besides the target.
-    """
-
-    target: object
-    search: Search | WhatIf
-    seed: int
-    demands: Demands
+MOST_KEPT = 1024  # rows of which it is kept where rules let them be searched
 
 
 @dataclass(frozen=True)
@@ -92,51 +38,52 @@ class Task:
     ----------
     frame : DataFrame
         The rows as they were given.
-    genomes : ndarray of shape (n, d)
-        The same, encoded.
-    outputs : ndarray of shape (n, c)
-        What the model says of them.
-    targets : list of Target
-        The wanted outcome of each.
+    explained : Explained
+        The same, encoded, with what the model says of them and what it should say.
     search : Search or WhatIf
         The settings.
     seed : int
         The seed.
-    demands : Demands
-        What the caller asks of counterfactuals besides the target.
+    limits : CheckedLimits
+        What counterfactuals may change, and the rules they must satisfy.
+    domain : Domain or None
+        Where each row may be searched; None if there are no rules, or too many rows to keep it.
     """
 
     frame: pd.DataFrame
-    genomes: Floats
-    outputs: Floats
-    targets: list[Target]
+    explained: Explained
     search: Search | WhatIf
     seed: int
-    demands: Demands
+    limits: CheckedLimits
+    domain: Domain | None
 
     @classmethod
     def of(
         cls,
-        frame: pd.DataFrame,
+        rows: pd.DataFrame,
         argument: str,
-        asked: Asked,
-        observed: Observed,
-        predictor: Predictor,
+        target: TargetLike,
+        search: Search | WhatIf | None,
+        seed: int,
+        limits: CheckedLimits,
+        built: Built,
     ) -> Task:
-        """Check what is asked, encode the rows and ask the model about them."""
-        encoding, demands = predictor.encoding, asked.demands
-        check_costs_apply(demands.costs, observed.aims)
-        if len(frame) == 0:
+        """Check what is asked of `built`, encode the rows and ask the model about them."""
+        search, seed = check_search(search), check_seed(seed)
+        encoding, predictor = built.encoding, built.predictor
+        check_costs_apply(limits.costs, built.observed.aims)
+        if len(rows) == 0:
             none = np.empty((0, len(encoding.schema)))
-            return cls(frame, none, none, [], asked.search, asked.seed, demands)
-        genomes = encoding.encode(frame, argument)
-        check_rules(demands, genomes, frame, observed.space)
-        demands.rules.ask(encoding.to_rows(genomes.copy()))  # a wrong function is told at once
+            return cls(rows, Explained(none, none, ()), search, seed, limits, None)
+        genomes = encoding.encode(rows, argument)
+        domain = check_rules(limits, genomes, rows, built.observed.space)
+        limits.rules.ask(encoding.to_rows(genomes.copy()))  # a wrong function is told at once
         with predictor.one_thread():
             outputs = predictor.own.blocks(genomes[:, None, :])[:, 0]
-            labels = labels_for(asked.target, genomes, predictor)
-            targets = parse_target(asked.target, predictor.classes, outputs, labels)
-        return cls(frame, genomes, outputs, targets, asked.search, asked.seed, demands)
+            labels = labels_for(target, genomes, predictor)
+            targets = parse_target(target, predictor.classes, outputs, labels)
+        explained = Explained(genomes, outputs, tuple(targets))
+        return cls(rows, explained, search, seed, limits, domain)
 
 
 def check_search(search: object) -> Search | WhatIf:
@@ -169,42 +116,55 @@ def check_weights(k: object, weights: Sequence[float] | None, n: int) -> Floats:
     return scaled
 
 
-def check_rules(demands: Demands, genomes: Floats, frame: pd.DataFrame, space: Space) -> None:
-    """Refuse rules that one of the rows (n, d) cannot satisfy, before any row is searched."""
-    rules, limits = demands.rules, demands.limits
-    if not len(rules):
-        return
-    for i in range(len(genomes)):
-        row = genomes[i : i + 1]
-        box = search_box(row, space, limits, rules.schema.names)
+def check_rules(
+    limits: CheckedLimits, genomes: Floats, frame: pd.DataFrame, space: Space
+) -> Domain | None:
+    """Return where rows (n, d) may be searched if there are rules; refuse rows they leave nothing.
+
+    All rows are tried before any is searched. Of very many rows the answers are not kept.
+    """
+    if not len(limits.rules):
+        return None
+    domains = []
+    for start in range(0, len(genomes), MOST_KEPT):
+        block = slice(start, start + MOST_KEPT)
         try:
-            check_not_missing(rules, row[0], space)
-            RowRules.of(rules, row, box, space, limits.max_changed)
+            for row in genomes[block]:
+                check_not_missing(limits, row, space)
+            domains.append(Domain.of(genomes[block], space, limits))
+        except InvalidInput:
+            if len(genomes) > 1:
+                _name_row(limits, genomes[block], frame.iloc[block], space)
+            raise
+    return domains[0] if len(genomes) <= MOST_KEPT else None
+
+
+def _name_row(limits: CheckedLimits, genomes: Floats, frame: pd.DataFrame, space: Space) -> None:
+    """Say which of the rows (n, d) the rules leave nothing."""
+    for i in range(len(genomes)):
+        try:
+            check_not_missing(limits, genomes[i], space)
+            Domain.of(genomes[i : i + 1], space, limits)
         except InvalidInput as error:
-            if len(genomes) == 1:
-                raise
             raise InvalidInput(f"of row {frame.index[i]!r}: {error}") from error
 
 
-def problem_of(task: Task, group: Ints, observed: Observed, predictor: Predictor) -> Problem:
+def problem_of(task: Task, group: Ints, built: Built) -> Problem:
     """Set up the problem of a group of rows."""
-    targets = tuple(task.targets[i] for i in group)
-    wants_decision = targets[0].is_decision and predictor.has_decision
+    explained, predictor = task.explained.take(group), built.predictor
+    wants_decision = explained.targets[0].is_decision and predictor.has_decision
     return Problem.of(
-        task.genomes[group],
-        task.outputs[group],
-        targets,
-        observed,
+        explained,
+        built.observed,
         predictor,
-        task.demands.limits,
+        task.limits,
         task.seed,
         asks_labels=wants_decision and not predictor.is_consistent,
-        rules=task.demands.rules,
-        costs=task.demands.costs,
+        domain=None if task.domain is None else task.domain.of_rows(group),
     )
 
 
-def labels_for(target: object, genomes: Floats, predictor: Predictor) -> Ints | None:
+def labels_for(target: TargetLike, genomes: Floats, predictor: Predictor) -> Ints | None:
     """Return the classes `predict` gives rows (n, d), if "opposite" is asked of a classifier."""
     is_opposite = isinstance(target, str) and target == "opposite"
     if not is_opposite or predictor.classes is None or not predictor.has_decision:
@@ -219,14 +179,15 @@ def row_as_given(task: Task, i: int, encoding: Encoding) -> Any:
     """
     if encoding.form.kind in ("pandas", "numpy"):
         return task.frame.iloc[[i]]
-    return encoding.to_rows(task.genomes[[i]])
+    return encoding.to_rows(task.explained.genomes[[i]])
 
 
-def check_not_missing(rules: Rules, row: Floats, space: Space) -> None:
+def check_not_missing(limits: CheckedLimits, row: Floats, space: Space) -> None:
     """Refuse written rules that compare what the row (d,) or a counterfactual may lack."""
+    rules, names = limits.rules, limits.rules.schema.names
     for rule in rules.written:
         for j in sorted(compared_places(rule.statement)):
-            compares = f'the rule "{rule}" compares {rules.schema.names[j]!r}, which'
+            compares = f'the rule "{rule}" compares {names[j]!r}, which'
             if row[j] == MISSING:
                 raise InvalidInput(
                     f"{compares} is missing in the row, so that it can neither hold nor fail; fill "

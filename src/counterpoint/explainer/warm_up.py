@@ -30,7 +30,7 @@ from counterpoint.kernels import (
 from counterpoint.models.trees import add_up, one_leaf
 from counterpoint.neighbours.far_rows import FarRows
 from counterpoint.neighbours.index import find_near_rows
-from counterpoint.problem.problem import Observed
+from counterpoint.problem.observed import Observed
 from counterpoint.search.settings import Search, WhatIf
 
 # What other searches, samplers and objectives use is compiled when it is first needed.

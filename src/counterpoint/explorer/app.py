@@ -33,7 +33,7 @@ TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class ServerLimits:
     """What a visitor may take.
 
     Parameters
@@ -61,7 +61,7 @@ class Desk:
         Asked by several threads at once.
     rows : Rows
         The rows to pick from.
-    limits : Limits
+    limits : ServerLimits
         What a visitor may take.
     first : dict
         The question the page starts with.
@@ -71,7 +71,7 @@ class Desk:
 
     explainer: Explainer
     rows: describing.Rows
-    limits: Limits
+    limits: ServerLimits
     first: dict[str, Any]
     sessions: Sessions
     predictions: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(4))
@@ -143,7 +143,7 @@ class Desk:
         sent = requests.read_object(await request.body())
         question = requests.read_question(sent, self.explainer, self.rows, self.limits.seconds)
         running = self.sessions.start(session, question)
-        budget = question.asked.search.most_candidates
+        budget = question.search.most_candidates
 
         async def stream() -> AsyncIterator[str]:
             async for kind, event in events_of(running, budget):
@@ -187,7 +187,7 @@ def create_app(
     *,
     token: str,
     port: int,
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
     first: dict[str, Any] | None = None,
 ) -> Guard:
     """Return the guarded application.
@@ -202,12 +202,12 @@ def create_app(
         The secret of the address.
     port : int
         Where the server listens.
-    limits : Limits, optional
+    limits : ServerLimits, optional
         What a visitor may take.
     first : dict, optional
         The question the page starts with: row, target, fixed, rules, max_changed, seed.
     """
-    limits, polite = limits or Limits(), copy.copy(explainer)
+    limits, polite = limits or ServerLimits(), copy.copy(explainer)
     polite.predictor = explainer.predictor.taking_turns()
     sessions = Sessions(polite, limits.searches)
     question = {"row": 0, "target": "", "fixed": [], "rules": [], "max_changed": None, "seed": 0}

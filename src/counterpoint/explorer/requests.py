@@ -14,8 +14,9 @@ from counterpoint.arrays import MISSING, Floats
 from counterpoint.cli.reading import read_target
 from counterpoint.errors import CounterpointError, InvalidInput, UnknownFeatureError
 from counterpoint.explainer.explainer import Explainer
-from counterpoint.explainer.task import Asked, Demands
 from counterpoint.explorer.describing import Rows
+from counterpoint.problem.limits import CheckedLimits, Limits
+from counterpoint.problem.target import TargetLike
 from counterpoint.rules.rules import Rules
 from counterpoint.search.settings import Search
 from counterpoint.streams import check_seed
@@ -34,15 +35,24 @@ class Question:
         What the row is called.
     genome : ndarray of shape (1, d)
         The row, edited or not.
-    asked : Asked
-        Target, settings, seed, limits and rules.
+    target : class label, interval, number or "opposite"
+        The wanted outcome.
+    search : Search
+        The settings.
+    seed : int
+        The seed.
+    limits : CheckedLimits
+        What may change.
     sent : dict
         What the page sent, to tell whether two questions are the same.
     """
 
     label: str
     genome: Floats
-    asked: Asked
+    target: TargetLike
+    search: Search
+    seed: int
+    limits: CheckedLimits
     sent: dict[str, Any]
 
 
@@ -69,13 +79,11 @@ def read_question(
     known = {"row", "values", "target", "fixed", "rules", "max_changed", "seed", "afresh"}
     if strange := sorted(set(sent) - known):
         raise InvalidInput(f"the request has {strange[0]!r}, which a search does not know.")
-    demands = Demands.of(
-        explainer.schema,
-        read_fixed(sent.get("fixed", []), explainer.schema.names),
-        None,
-        _whole(sent.get("max_changed"), "max_changed"),
-        read_rules(sent.get("rules", [])),
-    )
+    limits = Limits(
+        fixed=read_fixed(sent.get("fixed", []), explainer.schema.names),
+        max_changed=_whole(sent.get("max_changed"), "max_changed"),
+        constraints=read_rules(sent.get("rules", [])),
+    ).check(explainer.schema)
     if not isinstance(sent.get("afresh", False), bool):
         raise InvalidInput(f"afresh must be true or false, got {sent['afresh']!r}.")
     target = sent.get("target")
@@ -83,13 +91,15 @@ def read_question(
         raise InvalidInput(f"target must be a text such as 'good' or '0.5..1', got {target!r}.")
     seed = check_seed(sent.get("seed", 0))
     genome = read_values(sent.get("values"), explainer.schema.features)
-    asked = Asked(
+    return Question(
+        read_label(sent.get("row"), genome, rows),
+        genome,
         read_target(target, explainer.classes, "target"),
         Search(seconds=most_seconds),
         seed,
-        demands,
+        limits,
+        sent,
     )
-    return Question(read_label(sent.get("row"), genome, rows), genome, asked, sent)
 
 
 def read_values(values: object, features: Sequence[Feature]) -> Floats:

@@ -56,8 +56,10 @@ def search_row(
     """
     frame = explainer.encoding.decode(question.genome.copy())
     frame.index = pd.Index([question.label])
-    task = Task.of(frame, "row", question.asked, explainer.observed, explainer.predictor)
-    problem = problem_of(task, np.array([0]), explainer.observed, explainer.predictor)
+    task = Task.of(
+        frame, "row", question.target, question.search, question.seed, question.limits, explainer
+    )
+    problem = problem_of(task, np.array([0]), explainer)
     problem = replace(problem, recalled=recalled_from(earlier, problem))
     row = row_as_given(task, 0, explainer.encoding)
     with explainer.predictor.one_thread():

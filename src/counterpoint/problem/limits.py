@@ -1,205 +1,392 @@
-"""Costs: how hard each feature is to change, as weights of its term in `distance`.
-
-Limits: what a counterfactual may change, as the caller states it and as arrays of one search.
-"""
+"""Limits: what counterfactuals may change, as the caller states it and checked against a schema."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from counterpoint.arrays import MISSING, Bools, Floats
-from counterpoint.errors import InvalidInput, UnknownFeatureError, listed
-from counterpoint.table.dates import day_of
-from counterpoint.table.schema import Feature, Kind, Schema, is_number
-from counterpoint.table.space import Box, Space
+from counterpoint.arrays import Bools, Floats
+from counterpoint.errors import InvalidInput, listed
+from counterpoint.problem.ranges import (
+    Range,
+    check_ranges,
+    end_of,
+    places_of,
+    range_text,
+    rule_of_levels,
+)
+from counterpoint.rules.rules import Rule, Rules
+from counterpoint.table.schema import Schema, is_number
+
+# A text of the language of rules, or a function of a table like the data.
+Constraint: TypeAlias = str | Rule | Callable[[Any], Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class Limits:
-    """The caller's limits, checked against the schema.
+    """What counterfactuals may change, stated once and used for any number of rows.
 
     Parameters
     ----------
+    fixed : iterable of column names, default=()
+        Features that may not change.
+    vary : iterable of column names, optional
+        The only features that may change; None lets all change that are not in `fixed`.
+    ranges : dict of column name to (low, high) or list of levels, optional
+        Where features may go. Of a number or a date the ends, where None is the data's own end; of
+        a category the levels. By default numbers stay within the range of the data and the row.
+        What excludes the row's own value forces the feature to change.
+    max_changed : int, optional
+        The most features a counterfactual may change.
+    constraints : iterable of str or callable, default=()
+        Rules every counterfactual must satisfy: texts such as "age increases" or
+        "amount <= 5 * income" (docs/rules.md has the language), or functions that take candidates,
+        in a table like the data, and return a truth value for each.
+    costs : dict of column name to number, optional
+        How hard features are to change; 1 for those not named. `distance` is then the mean of all
+        features' shares of their ranges weighted by these: at cost 3 a change counts three times
+        as much. `changes` and `implausibility` stay as they are.
+
+    Raises
+    ------
+    InvalidInput
+        If an argument cannot mean anything, whatever the data are.
+
+    Examples
+    --------
+    >>> limits = Limits(
+    ...     fixed=["sex"],
+    ...     ranges={"age": (18, 65), "job": ["clerk", "nurse"]},
+    ...     max_changed=3,
+    ...     constraints=["age increases"],
+    ...     costs={"job": 3},
+    ... )
+    >>> print(limits)
+    'sex' may not change
+    'age' from 18 to 65
+    'job' one of 'clerk' and 'nurse'
+    at most 3 features change
+    age increases
+    a change of 'job' costs 3
+    >>> limits == Limits(fixed=["sex"])
+    False
+    >>> Limits(vary=["age", "debt"])
+    Limits(vary=('age', 'debt'))
+    """
+
+    fixed: tuple[Hashable, ...]
+    vary: tuple[Hashable, ...] | None
+    ranges: Mapping[Hashable, Range]
+    max_changed: int | None
+    constraints: tuple[Constraint, ...]
+    costs: Mapping[Hashable, float]
+    _rules: ClassVar[tuple[Rule, ...]] = ()  # the constraints, read; no field, for they say it all
+
+    def __init__(
+        self,
+        *,
+        fixed: Iterable[Hashable] = (),
+        vary: Iterable[Hashable] | None = None,
+        ranges: Mapping[Any, Range] | None = None,
+        max_changed: int | None = None,
+        constraints: Iterable[Constraint] = (),
+        costs: Mapping[Any, float] | None = None,
+    ) -> None:
+        rules = Rules.read(constraints)
+        stated = {
+            "fixed": _check_names("fixed", fixed),
+            "vary": None if vary is None else _check_names("vary", vary),
+            "ranges": _check_ranges(ranges),
+            "max_changed": _check_max_changed(max_changed),
+            "constraints": tuple(rule.function or rule.source or rule for rule in rules),
+            "costs": _check_costs(costs),
+            "_rules": rules,
+        }
+        for name, value in stated.items():
+            object.__setattr__(self, name, value)
+        self._check_agreement()
+
+    def _check_agreement(self) -> None:
+        """Refuse what is said of one feature in two ways."""
+        if self.vary is not None and not self.vary:
+            raise InvalidInput("vary names no feature, so nothing could change; name some.")
+        for name in self.fixed:
+            if self.vary is not None and name in self.vary:
+                raise InvalidInput(f"{name!r} is both in fixed and in vary; keep one of the two.")
+            if name in self.ranges:
+                raise InvalidInput(f"{name!r} is both in fixed and in ranges; keep one of the two.")
+        for name in self.ranges:
+            if self.vary is not None and name not in self.vary:
+                raise InvalidInput(
+                    f"{name!r} is in ranges, but vary leaves it out, so that it may not change; "
+                    "add it to vary, or take it out of ranges."
+                )
+
+    def check(self, schema: Schema) -> CheckedLimits:
+        """Return the limits as arrays of the schema's features.
+
+        Raises
+        ------
+        InvalidInput, UnknownFeatureError
+            If they name what the data do not have, or leave nothing to change.
+        """
+        return CheckedLimits.of(self, schema)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Limits) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        fixed, vary, ranges, most, constraints, costs = self._key()
+        pairs = frozenset(ranges.items()), frozenset(costs.items())
+        return hash((fixed, vary, most, constraints, pairs))
+
+    def _key(self) -> tuple[Any, ...]:
+        """Return what tells limits apart: rules by their canonical text, names in any order."""
+        rules = tuple(rule.function or str(rule) for rule in self._rules)
+        vary = None if self.vary is None else frozenset(self.vary)
+        return frozenset(self.fixed), vary, self.ranges, self.max_changed, rules, self.costs
+
+    def __repr__(self) -> str:
+        said = [(field.name, getattr(self, field.name)) for field in fields(self)]
+        return f"Limits({', '.join(f'{name}={value!r}' for name, value in said if value)})"
+
+    def __str__(self) -> str:
+        lines = [f"{listed(self.fixed)} may not change"] if self.fixed else []
+        lines += [] if self.vary is None else [f"only {listed(self.vary)} may change"]
+        lines += [f"{name!r} {range_text(ends)}" for name, ends in self.ranges.items()]
+        if self.max_changed is not None:
+            plural = "feature changes" if self.max_changed == 1 else "features change"
+            lines.append(f"at most {self.max_changed} {plural}")
+        lines += map(str, self._rules)
+        lines += [f"a change of {name!r} costs {cost:g}" for name, cost in self.costs.items()]
+        return "\n".join(lines) if lines else "no limits"
+
+
+def join_limits(
+    limits: Limits | None = None,
+    fixed: Iterable[Hashable] = (),
+    vary: Iterable[Hashable] | None = None,
+    ranges: Mapping[Any, Range] | None = None,
+    max_changed: int | None = None,
+    constraints: Iterable[Constraint] = (),
+    costs: Mapping[Any, float] | None = None,
+) -> Limits:
+    """Return the limits of a call: `limits`, with what its keywords add to them.
+
+    Raises
+    ------
+    InvalidInput
+        If the same is said in both.
+
+    Examples
+    --------
+    >>> join_limits(Limits(fixed=["sex"]), max_changed=2)
+    Limits(fixed=('sex',), max_changed=2)
+    """
+    shorthand = Limits(
+        fixed=fixed,
+        vary=vary,
+        ranges=ranges,
+        max_changed=max_changed,
+        constraints=constraints,
+        costs=costs,
+    )
+    if limits is None:
+        return shorthand
+    if not isinstance(limits, Limits):
+        raise InvalidInput(
+            f"limits must be a Limits, got {limits!r}; for example limits=Limits(fixed=['age'])."
+        )
+    none, joined = Limits(), {}
+    for name in (field.name for field in fields(Limits)):
+        stated, added = getattr(limits, name), getattr(shorthand, name)
+        if stated != getattr(none, name) and added != getattr(none, name):
+            raise InvalidInput(
+                f"{name} is given twice, in limits ({stated!r}) and as a keyword ({added!r}); keep "
+                "one of the two."
+            )
+        joined[name] = stated if added == getattr(none, name) else added
+    return Limits(**joined)
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedLimits:
+    """Limits checked against a schema, as arrays of its d features.
+
+    Parameters
+    ----------
+    limits : Limits
+        The same as the caller may state it, in canonical form: names in the schema's order, ends
+        of ranges as numbers or as texts of dates, rules as they are written out.
     is_fixed : ndarray of shape (d,)
         Features that must keep the row's value.
     low, high : ndarray of shape (d,)
-        The caller's ranges; NaN where none was given.
+        The ranges of numbers and dates; NaN where none was given.
     max_changed : int
-        The most features a counterfactual may change.
+        The most features a counterfactual may change: d if nothing was said.
+    rules : Rules
+        The caller's rules, and after them one for each category whose levels are limited.
+    costs : ndarray of shape (d,) or None
+        How hard each feature is to change; None if nothing was said.
     """
 
+    limits: Limits
     is_fixed: Bools
     low: Floats
     high: Floats
     max_changed: int
+    rules: Rules
+    costs: Floats | None
 
     @classmethod
-    def of(
-        cls,
-        schema: Schema,
-        fixed: Iterable[Hashable] = (),
-        ranges: Mapping[Hashable, tuple[Any, Any]] | None = None,
-        max_changed: int | None = None,
-    ) -> Limits:
-        """Check the caller's `fixed`, `ranges` and `max_changed` and put them into arrays."""
-        names = list(schema.names)
-        is_fixed = np.isin(np.arange(len(names)), _fixed_columns(fixed, names))
-        low, high = np.full(len(names), np.nan), np.full(len(names), np.nan)
-        for name, interval in _check_ranges(ranges).items():
-            if name not in names:
-                raise UnknownFeatureError.of(name, names, argument="ranges")
-            j = names.index(name)
-            low[j], high[j] = _check_range(schema.features[j], interval)
-            if is_fixed[j]:
-                raise InvalidInput(f"{name!r} is both in fixed and in ranges; keep one of the two.")
+    def of(cls, limits: Limits, schema: Schema) -> CheckedLimits:
+        """Check limits against a schema; see `Limits.check`."""
+        names, places = list(schema.names), np.arange(len(schema))
+        is_fixed = np.isin(places, places_of("fixed", limits.fixed, names))
+        if limits.vary is not None:
+            is_fixed |= ~np.isin(places, places_of("vary", limits.vary, names))
+        intervals, levels = check_ranges(limits.ranges, schema)
         if is_fixed.all():
             raise InvalidInput("fixed names every feature, so nothing could change; free some.")
-        return cls(is_fixed, low, high, _check_max_changed(max_changed, len(names)))
-
-
-def search_box(rows: Floats, space: Space, limits: Limits, names: tuple[Hashable, ...]) -> Box:
-    """Return the box of each row: the data's range widened to the row, or the caller's range."""
-    has_range, is_missing = ~np.isnan(limits.low), rows == MISSING
-    known = np.where(is_missing, space.low, rows)
-    lower = _as_emitted(np.where(has_range, limits.low, np.minimum(space.low, known)), space)
-    upper = _as_emitted(np.where(has_range, limits.high, np.maximum(space.high, known)), space)
-    is_inside = is_missing | ((lower <= rows) & (rows <= upper))
-    lower, upper = _onto_grid(lower, space, inwards=1.0), _onto_grid(upper, space, inwards=-1.0)
-    if (crossed := (lower > upper).any(axis=0)).any():
-        empty = [names[j] for j in np.flatnonzero(crossed)]
-        raise InvalidInput(
-            f"ranges leave no value of the data's precision for {listed(empty)}; widen them."
+        own = Rules.parse(limits._rules, schema)
+        of_levels = [rule_of_levels(j, codes, schema) for j, codes in levels.items()]
+        low, high = np.full((2, len(schema)), np.nan)
+        for j, ends in intervals.items():
+            low[j], high[j] = ends
+        d, most = len(schema), limits.max_changed
+        return cls(
+            _canonical(limits, own, intervals, levels),
+            is_fixed,
+            low,
+            high,
+            max_changed=d if most is None else min(most, d),
+            rules=Rules((*own.rules, *of_levels), schema),
+            costs=_weights_of(limits.costs, names),
         )
-    anchor = np.where(is_inside, rows, np.clip(rows, lower, upper))
-    is_forced = anchor != rows
-    max_free = limits.max_changed - is_forced.sum(axis=1)
-    if (max_free < 0).any():
-        forced = [names[j] for j in np.flatnonzero(is_forced[np.argmin(max_free)])]
-        raise InvalidInput(
-            f"max_changed is {limits.max_changed}, but ranges exclude the row's own values of "
-            f"{listed(forced)}, which must all change; raise max_changed or widen the ranges."
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, CheckedLimits)
+            and self.limits == other.limits
+            and self.rules.schema.names == other.rules.schema.names
         )
-    may_change = ~limits.is_fixed & ((lower < upper) | is_missing)
-    return Box(lower, upper, anchor, may_change, is_forced, max_free.astype(np.int64))
+
+    def __hash__(self) -> int:
+        return hash((self.limits, self.rules.schema.names))
+
+    def __str__(self) -> str:
+        return str(self.limits)
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """The caller's rules in canonical form; a function by its name."""
+        return self.rules.texts[: len(self.limits.constraints)]
+
+    def excludes(self, j: int, gene: float) -> bool:
+        """Whether the range of feature j excludes one of its values."""
+        feature = self.rules.schema.features[j]
+        if feature.is_numeric:
+            return bool(gene < self.low[j] or gene > self.high[j])
+        allowed = self.limits.ranges.get(feature.name)
+        return allowed is not None and feature.levels[int(gene)] not in allowed
 
 
-def _onto_grid(ends: Floats, space: Space, inwards: float) -> Floats:
-    """Move ends (r, d) to the nearest grid point, or the next one inwards; forgive round-off."""
-    per_unit = np.where(space.grid > 0, space.grid, 1.0)
-    steps = np.rint(ends * per_unit)
-    overshoot = (ends - _as_emitted(steps / per_unit, space)) * inwards
-    steps += np.where(overshoot * per_unit > 1e-6, inwards, 0.0)
-    on_grid = _as_emitted(steps / per_unit + 0.0, space)  # no -0.0
-    return np.ascontiguousarray(np.where(space.grid > 0, on_grid, ends))
-
-
-def _as_emitted(values: Floats, space: Space) -> Floats:
-    """Return values (r, d) in each column's own precision: float32 where it is."""
-    emitted = values.copy()
-    emitted[:, space.is_single] = values[:, space.is_single].astype(np.float32)
-    return emitted
-
-
-def _fixed_columns(fixed: Iterable[Hashable], names: list[Hashable]) -> list[int]:
-    """Return the positions of the fixed features."""
-    if isinstance(fixed, str) or not isinstance(fixed, Iterable):
+def _check_names(argument: str, names: object) -> tuple[Hashable, ...]:
+    """Return the names of features; a text is not a list of names."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        example = names if isinstance(names, str) else "age"
         raise InvalidInput(
-            f"fixed must be a list of column names, got {fixed!r}; "
-            f"for example fixed=[{names[0]!r}]."
+            f"{argument} must be a list of column names, got {names!r}; "
+            f"for example {argument}=[{example!r}]."
         )
-    columns = []
-    for name in fixed:
-        if name not in names:
-            raise UnknownFeatureError.of(name, names, argument="fixed")
-        columns.append(names.index(name))
-    return columns
+    return tuple(names)
 
 
-def _check_ranges(ranges: object) -> Mapping[Hashable, Any]:
+def _check_ranges(ranges: object) -> dict[Hashable, Range]:
     """Return the caller's ranges by column name; none for None."""
     if ranges is None:
         return {}
     if not isinstance(ranges, Mapping):
         raise InvalidInput(f"ranges must be a dict of column name to (low, high), got {ranges!r}.")
-    return ranges
+    return {name: _frozen(ends) for name, ends in ranges.items()}
 
 
-def _check_range(feature: Feature, interval: Any) -> tuple[float, float]:
-    """Return a caller's range as floats; None means the observed end."""
-    if not feature.is_numeric:
-        raise InvalidInput(
-            f"ranges names {feature.name!r}, which is {feature.kind}, not a number; "
-            "ranges are for numbers."
-        )
-    if not isinstance(interval, tuple | list) or len(interval) != 2:
-        raise InvalidInput(f"ranges[{feature.name!r}] must be (low, high), got {interval!r}.")
-    ends = [_as_day(end, feature) if feature.kind is Kind.DATE else end for end in interval]
-    low = feature.low if ends[0] is None else ends[0]
-    high = feature.high if ends[1] is None else ends[1]
-    if not (is_number(low) and is_number(high)):
-        raise InvalidInput(f"ranges[{feature.name!r}] must hold numbers or None, got {interval!r}.")
-    if not np.isfinite([float(low), float(high)]).all() or low > high:
-        raise InvalidInput(
-            f"ranges[{feature.name!r}] must be finite with low <= high, got {interval!r}; None "
-            f"stands for the data's own end in {feature.shown(feature.low)} to "
-            f"{feature.shown(feature.high)}."
-        )
-    smallest, largest = feature.dtype_range
-    if low < smallest or high > largest:
-        raise InvalidInput(
-            f"ranges[{feature.name!r}] is {interval!r}, which the data's dtype {feature.dtype} "
-            f"cannot hold; stay within {feature.shown(smallest)} to {feature.shown(largest)}."
-        )
-    return float(low), float(high)
+def _frozen(ends: Any) -> Any:
+    """Return ends or levels as what cannot change; what is neither is refused later."""
+    if isinstance(ends, list):
+        return tuple(ends)
+    return frozenset(ends) if isinstance(ends, set) else ends
 
 
-def _as_day(end: Any, feature: Feature) -> Any:
-    """Return an end of a range of dates in days; None and days stay what they are."""
-    is_day = end is None or is_number(end)
-    return end if is_day else day_of(end, f"ranges[{feature.name!r}]")
-
-
-def _check_max_changed(max_changed: int | None, d: int) -> int:
-    """Return `max_changed`, or the number of features for None."""
+def _check_max_changed(max_changed: object) -> int | None:
+    """Return `max_changed` as a whole number of at least 1, or None."""
     if max_changed is None:
-        return d
+        return None
     if isinstance(max_changed, bool) or not isinstance(max_changed, int | np.integer):
         raise InvalidInput(f"max_changed must be a whole number or None, got {max_changed!r}.")
     if max_changed < 1:
         raise InvalidInput(f"max_changed must be at least 1, got {max_changed}.")
-    return min(int(max_changed), d)
+    return int(max_changed)
 
 
-def check_costs(costs: Mapping[Any, float] | None, schema: Schema) -> Floats | None:
-    """Return the cost of each feature, 1 where none was given; None if none was at all.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> schema = Schema.infer(pd.DataFrame({"age": [20, 30], "pay": [1.5, 2.5]}))
-    >>> check_costs({"age": 3}, schema)
-    array([3., 1.])
-    """
-    if costs is not None and not isinstance(costs, Mapping):
+def _check_costs(costs: object) -> dict[Hashable, float]:
+    """Return the cost of each feature that is named."""
+    if costs is None:
+        return {}
+    if not isinstance(costs, Mapping):
         raise InvalidInput(
             f"costs must be a dict of column name to number, got {costs!r}; for example "
-            f"costs={{{schema.names[0]!r}: 3.0}}."
+            "costs={'age': 3.0}."
         )
-    if not costs:
-        return None
-    names, found = list(schema.names), np.ones(len(schema))
     for name, cost in costs.items():
-        if name not in names:
-            raise UnknownFeatureError.of(name, names, argument="costs")
         if not is_number(cost) or not np.isfinite(float(cost)) or cost < 0:
             raise InvalidInput(
                 f"costs[{name!r}] must be a finite number of at least 0, got {cost!r}."
             )
-        found[names.index(name)] = float(cost)
+    return {name: float(cost) for name, cost in costs.items()}
+
+
+def _weights_of(costs: Mapping[Hashable, float], names: list[Hashable]) -> Floats | None:
+    """Return the cost of each feature, 1 where none was given; None if none was at all."""
+    found = np.ones(len(names))
+    for j in places_of("costs", costs, names):
+        found[j] = costs[names[j]]
     if not 0.0 < sum(found.tolist()) < np.inf:
         raise InvalidInput("costs must not all be 0, nor add up to more than a float can hold.")
-    return found
+    return found if costs else None
+
+
+def _canonical(
+    limits: Limits,
+    rules: Rules,
+    intervals: Mapping[int, tuple[float, float]],
+    levels: Mapping[int, list[int]],
+) -> Limits:
+    """Return checked limits as everybody would state them: checked again they are the same."""
+    schema, most = rules.schema, limits.max_changed
+    names, ranges = schema.names, dict[Hashable, Range]()
+    for j in sorted([*intervals, *levels]):
+        feature = schema.features[j]
+        if j in intervals:
+            low, high = intervals[j]
+            ranges[feature.name] = (end_of(feature, low), end_of(feature, high))
+        else:
+            ranges[feature.name] = tuple(feature.levels[code] for code in levels[j])
+    return Limits(
+        fixed=[name for name in names if name in limits.fixed],
+        vary=None if limits.vary is None else [name for name in names if name in limits.vary],
+        ranges=ranges,
+        max_changed=most if most is not None and most < len(names) else None,
+        constraints=[
+            replace(rule, source=str(rule) * bool(rule.statement)) for rule in rules.rules
+        ],
+        costs={name: limits.costs[name] for name in names if name in limits.costs},
+    )
+
+
+def _source_of(rule: Rule) -> str:
+    """Return the text of a rule that has one."""
+    return "" if rule.statement is None else str(rule)

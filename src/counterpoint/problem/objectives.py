@@ -23,6 +23,7 @@ from counterpoint.neighbours.nearest import SLACK, Neighbours, empty_neighbours,
 
 OBJECTIVES = ("gap", "distance", "changes", "implausibility")
 GAP, DISTANCE, CHANGES, IMPLAUSIBILITY = range(4)
+JUST_MISSED = 2.0**-53  # gap of a candidate in the interval whose class `predict` denies
 
 
 class IncompleteRows(NamedTuple):
@@ -55,6 +56,17 @@ def gap(predictions: Floats, low: Floats, high: Floats) -> Floats:
     array([0.3, 0. ])
     """
     return np.maximum(0.0, np.maximum(low - predictions, predictions - high))
+
+
+def denied_gaps(gaps: Floats, predictions: Floats) -> Floats:
+    """Return the gaps of candidates whose class `predict` denies: above 0, less where likelier.
+
+    Examples
+    --------
+    >>> denied_gaps(np.array([0.25, 0.0]), np.array([0.25, 0.75])) > 0.0
+    array([ True,  True])
+    """
+    return np.maximum(gaps, JUST_MISSED * (2.0 - predictions))
 
 
 def closeness(genomes: Floats, rows: Floats, near_rows: NearRows, far_rows: FarRows) -> Floats:

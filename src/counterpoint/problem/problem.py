@@ -12,26 +12,28 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys, Singles
-from counterpoint.density.conditional import ConditionalSampler
-from counterpoint.errors import InvalidInput
+from counterpoint.errors import InvalidInput, listed
 from counterpoint.models.predictor import Predictor
 from counterpoint.neighbours.far_rows import FarRows
-from counterpoint.neighbours.gower import complete_rows, filled, gower_weights, weighted_distances
-from counterpoint.neighbours.index import IndexedRows, NearRows, find_near_rows, index_rows
-from counterpoint.problem.limits import Limits, search_box
+from counterpoint.neighbours.gower import gower_weights, weighted_distances
+from counterpoint.neighbours.index import NearRows, find_near_rows
+from counterpoint.problem.limits import CheckedLimits
 from counterpoint.problem.objectives import (
     DISTANCE,
     GAP,
+    JUST_MISSED,
     IncompleteRows,
     closeness,
     closeness_with_missing,
     correct_distance,
+    denied_gaps,
     gap,
     nearness,
 )
-from counterpoint.problem.own_objectives import PLAIN, Aims
+from counterpoint.problem.observed import Observed
+from counterpoint.problem.own_objectives import PLAIN
 from counterpoint.problem.target import Target
-from counterpoint.rules.rules import RowRules, Rules
+from counterpoint.rules.rules import RowRules
 from counterpoint.streams import row_keys
 from counterpoint.table.space import Box, Space
 
@@ -77,9 +79,6 @@ class Recalled(NamedTuple):
     predictions: Floats
 
 
-JUST_MISSED = 2.0**-53  # gap of a candidate in the interval whose class `predict` denies
-
-
 class Evaluation(NamedTuple):
     """What the model and the objectives say of genomes (r, n, d).
 
@@ -95,84 +94,105 @@ class Evaluation(NamedTuple):
     objectives: Floats
 
 
-@dataclass(frozen=True)
-class Observed:
-    """What is known once per explainer: the data as genomes, their scores and their space.
+class Domain(NamedTuple):
+    """Where each of r rows may be searched.
 
-    Parameters
+    Attributes
     ----------
-    genomes : ndarray of shape (n, d)
-        The observed rows.
-    outputs : ndarray of shape (n, c)
+    box : Box
+        The boxes of the rows, within the rules.
+    row_rules : RowRules or None
+        What else the rules say; None if there are none.
+    """
+
+    box: Box
+    row_rules: RowRules | None
+
+    @classmethod
+    def of(cls, rows: Floats, space: Space, limits: CheckedLimits) -> Domain:
+        """Return where rows (r, d) may be searched.
+
+        Raises
+        ------
+        InvalidInput
+            If limits and rules leave a row nothing.
+        """
+        box = search_box(rows, space, limits)
+        if not len(limits.rules):
+            return cls(box, None)
+        return cls(*RowRules.of(limits.rules, rows, box, space, limits.max_changed))
+
+    def of_rows(self, which: Ints) -> Domain:
+        """Return where some of the rows may be searched."""
+        row_rules = None if self.row_rules is None else self.row_rules.of_rows(which)
+        return Domain(self.box.of_rows(which), row_rules)
+
+
+def search_box(rows: Floats, space: Space, limits: CheckedLimits) -> Box:
+    """Return the box of each row: the data's range widened to the row, or the caller's range."""
+    names = limits.rules.schema.names
+    has_range, is_missing = ~np.isnan(limits.low), rows == MISSING
+    known = np.where(is_missing, space.low, rows)
+    lower = _as_emitted(np.where(has_range, limits.low, np.minimum(space.low, known)), space)
+    upper = _as_emitted(np.where(has_range, limits.high, np.maximum(space.high, known)), space)
+    is_inside = is_missing | ((lower <= rows) & (rows <= upper))
+    lower, upper = _onto_grid(lower, space, inwards=1.0), _onto_grid(upper, space, inwards=-1.0)
+    if (crossed := (lower > upper).any(axis=0)).any():
+        empty = [names[j] for j in np.flatnonzero(crossed)]
+        raise InvalidInput(
+            f"ranges leave no value of the data's precision for {listed(empty)}; widen them."
+        )
+    anchor = np.where(is_inside, rows, np.clip(rows, lower, upper))
+    is_forced = anchor != rows
+    max_free = limits.max_changed - is_forced.sum(axis=1)
+    if (max_free < 0).any():
+        forced = [names[j] for j in np.flatnonzero(is_forced[np.argmin(max_free)])]
+        raise InvalidInput(
+            f"max_changed is {limits.max_changed}, but ranges exclude the row's own values of "
+            f"{listed(forced)}, which must all change; raise max_changed or widen the ranges."
+        )
+    may_change = ~limits.is_fixed & ((lower < upper) | is_missing)
+    return Box(lower, upper, anchor, may_change, is_forced, max_free.astype(np.int64))
+
+
+def _onto_grid(ends: Floats, space: Space, inwards: float) -> Floats:
+    """Move ends (r, d) to the nearest grid point, or the next one inwards; forgive round-off."""
+    per_unit = np.where(space.grid > 0, space.grid, 1.0)
+    steps = np.rint(ends * per_unit)
+    overshoot = (ends - _as_emitted(steps / per_unit, space)) * inwards
+    steps += np.where(overshoot * per_unit > 1e-6, inwards, 0.0)
+    on_grid = _as_emitted(steps / per_unit + 0.0, space)  # no -0.0
+    return np.ascontiguousarray(np.where(space.grid > 0, on_grid, ends))
+
+
+def _as_emitted(values: Floats, space: Space) -> Floats:
+    """Return values (r, d) in each column's own precision: float32 where it is."""
+    emitted = values.copy()
+    emitted[:, space.is_single] = values[:, space.is_single].astype(np.float32)
+    return emitted
+
+
+class Explained(NamedTuple):
+    """Rows to explain, with what the model says of them and what it should say.
+
+    Attributes
+    ----------
+    genomes : ndarray of shape (r, d)
+        The rows, encoded (x* of the paper).
+    outputs : ndarray of shape (r, c)
         What the model says of them.
-    space : Space
-        Kinds, grids and scales of the features.
-    shares : ndarray of shape (k,)
-        Weights of the k nearest rows in `implausibility`.
-    aims : Aims
-        What the caller wants minimised other than the built-in objectives.
+    targets : tuple of Target
+        The wanted outcome of each.
     """
 
     genomes: Floats
     outputs: Floats
-    space: Space
-    shares: Floats
-    aims: Aims = PLAIN
+    targets: tuple[Target, ...]
 
-    @cached_property
-    def indexed(self) -> IndexedRows:
-        """The observed rows that count for nearness, on first use: those without missing values.
-
-        If all miss some, they are filled, so that candidates can still borrow from them.
-        """
-        k, space = len(self.shares), self.space
-        if not self.has_missing:
-            return index_rows(self.genomes, k, space)
-        if not self.is_complete.any():
-            return index_rows(filled(self.genomes), k, space)
-        indexed = index_rows(np.ascontiguousarray(self.genomes[self.is_complete]), k, space)
-        return indexed._replace(which=np.flatnonzero(self.is_complete)[indexed.which])
-
-    @cached_property
-    def is_complete(self) -> Bools:
-        """Which observed rows miss no value, shape (n,)."""
-        return np.asarray((self.genomes != MISSING).all(axis=1))
-
-    @cached_property
-    def has_missing(self) -> bool:
-        """Whether some observed row misses a value."""
-        return not self.is_complete.all()
-
-    @cached_property
-    def incomplete(self) -> Floats:
-        """The observed rows that miss values."""
-        return np.ascontiguousarray(self.genomes[~self.is_complete])
-
-    @cached_property
-    def whole(self) -> Floats:
-        """The observed rows without missing values; if there are none, all of them filled."""
-        return complete_rows(self.genomes)
-
-    @cached_property
-    def are_probabilities(self) -> bool:
-        """Whether all outputs lie between 0 and 1."""
-        return bool(self.outputs.min() >= 0.0 and self.outputs.max() <= 1.0)
-
-    @cached_property
-    def conditional(self) -> ConditionalSampler:
-        """The conditional distribution of each feature given the others, fitted on first use."""
-        if self.has_missing:
-            raise InvalidInput(
-                "mutation='conditional' cannot learn from data with missing values; use "
-                "mutation='gaussian', or the default search."
-            )
-        space = self.space
-        return ConditionalSampler.fit(
-            self.genomes,
-            is_categorical=space.is_level,
-            is_integer=(space.grid == 1.0) & ~space.is_level,
-            n_levels=np.where(space.is_level, space.n_levels, 0),
-        )
+    def take(self, which: Ints) -> Explained:
+        """Return some of the rows."""
+        targets = tuple(self.targets[i] for i in which)
+        return Explained(self.genomes[which], self.outputs[which], targets)
 
 
 @dataclass(frozen=True)
@@ -195,7 +215,7 @@ class Problem:
         What is known once per explainer.
     predictor : Predictor
         The model.
-    limits : Limits
+    limits : CheckedLimits
         The caller's limits.
     asks_labels : bool
         Whether `predict` must confirm each candidate, because it is known to disagree with the
@@ -204,8 +224,6 @@ class Problem:
         What the model said in an earlier, shorter search of the same row, in order.
     row_rules : RowRules, optional
         The caller's rules, if there are any.
-    costs : ndarray of shape (d,), optional
-        How hard each feature is to change: the weights of `distance`.
     worst : ndarray of shape (r, m - 2), optional
         Where hypervolume ends in distance, implausibility and the caller's own objectives; 1 in the
         first two if None.
@@ -220,39 +238,32 @@ class Problem:
     box: Box
     observed: Observed
     predictor: Predictor
-    limits: Limits
+    limits: CheckedLimits
     asks_labels: bool
     past: Past | None = None
     row_rules: RowRules | None = None
-    costs: Floats | None = None
     worst: Floats | None = None
     recalled: Recalled | None = None
 
     @classmethod
     def of(
         cls,
-        rows: Floats,
-        row_outputs: Floats,
-        targets: tuple[Target, ...],
+        explained: Explained,
         observed: Observed,
         predictor: Predictor,
-        limits: Limits,
+        limits: CheckedLimits,
         seed: int,
         *,
         asks_labels: bool,
-        rules: Rules | None = None,
-        costs: Floats | None = None,
+        domain: Domain | None = None,
     ) -> Problem:
-        """Set up the problems of `rows`: boxes, neighbours and streams."""
-        space, row_rules = observed.space, None
-        names = predictor.encoding.schema.names
-        box = search_box(rows, space, limits, names)
-        if rules is not None and len(rules):
-            box, row_rules = RowRules.of(rules, rows, box, space, limits.max_changed)
+        """Set up the problems of some rows: their boxes, unless `domain` has them, and streams."""
+        rows = explained.genomes
+        box, row_rules = domain or Domain.of(rows, observed.space, limits)
         return cls(
             rows=rows,
-            row_outputs=row_outputs,
-            targets=targets,
+            row_outputs=explained.outputs,
+            targets=explained.targets,
             keys=row_keys(seed, rows),
             box=box,
             observed=observed,
@@ -260,7 +271,6 @@ class Problem:
             limits=limits,
             asks_labels=asks_labels,
             row_rules=row_rules,
-            costs=costs,
             worst=observed.aims.worst(rows, observed.whole, predictor.encoding),
         )
 
@@ -342,15 +352,16 @@ class Problem:
         else:
             objectives = nearness(genomes, self.rows, self.near_rows)
         objectives[..., GAP] = gaps
-        if self.costs is not None:
+        costs = self.limits.costs
+        if costs is not None:
             near = self.near_rows
             objectives[..., DISTANCE] = weighted_distances(
-                genomes, self.rows, near.weight, near.cap, self.costs, near.at
+                genomes, self.rows, near.weight, near.cap, costs, near.at
             )
         if self.observed.has_missing:
             weight, cap = gower_weights(self.rows, self.space)
-            costs = np.ones(len(cap)) if self.costs is None else self.costs
-            correct_distance(objectives, genomes, self.rows, weight, cap, costs)
+            shares = np.ones(len(cap)) if costs is None else costs
+            correct_distance(objectives, genomes, self.rows, weight, cap, shares)
         if aims is not PLAIN:
             objectives = aims.applied(genomes, self.rows, objectives, self.predictor.encoding)
         return Evaluation(predictions, objectives)
@@ -427,14 +438,3 @@ def reference_point(target: Target, prediction: float, d: int, worst: Floats) ->
     """Return where hypervolume ends for one row, shape (m,); `worst` as in `Problem`."""
     gap_of_row = max(target.gap_of(prediction), 3.0 * JUST_MISSED * target.is_decision)
     return np.array([gap_of_row, worst[0], float(d), *worst[1:]])
-
-
-def denied_gaps(gaps: Floats, predictions: Floats) -> Floats:
-    """Return the gaps of candidates whose class `predict` denies: above 0, less where likelier.
-
-    Examples
-    --------
-    >>> denied_gaps(np.array([0.25, 0.0]), np.array([0.25, 0.75])) > 0.0
-    array([ True,  True])
-    """
-    return np.maximum(gaps, JUST_MISSED * (2.0 - predictions))

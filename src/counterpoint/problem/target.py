@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -12,6 +12,11 @@ from counterpoint.arrays import Floats, Ints
 from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.table.schema import is_number
 from counterpoint.table.values import EXACT, write_number
+
+Interval: TypeAlias = tuple[float | None, float | None]  # None leaves a side open
+# What callers may want: a class, a class with an interval of its probability, a number or an
+# interval of a model with one output, "opposite", or a Target.
+TargetLike: TypeAlias = "Target | Hashable | tuple[Hashable, Interval] | Interval"
 
 ABOVE_HALF = float(np.nextafter(0.5, 1.0))  # the paper's half-open ]0.5, 1] as a closed interval
 
@@ -80,7 +85,7 @@ class Target:
 
 
 def parse_target(
-    target: object,
+    target: TargetLike,
     classes: Sequence[Any] | None,
     outputs: Floats,
     labels: Ints | None = None,
@@ -120,7 +125,7 @@ def _check_target(target: Target, classes: Sequence[Any] | None, n_outputs: int)
     if classes is None:
         return target
     known = classes[target.column]
-    if target.label is not None and not _is_same(target.label, known):
+    if target.label is not None and not is_same_label(target.label, known):
         raise InvalidInput(
             f"target has label {target.label!r} and column {target.column}, which is class "
             f"{known!r}; write for example target=({target.label!r}, (0.5, 1.0))."
@@ -189,7 +194,7 @@ def _class_target(target: object, classes: Sequence[Any]) -> Target:
 def _column(label: object, classes: Sequence[Any]) -> int:
     """Return the position of `label` among the classes, or say which there are."""
     for column, known in enumerate(classes):
-        if _is_same(label, known):
+        if is_same_label(label, known):
             return column
     raise _not_a_class(label, classes)
 
@@ -205,10 +210,10 @@ def _not_a_class(label: object, classes: Sequence[Any]) -> InvalidInput:
 
 def _is_class(label: object, classes: Sequence[Any] | None) -> bool:
     """Whether `label` is one of the model's classes."""
-    return classes is not None and any(_is_same(label, known) for known in classes)
+    return classes is not None and any(is_same_label(label, known) for known in classes)
 
 
-def _is_same(label: object, known: object) -> bool:
+def is_same_label(label: object, known: object) -> bool:
     """Whether two labels are the same, without NumPy's elementwise comparison or True == 1."""
     if isinstance(label, bool | np.bool_) != isinstance(known, bool | np.bool_):
         return False

@@ -163,12 +163,12 @@ class ResultData:
     @property
     def constraints(self) -> tuple[str, ...]:
         """The rules every counterfactual satisfies, in canonical form; a function by its name."""
-        return self.facts.rules.texts
+        return self.facts.limits.constraints
 
     @property
     def costs(self) -> dict[Hashable, float]:
         """How hard each feature is to change, as `distance` weighs it; empty if not given."""
-        costs, names = self.facts.costs, self.encoding.schema.names
+        costs, names = self.facts.limits.costs, self.encoding.schema.names
         return {} if costs is None else dict(zip(names, costs.tolist(), strict=True))
 
     @property

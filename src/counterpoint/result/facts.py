@@ -11,10 +11,10 @@ import numpy as np
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.errors import InvalidInput
 from counterpoint.neighbours.gower import distances_to, gower_weights
-from counterpoint.problem.limits import Limits, search_box
+from counterpoint.problem.limits import CheckedLimits
 from counterpoint.problem.objectives import gap
 from counterpoint.problem.own_objectives import PLAIN, Aims, Objective
-from counterpoint.problem.problem import Problem
+from counterpoint.problem.problem import Problem, search_box
 from counterpoint.problem.target import Target
 from counterpoint.result.file.fingerprint import Fingerprints
 from counterpoint.rules.rules import Rule, Rules
@@ -104,12 +104,8 @@ class Facts:
     ----------
     target : Target
         The wanted outcome.
-    limits : Limits
-        What could change, and how far.
-    rules : Rules
-        What every counterfactual satisfies.
-    costs : ndarray of shape (d,) or None
-        How hard each feature is to change.
+    limits : CheckedLimits
+        What could change, how far and at what cost, and the rules counterfactuals satisfy.
     aims : Aims
         What was minimised other than the built-in objectives.
     worst : ndarray of shape (m - 2,)
@@ -127,9 +123,7 @@ class Facts:
     """
 
     target: Target
-    limits: Limits
-    rules: Rules
-    costs: Floats | None
+    limits: CheckedLimits
     aims: Aims
     worst: Floats
     shares: Floats
@@ -143,14 +137,9 @@ class Facts:
         cls, problem: Problem, search: Search | WhatIf, seed: int, notes: tuple[str, ...] = ()
     ) -> Facts:
         """Take the facts from the problem of one row."""
-        schema = problem.predictor.encoding.schema
         return cls(
             problem.targets[0],
-            problem.limits,
-            Rules((), schema)
-            if problem.row_rules is None
-            else _named_rules(problem.row_rules.rules),
-            problem.costs,
+            _named_limits(problem.limits),
             _named_aims(problem.observed.aims),
             np.ones(2) if problem.worst is None else problem.worst[0],
             problem.observed.shares,
@@ -161,12 +150,16 @@ class Facts:
         )
 
 
-def _named_rules(rules: Rules) -> Rules:
-    """Return rules in which each function is its name."""
+def _named_limits(checked: CheckedLimits) -> CheckedLimits:
+    """Return limits in which each function among the rules is its name."""
+    rules = checked.rules
     if not rules.functions:
-        return rules
-    named = (each if each.function is None else Rule(None, None, each.name) for each in rules.rules)
-    return Rules(tuple(named), rules.schema)
+        return checked
+    named = tuple(
+        each if each.function is None else Rule(None, None, each.name) for each in rules.rules
+    )
+    own = replace(checked.limits, constraints=named[: len(checked.limits.constraints)])
+    return replace(checked, limits=own, rules=Rules(named, rules.schema))
 
 
 def _named_aims(aims: Aims) -> Aims:
@@ -242,17 +235,21 @@ def smallest_relaxation(problem: Problem) -> str:
     if n_surplus[best] > 0:
         steps.append(f"raise max_changed to {problem.limits.max_changed + int(n_surplus[best])}")
     if problem.row_rules is not None:
-        rules = problem.row_rules.rules.rules
-        steps += [f'drop "{rules[k]}"' for k in np.flatnonzero(is_against[best])]
+        steps += [_relax_rule(problem, int(k)) for k in np.flatnonzero(is_against[best])]
     return " and ".join([", ".join(steps[:-1]), steps[-1]] if len(steps) > 1 else steps)
+
+
+def _relax_rule(problem: Problem, k: int) -> str:
+    """Say what lets rule k be broken; one for levels is a range as the caller stated it."""
+    rules, n_own = problem.limits.rules.rules, len(problem.limits.constraints)
+    return f'drop "{rules[k]}"' if k < n_own else f'widen ranges beyond "{rules[k]}"'
 
 
 def broken_limits(problem: Problem, genomes: Floats) -> tuple[Bools, Floats]:
     """Return which features of genomes (n, d) break a limit, and their changes beyond the most."""
     row, box, is_fixed = problem.rows[0], problem.box, problem.limits.is_fixed
     if problem.row_rules is not None:  # the box is the rules' too, which are judged by themselves
-        names = problem.predictor.encoding.schema.names
-        box = search_box(problem.rows, problem.space, problem.limits, names)
+        box = search_box(problem.rows, problem.space, problem.limits)
     is_broken = is_fixed & (genomes != row)
     is_broken |= ~is_fixed & ((genomes < box.lower[0]) | (genomes > box.upper[0]))
     surplus = (genomes != row).sum(axis=1) - problem.limits.max_changed

@@ -177,12 +177,23 @@ class Rules:
         UnknownFeatureError
             If it names a feature the data do not have.
         """
+        return cls(tuple(rule.checked(schema) for rule in cls.read(constraints)), schema)
+
+    @staticmethod
+    def read(constraints: Iterable[str | Rule | RowFunction]) -> tuple[Rule, ...]:
+        """Read the caller's constraints without a schema.
+
+        Raises
+        ------
+        InvalidInput
+            If a text is not a rule.
+        """
         if isinstance(constraints, str) or not isinstance(constraints, Iterable):
             raise InvalidInput(
                 f"constraints must be a list of rules, got {constraints!r}; "
                 "for example constraints=['age increases']."
             )
-        return cls(tuple(_rule_of(each).checked(schema) for each in constraints), schema)
+        return tuple(_rule_of(each) for each in constraints)
 
     @property
     def texts(self) -> tuple[str, ...]:

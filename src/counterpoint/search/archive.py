@@ -8,8 +8,8 @@ import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.kernels import assign, inner, kernel
-from counterpoint.problem.objectives import GAP
-from counterpoint.problem.problem import Evaluation, Problem, denied_gaps
+from counterpoint.problem.objectives import GAP, denied_gaps
+from counterpoint.problem.problem import Evaluation, Problem
 from counterpoint.search.front import admit, clear_place, empty_front
 from counterpoint.table.space import are_equal
 

@@ -10,6 +10,7 @@ import pytest
 
 import counterpoint as cp
 from counterpoint.batch.order import Order
+from counterpoint.problem.limits import Limits
 
 DATA = pd.DataFrame({"age": [20, 30, 40, 50], "debt": [9.5, 5.0, 3.0, 1.0]})
 
@@ -29,16 +30,21 @@ CLASSES = cp.Explainer(score, DATA, classes=["bad", "good"])
         (Order("good"), "target 'good' does not fit this model, which has one output"),
         (Order((2.0, 1.0)), "target interval (2.0, 1.0) is upside down"),
         (Order((0.4, 1.0), seed=-1), "seed"),
-        (Order((0.4, 1.0), fixed=("agee",)), "fixed names 'agee', which is not a column"),
-        (Order((0.4, 1.0), constraints=("agee increases",)), "agee"),
-        (Order((0.4, 1.0), costs={"agee": 2.0}), "agee"),
-        (Order((0.4, 1.0), max_changed=0), "max_changed"),
+        (
+            Order((0.4, 1.0), limits=Limits(fixed=("agee",))),
+            "fixed names 'agee', which is not a column",
+        ),
+        (Order((0.4, 1.0), limits=Limits(constraints=("agee increases",))), "agee"),
+        (Order((0.4, 1.0), limits=Limits(costs={"agee": 2.0})), "agee"),
         (Order((0.4, 1.0), search="quick"), "search must be a Search or WhatIf"),  # type: ignore[arg-type]
         (
-            Order((0.4, 1.0), constraints=("age >= 60",), ranges={"age": (None, 50)}),
+            Order((0.4, 1.0), limits=Limits(constraints=["age >= 60"], ranges={"age": (None, 50)})),
             "the constraints exclude each of 4 observed rows that were tried; of the first: ",
         ),
-        (Order((0.4, 1.0), constraints=(len,)), "must return one truth value per row"),
+        (
+            Order((0.4, 1.0), limits=Limits(constraints=(len,))),
+            "must return one truth value per row",
+        ),
         (Order((0.4, 1.0), id="age"), "id='age' is a feature of the data"),
         (Order((0.4, 1.0), id="status"), "the column 'status' has the name of one of the result's"),
         (Order((0.4, 1.0), id=3), "id must be the name of a column, a text, got 3."),  # type: ignore[arg-type]
@@ -74,7 +80,6 @@ def test_a_search_by_the_clock_is_refused() -> None:
     [
         ({"keep": 0}, "Order.keep must lie between 1 and"),
         ({"keep": "all"}, "Order.keep must be a whole number, got 'all'"),
-        ({"fixed": "age"}, r"fixed must be a list, got 'age'; write fixed=\['age'\]"),
     ],
 )
 def test_settings_are_checked(settings: dict[str, Any], text: str) -> None:
@@ -83,7 +88,7 @@ def test_settings_are_checked(settings: dict[str, Any], text: str) -> None:
 
 
 def test_a_rule_that_some_rows_break_is_no_reason_to_refuse() -> None:
-    Order((0.4, 1.0), constraints=("age >= 35",)).check(EXPLAINER)
+    Order((0.4, 1.0), limits=Limits(constraints=("age >= 35",))).check(EXPLAINER)
 
 
 def test_a_feature_with_the_name_of_one_of_ours_needs_a_prefix() -> None:
@@ -97,6 +102,8 @@ def test_a_feature_with_the_name_of_one_of_ours_needs_a_prefix() -> None:
 
 
 def test_an_order_survives_a_pickle() -> None:
-    order = Order((0.4, 1.0), cp.Search(evaluations=9), 3, fixed=("age",), id="loan", keep=None)
+    order = Order(
+        (0.4, 1.0), cp.Search(evaluations=9), 3, Limits(fixed=["age"]), id="loan", keep=None
+    )
 
     assert pickle.loads(pickle.dumps(order)) == order  # noqa: S301

@@ -91,7 +91,7 @@ def test_a_model_that_fails_amid_the_search_fails_for_those_rows_only() -> None:
         return score(rows)
 
     explainer = cp.Explainer(touchy, DATA)
-    order = Order((0.5, 1.0), FEW, id="loan", fixed=("job",))
+    order = Order((0.5, 1.0), FEW, id="loan", limits=cp.Limits(fixed=["job"]))
 
     frame = explain_rows(explainer, rows_of(), order)
 

@@ -18,7 +18,7 @@ from counterpoint.errors import InvalidInput
 from counterpoint.explainer.schedule import (
     GIB,
     MOST_TOGETHER,
-    Plan,
+    Grouping,
     check_memory,
     check_results_fit,
     check_workers,
@@ -32,8 +32,8 @@ from counterpoint.search.watch import Watch
 SEARCH = cp.Search(evaluations=500)
 
 
-def plan(n_rows: int, together: int, workers: int) -> Plan:
-    return Plan(n_rows, together, workers, row_bytes=1, result_bytes=1)
+def plan(n_rows: int, together: int, workers: int) -> Grouping:
+    return Grouping(n_rows, together, workers, row_bytes=1, result_bytes=1)
 
 
 def names(group: Ints) -> Any:

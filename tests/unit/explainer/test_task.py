@@ -4,7 +4,8 @@ import pandas as pd
 import pytest
 
 from counterpoint.errors import InvalidInput
-from counterpoint.explainer.task import Demands, bytes_of_rules, check_rules
+from counterpoint.explainer.task import bytes_of_rules, check_rules
+from counterpoint.problem.limits import Limits
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import describe_space
@@ -16,8 +17,8 @@ SPACE = describe_space(SCHEMA, GENOMES)
 
 
 def check(frame: pd.DataFrame, *texts: str, max_changed: int | None = None) -> None:
-    demands = Demands.of(SCHEMA, max_changed=max_changed, constraints=texts)
-    check_rules(demands, Encoding(SCHEMA).encode(frame), frame, SPACE)
+    limits = Limits(max_changed=max_changed, constraints=texts).check(SCHEMA)
+    check_rules(limits, Encoding(SCHEMA).encode(frame), frame, SPACE)
 
 
 def test_rules_that_every_row_can_satisfy_pass() -> None:
@@ -43,7 +44,7 @@ def test_max_changed_counts() -> None:
 
 def test_rules_take_memory_and_functions_more() -> None:
     none, written, asked = (
-        bytes_of_rules(Demands.of(SCHEMA, constraints=each).rules, n_candidates=1000)
+        bytes_of_rules(Limits(constraints=each).check(SCHEMA).rules, n_candidates=1000)
         for each in ([], ["age > 1"], [lambda rows: rows["age"] > 1])
     )
 

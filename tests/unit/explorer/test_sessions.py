@@ -62,7 +62,7 @@ def test_nothing_found_before_and_still_allowed_is_lost(
 
     found = search_row(explainer, question, Watch(), earlier)
 
-    limits, rules = question.asked.demands.limits, question.asked.demands.rules
+    limits, rules = question.limits, question.limits.rules
     kept = (earlier.changed.sum(axis=1) <= limits.max_changed) & ~earlier.changed[
         :, limits.is_fixed
     ].any(axis=1)

@@ -1,204 +1,35 @@
+"""Limits as callers state them, and checked against a schema."""
+
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import counterpoint as cp
 from counterpoint.errors import InvalidInput, UnknownFeatureError
-from counterpoint.problem.limits import Limits, search_box
-from counterpoint.table.encoding import Encoding, as_frame
+from counterpoint.problem.limits import CheckedLimits, Limits, join_limits
 from counterpoint.table.schema import Schema
-from counterpoint.table.space import Box, describe_space
 
 DATA = pd.DataFrame(
     {
         "age": [20, 40, 60],
         "rate": [0.5, 1.5, 2.5],
-        "free": [1 / 3, 0.5, 2 / 3],
         "job": ["clerk", "nurse", "smith"],
+        "since": pd.to_datetime(["2020-01-01", "2021-01-01", "2022-01-01"]),
         "same": [7, 7, 7],
     }
 )
-ROW = {"age": 30, "rate": 1.0, "free": 0.5, "job": "nurse", "same": 7}
-AGE, RATE, FREE, JOB, SAME = range(5)
+SCHEMA = Schema.infer(DATA)
 
 
-def limits(**given: Any) -> Limits:
-    return Limits.of(Schema.infer(DATA), **given)
-
-
-def box(row: Any = ROW, data: pd.DataFrame = DATA, **given: Any) -> Box:
-    encoding = Encoding(Schema.infer(data))
-    space = describe_space(encoding.schema, encoding.encode(data))
-    rows = encoding.encode(as_frame(row, "row"), "row")
-    rows.setflags(write=False)
-    return search_box(rows, space, Limits.of(encoding.schema, **given), encoding.schema.names)
-
-
-def box_of(values: Any, row: Any, range_: Any = None) -> dict[str, Any]:
-    """Return the box of a single number beside a feature that never matters."""
-    data = pd.DataFrame({"x": values}).assign(other=[0.0, 1.0])
-    ranges = None if range_ is None else {"x": range_}
-    found = box({"x": row, "other": 0.0}, data, ranges=ranges)
-    return {name: found._asdict()[name][0, 0] for name in ("lower", "upper", "anchor", "is_forced")}
-
-
-def test_without_limits_everything_may_change_but_constants() -> None:
-    found = box()
-
-    assert found.may_change.tolist() == [[True, True, True, True, False]]
-    assert not found.is_forced.any()
-    assert found.max_free.tolist() == [5]
-    assert found.anchor.tolist() == [[30.0, 1.0, 0.5, 1.0, 7.0]]
-
-
-def test_the_box_is_the_datas_range_widened_to_each_row() -> None:
-    rows = [ROW, {**ROW, "age": 70}, {**ROW, "rate": 0.1, "same": 9}]
-
-    found = box(rows)
-
-    assert found.lower[:, [AGE, RATE, SAME]].tolist() == [[20, 0.5, 7], [20, 0.5, 7], [20, 0.1, 7]]
-    assert found.upper[:, [AGE, RATE, SAME]].tolist() == [[60, 2.5, 7], [70, 2.5, 7], [60, 2.5, 9]]
-    assert found.may_change[:, SAME].tolist() == [False, False, True]
-
-
-@pytest.mark.parametrize(
-    "fixed",
-    [
-        ["age", "job"],
-        ("job", "age"),
-        {"age", "job"},
-        pd.Index(["age", "job"]),
-        iter(["age", "job"]),
-    ],
-)
-def test_fixed_features_may_not_change(fixed: Any) -> None:
-    found = box(fixed=fixed)
-
-    assert found.may_change.tolist() == [[False, True, True, False, False]]
-
-
-def test_a_fixed_feature_keeps_a_value_outside_the_data() -> None:
-    found = box({**ROW, "age": 99}, fixed=["age"])
-
-    assert found.anchor[0, AGE] == 99.0
-    assert not found.is_forced.any()
-
-
-@pytest.mark.parametrize(
-    ("range_", "lower", "upper"),
-    [
-        ((25, 35), 25.0, 35.0),
-        ([25, 35], 25.0, 35.0),
-        ((24.2, 35.9), 25.0, 35.0),
-        ((None, 35), 20.0, 35.0),
-        ((25, None), 25.0, 60.0),
-        ((None, None), 20.0, 60.0),
-        ((0, 120), 0.0, 120.0),
-        ((np.int8(25), np.float32(35.5)), 25.0, 35.0),
-        ((30, 30), 30.0, 30.0),
-    ],
-)
-def test_a_range_replaces_the_datas_and_moves_inwards_onto_the_grid(
-    range_: Any, lower: float, upper: float
-) -> None:
-    found = box(ranges={"age": range_})
-
-    assert (found.lower[0, AGE], found.upper[0, AGE]) == (lower, upper)
-    assert found.anchor[0, AGE] == 30.0
-    assert found.may_change[0, AGE] == (lower < upper)
-
-
-@pytest.mark.parametrize(
-    ("range_", "anchor"), [((40, 50), 40.0), ((10, 20), 20.0), ((44.5, 50), 45.0), ((50, 50), 50.0)]
-)
-def test_a_range_that_excludes_the_rows_value_forces_the_nearest_allowed_one(
-    range_: tuple[float, float], anchor: float
-) -> None:
-    found = box(ranges={"age": range_}, max_changed=3)
-
-    assert found.anchor[0, AGE] == anchor
-    assert found.is_forced.tolist() == [[True, False, False, False, False]]
-    assert found.max_free.tolist() == [2]
-
-
-def test_forced_features_are_counted_row_by_row() -> None:
-    rows = [ROW, {**ROW, "age": 45}]
-
-    found = box(rows, ranges={"age": (40, 50), "free": (0.6, 0.7)}, max_changed=2)
-
-    assert found.is_forced[:, [AGE, FREE]].tolist() == [[True, True], [False, True]]
-    assert found.max_free.tolist() == [0, 1]
-
-
-def test_a_row_finer_than_the_grid_is_not_forced_by_a_range_that_holds_it() -> None:
-    found = box_of([0.1, 1.0], 1.25, (0.0, 1.25))
-
-    assert found == {"lower": 0.0, "upper": 1.2, "anchor": 1.25, "is_forced": False}
-
-
-def test_a_range_on_float32_is_meant_in_float32() -> None:
-    values = np.array([0.1, 0.3], dtype=np.float32)
-
-    found = box_of(values, np.float32(0.3), (0.1, 0.3))
-
-    assert not found["is_forced"]
-    assert (found["lower"], found["upper"]) == (float(values[0]), float(values[1]))
-
-
-@pytest.mark.parametrize("value", [0.1, 123456.7, 3.3e7])
-def test_a_constant_float32_column_has_a_box_of_its_value(value: float) -> None:
-    constant = np.full(2, value, dtype=np.float32)
-
-    found = box_of(constant, constant[0])
-
-    assert found["lower"] == found["upper"] == found["anchor"] == float(constant[0])
-
-
-@settings(deadline=None)
-@given(
-    whole=st.integers(0, 4 * 10**15 - 1),
-    decimals=st.integers(0, 12),
-    dtype=st.sampled_from(["float64", "float32"]),
-)
-def test_the_observed_ends_stay_reachable_at_any_precision(
-    whole: int, decimals: int, dtype: str
-) -> None:
-    value = np.array([whole / 10**decimals, 0.0], dtype=dtype)
-
-    found = box_of(value, value[0])
-
-    assert (found["lower"], found["upper"]) == (0.0, float(value[0]))
-
-
-@settings(deadline=None)
-@given(ends=st.tuples(st.floats(-50, 50), st.floats(-50, 50)), row=st.integers(-500, 500))
-@example(ends=(1.0, 8.2e-304), row=0)
-def test_a_box_lies_within_the_callers_range_on_the_grid(
-    ends: tuple[float, float], row: int
-) -> None:
-    range_ = (min(ends), max(ends) + 0.1)
-
-    found = box_of([-30.5, 30.5], row / 10, range_)
-
-    slack = 1e-6
-    assert range_[0] - slack <= found["lower"] <= found["upper"] <= range_[1] + slack
-    assert all(round(found[end] * 10) / 10 == found[end] for end in ("lower", "upper"))
-    # An end a hair's breadth beside a point of the grid is that point.
-    if range_[0] <= row / 10 <= range_[1]:
-        assert not found["is_forced"]
-    elif not range_[0] - slack <= row / 10 <= range_[1] + slack:
-        assert found["is_forced"]
-
-
-def test_a_box_has_no_minus_zero() -> None:
-    found = box_of([-1.5, 1.5], 0.0, (-0.0, 1.0))
-
-    assert not np.signbit(found["lower"])
+def limits(**given_: Any) -> CheckedLimits:
+    return Limits(**given_).check(SCHEMA)
 
 
 @pytest.mark.parametrize(("given_", "kept"), [(None, 5), (1, 1), (3, 3), (99, 5), (np.int64(2), 2)])
@@ -214,9 +45,10 @@ def test_limits_of_nothing_are_no_limits() -> None:
     assert np.isnan(found.high).all()
 
 
-@pytest.mark.parametrize("argument", ["fixed", "ranges"])
+@pytest.mark.parametrize("argument", ["fixed", "vary", "ranges", "costs"])
 def test_an_unknown_feature_is_told_with_the_closest(argument: str) -> None:
-    given_: Any = {"fixed": ["agee"], "ranges": {"agee": (1, 2)}}[argument]
+    given_: Any = ["agee"] if argument in ("fixed", "vary") else {"agee": (1, 2)}
+    given_ = {"agee": 1.0} if argument == "costs" else given_
 
     with pytest.raises(UnknownFeatureError, match=f"{argument} names 'agee'.*did you mean 'age'"):
         limits(**{argument: given_})
@@ -243,7 +75,16 @@ def test_an_unknown_feature_is_told_with_the_closest(argument: str) -> None:
             {"ranges": {"age": (0, 1e17)}},
             r"ranges\['age'\] .* dtype int64 cannot hold; stay within",
         ),
-        ({"ranges": {"job": (0, 1)}}, "ranges names 'job', which is categorical, not a number"),
+        ({"ranges": {"job": (0, 1)}}, r"ranges\['job'\] names 0, .* is categorical, not a number"),
+        ({"ranges": {"job": "clerk"}}, r"ranges\['job'\] must be a list of levels, .*got 'clerk'"),
+        ({"ranges": {"job": ["clark"]}}, r"ranges\['job'\] names 'clark', .*did you mean 'clerk'"),
+        ({"ranges": {"job": []}}, r"ranges\['job'\] names no level; name some of 'clerk', 'nurse'"),
+        ({"vary": "age"}, r"vary must be a list of column names, got 'age'; .*vary=\['age'\]"),
+        ({"vary": []}, "vary names no feature, so nothing could change; name some"),
+        ({"vary": ["age"], "fixed": ["age"]}, "'age' is both in fixed and in vary; keep one"),
+        ({"vary": ["age"], "ranges": {"rate": (0, 1)}}, "'rate' is in ranges, but vary leaves it"),
+        ({"constraints": "age increases"}, "constraints must be a list of rules, got 'age incr"),
+        ({"constraints": ["age ~ 3"]}, "age ~ 3"),
         ({"fixed": ["age"], "ranges": {"age": (1, 2)}}, "'age' is both in fixed and in ranges"),
         ({"max_changed": 0}, "max_changed must be at least 1, got 0"),
         ({"max_changed": -2}, "max_changed must be at least 1, got -2"),
@@ -257,35 +98,171 @@ def test_limits_that_mean_nothing_are_refused(given_: dict[str, Any], message: s
         limits(**given_)
 
 
-def test_a_range_beyond_a_narrow_dtype_is_refused_instead_of_wrapped() -> None:
-    values = np.array([1, 2], dtype=np.int8)
-
-    with pytest.raises(InvalidInput, match=r"dtype int8 cannot hold; stay within -128 to 127"):
-        box_of(values, 1, (0, 300))
-
-
-def test_a_range_between_two_grid_points_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="no value of the data's precision for 'age'; widen"):
-        box(ranges={"age": (30.2, 30.8)})
+def test_vary_is_the_complement_of_fixed() -> None:
+    assert limits(vary=["age", "job"]).is_fixed.tolist() == [False, True, False, True, True]
+    both = limits(vary=["age", "job"], fixed=["rate"])
+    assert both.is_fixed.tolist() == limits(vary=["age", "job"]).is_fixed.tolist()
 
 
-def test_forcing_more_features_than_may_change_is_refused() -> None:
-    ranges: dict[Any, Any] = {"age": (40, 50), "rate": (2.0, 2.5)}
-    message = (
-        "max_changed is 1, but ranges exclude .* 'age' and 'rate'.* raise max_changed or widen"
+@st.composite
+def stated(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw limits as a caller may write them, in any order and form."""
+    names = draw(st.permutations(["age", "rate", "job", "since", "same"]))
+    n_fixed = draw(st.integers(0, 3))
+    free = names[n_fixed:]
+    ends = {
+        "age": st.sampled_from([(30, 50), [None, 45.5], (20.0, None)]),
+        "rate": st.sampled_from([(0.5, 1), [0.25, 2.5]]),
+        "job": st.sampled_from([["nurse"], {"smith", "clerk"}, ("smith", "nurse")]),
+        "since": st.sampled_from([("2020-03-01", None), (None, pd.Timestamp("2021-05-01"))]),
+        "same": st.just((7, 9)),
+    }
+    chosen = draw(st.lists(st.sampled_from(free), unique=True, max_size=3))
+    return {
+        "fixed": names[:n_fixed],
+        "vary": draw(st.sampled_from([None, free])),
+        "ranges": {name: draw(ends[name]) for name in chosen},
+        "max_changed": draw(st.sampled_from([None, 2, 99])),
+        "constraints": draw(st.sampled_from([(), ["age>=30"], ["job=nurse  implies rate>1"]])),
+        "costs": {name: draw(st.sampled_from([0.5, 2, 3])) for name in chosen},
+    }
+
+
+@settings(max_examples=60, deadline=None)
+@given(given_=stated())
+def test_checked_limits_are_canonical(given_: dict[str, Any]) -> None:
+    """What is checked can be stated again, and is then the same once more."""
+    checked = limits(**given_)
+
+    again = checked.limits.check(SCHEMA)
+
+    assert again.limits == checked.limits
+    assert repr(again.limits) == repr(checked.limits)
+    assert again == checked
+    assert hash(again) == hash(checked)
+    assert str(again) == str(checked)
+    np.testing.assert_array_equal(again.low, checked.low)
+    np.testing.assert_array_equal(again.is_fixed, checked.is_fixed)
+    assert again.rules.texts == checked.rules.texts
+
+
+@settings(max_examples=30, deadline=None)
+@given(given_=stated())
+def test_limits_survive_a_pickle_and_do_not_follow_the_callers_lists(
+    given_: dict[str, Any],
+) -> None:
+    found = Limits(**given_)
+    text = repr(found)
+
+    given_["ranges"]["new"] = (0, 1)
+    given_["costs"].clear()
+
+    assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301
+    assert repr(found) == text
+
+
+def test_limits_are_printed_in_plain_words() -> None:
+    assert str(Limits()) == "no limits"
+    found = Limits(
+        vary=["age", "job", "since"],
+        ranges={"age": (None, 50), "job": {"nurse"}, "since": ("2020-02-01", "2021-02-01")},
+        max_changed=1,
+    )
+    assert str(found).splitlines() == [
+        "only 'age', 'job' and 'since' may change",
+        "'age' up to 50",
+        "'job' one of 'nurse'",
+        "'since' from 2020-02-01 to 2021-02-01",
+        "at most 1 feature changes",
+    ]
+
+
+def test_rules_are_compared_by_their_canonical_text() -> None:
+    assert Limits(constraints=["age>=30"]) == Limits(constraints=["age  >= 30"])
+    assert Limits(constraints=["age>=30"]) != Limits(constraints=["age >= 31"])
+    assert Limits(fixed=["a", "b"]) == Limits(fixed=["b", "a"])
+
+
+def test_keywords_join_limits() -> None:
+    joined = join_limits(Limits(fixed=["age"]), max_changed=2, costs={"rate": 2})
+
+    assert joined == Limits(fixed=["age"], max_changed=2, costs={"rate": 2.0})
+    assert join_limits(None, fixed=["age"]) == Limits(fixed=["age"])
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "other"),
+    [
+        ("fixed", ["age"], ["rate"]),
+        ("vary", ["age"], ["rate"]),
+        ("ranges", {"age": (30, 40)}, {"rate": (1, 2)}),
+        ("max_changed", 1, 2),
+        ("constraints", ["age increases"], ["rate > 1"]),
+        ("costs", {"age": 2}, {"rate": 3}),
+    ],
+)
+def test_the_same_said_twice_is_refused(argument: str, value: Any, other: Any) -> None:
+    with pytest.raises(InvalidInput, match=f"{argument} is given twice, in limits .* keyword"):
+        join_limits(Limits(**{argument: value}), **{argument: other})
+
+
+def test_what_are_no_limits_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"limits must be a Limits, got \{'fixed': \['age'\]\}"):
+        join_limits({"fixed": ["age"]})  # type: ignore[arg-type]
+
+
+def score(rows: pd.DataFrame) -> Any:
+    """Return a score that grows with age and rate, and depends on the job."""
+    bonus = rows["job"].map({"clerk": 0.0, "nurse": 0.2, "smith": 0.4}).astype(float)
+    return rows["age"] / 100 + rows["rate"] / 10 + bonus
+
+
+JOBS = pd.DataFrame(
+    {
+        "age": np.arange(20, 68),
+        "rate": np.tile([0.5, 1.5, 2.5], 16),
+        "job": np.repeat(["clerk", "nurse", "smith"], 16),
+    }
+)
+EXPLAINER = cp.Explainer(score, JOBS)
+
+
+@pytest.mark.parametrize("method", ["explore", "nsga2", "random"])
+@pytest.mark.parametrize("levels", [["nurse"], ["clerk", "smith"], {"clerk", "nurse"}])
+@pytest.mark.parametrize("job", ["clerk", "smith"])
+def test_no_counterfactual_leaves_the_levels_of_its_range(
+    method: Any, levels: Any, job: str
+) -> None:
+    """A range that excludes the row's own level forces it to change, as that of a number does."""
+    row = {"age": 25, "rate": 0.5, "job": job}
+
+    found = EXPLAINER.explain(
+        row, (0.75, 2.0), cp.Search(evaluations=300, method=method), ranges={"job": levels}
     )
 
-    with pytest.raises(InvalidInput, match=message):
-        box(ranges=ranges, max_changed=1)
+    assert len(found.genomes)
+    jobs = {["clerk", "nurse", "smith"][int(code)] for code in found.genomes[:, 2]}
+    assert jobs <= set(levels)
+    assert any("excludes the row's own value" in note for note in found.notes) == (
+        job not in levels
+    )
 
 
-def test_some_rows_boxes_are_those_of_all_rows() -> None:
-    rows = [ROW, {**ROW, "age": 70}, {**ROW, "rate": 0.1}]
-    found = box(rows)
+def test_a_range_of_levels_leaves_the_others_their_freedom() -> None:
+    row = {"age": 25, "rate": 0.5, "job": "clerk"}
+    free = EXPLAINER.explain(row, (0.75, 2.0), cp.Search(evaluations=300))
+    named = EXPLAINER.explain(
+        row, (0.75, 2.0), cp.Search(evaluations=300), ranges={"job": ["clerk", "nurse", "smith"]}
+    )
 
-    some = found.of_rows(np.array([2, 0]))
+    assert set(free.genomes[:, 2]) == set(named.genomes[:, 2]) == {0.0, 1.0, 2.0}
 
-    def of(array: Any) -> list[Any]:
-        return [array[2].tolist(), array[0].tolist()]
 
-    assert [array.tolist() for array in some] == [of(array) for array in found]
+def test_levels_that_the_rows_value_must_leave_count_as_a_change() -> None:
+    row = {"age": 25, "rate": 0.5, "job": "clerk"}
+
+    found = EXPLAINER.explain(
+        row, (0.0, 2.0), cp.Search(evaluations=200), ranges={"job": ["smith"]}, max_changed=1
+    )
+
+    assert found.status == "already_met" or (found.genomes[:, :2] == [25, 0.5]).all()

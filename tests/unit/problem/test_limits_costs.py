@@ -8,7 +8,7 @@ import pytest
 
 import counterpoint as cp
 from counterpoint.neighbours.gower import weighted_distances
-from counterpoint.problem.limits import check_costs
+from counterpoint.problem.limits import Limits
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY
 from counterpoint.table.schema import Schema
 
@@ -92,8 +92,8 @@ def test_costs_are_saved(tmp_path: Any) -> None:
 
 
 def test_no_costs_are_none() -> None:
-    assert check_costs(None, SCHEMA) is None
-    assert check_costs({}, SCHEMA) is None
+    assert Limits(costs=None).check(SCHEMA).costs is None
+    assert Limits(costs={}).check(SCHEMA).costs is None
 
 
 @pytest.mark.parametrize(
@@ -111,6 +111,6 @@ def test_no_costs_are_none() -> None:
 )
 def test_what_is_no_cost_is_refused(costs: Any, message: str) -> None:
     with pytest.raises(cp.CounterpointError) as raised:
-        check_costs(costs, SCHEMA)
+        Limits(costs=costs).check(SCHEMA)
 
     assert message in str(raised.value)

@@ -20,7 +20,7 @@ def test_functions_are_kept_by_name_and_say_so_when_they_are_asked() -> None:
 
     (kept,) = facts.aims.objectives
     assert (kept.name, kept.worst, facts.worst.tolist()) == ("more debt", 20.0, [1.0, 1.0, 20.0])
-    assert facts.rules.texts == ("function <lambda>",)
-    assert facts.rules.functions == ()
+    assert facts.limits.rules.texts == ("function <lambda>",)
+    assert facts.limits.rules.functions == ()
     with pytest.raises(cp.InvalidInput, match="'more debt' is a function, of which a result keeps"):
         kept.function(DATA, DATA[:1])

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats, Keys
-from counterpoint.problem.limits import Limits, search_box
+from counterpoint.problem.limits import Limits
+from counterpoint.problem.problem import search_box
 from counterpoint.rules.bounds import RowDomains
 from counterpoint.rules.program import Program, make_scratch
 from counterpoint.rules.repair import Repair, repair_genome
@@ -40,7 +41,7 @@ def rules_of(*texts: str) -> Rules:
 def narrowed(*texts: str, **limits: Any) -> tuple[Box, RowDomains]:
     """Return the row's box within the rules, and its domains."""
     space = describe_space(SCHEMA, Encoding(SCHEMA).encode(DATA))
-    box = search_box(ROW[None], space, Limits.of(SCHEMA, **limits), SCHEMA.names)
+    box = search_box(ROW[None], space, Limits(**limits).check(SCHEMA))
     return rules_of(*texts).narrow(ROW[None], box, space)
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput
-from counterpoint.problem.limits import Limits, search_box
+from counterpoint.problem.limits import Limits
+from counterpoint.problem.problem import search_box
 from counterpoint.rules.bounds import Bounds, RowDomains
 from counterpoint.rules.rules import Rules
 from counterpoint.table.encoding import Encoding, as_frame
@@ -44,7 +45,7 @@ def bounds(*texts: str, row: Any = ROW, precision: Precision = "observed") -> Bo
 def boxed(*texts: str, row: Any = ROW, **limits: Any) -> tuple[Box, RowDomains]:
     schema = Schema.infer(DATA)
     rows, space = genome(row, schema), describe_space(schema, Encoding(schema).encode(DATA))
-    box = search_box(rows, space, Limits.of(schema, **limits), schema.names)
+    box = search_box(rows, space, Limits(**limits).check(schema))
     return Rules.parse(texts, schema).narrow(rows, box, space)
 
 
@@ -235,7 +236,7 @@ def test_nothing_is_written_to() -> None:
     schema = Schema.infer(DATA)
     rows = genome([ROW, {**ROW, "age": 50}], schema)
     space = describe_space(schema, Encoding(schema).encode(DATA))
-    box = search_box(rows, space, Limits.of(schema), schema.names)
+    box = search_box(rows, space, Limits().check(schema))
     for array in box:
         array.setflags(write=False)
 

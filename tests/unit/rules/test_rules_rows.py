@@ -5,7 +5,8 @@ import pytest
 from tests.unit.rules.small import AGE, DATA, ROW, SCHEMA, rules_of
 
 from counterpoint.errors import InvalidInput
-from counterpoint.problem.limits import Limits, search_box
+from counterpoint.problem.limits import Limits
+from counterpoint.problem.problem import search_box
 from counterpoint.rules.program import judge
 from counterpoint.rules.rules import RowRules
 from counterpoint.table.encoding import Encoding
@@ -16,7 +17,7 @@ ROWS = np.array([ROW, [40.0, 2.0, 0.0, 1.0]])
 
 
 def bind(*texts: str, max_changed: int = 4) -> RowRules:
-    box = search_box(ROWS, SPACE, Limits.of(SCHEMA), SCHEMA.names)
+    box = search_box(ROWS, SPACE, Limits().check(SCHEMA))
     return RowRules.of(rules_of(*texts), ROWS, box, SPACE, max_changed)[1]
 
 

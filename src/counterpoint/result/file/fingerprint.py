@@ -10,7 +10,7 @@ import numpy as np
 
 from counterpoint.arrays import Floats
 from counterpoint.models.predictor import Predictor
-from counterpoint.problem.problem import Observed
+from counterpoint.problem.observed import Observed
 from counterpoint.result.file.document import encode_text, write_feature, write_label
 from counterpoint.result.file.form import write_form
 

@@ -13,7 +13,6 @@ import pandas as pd
 
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.errors import CounterpointError, InvalidInput, NoSuchFile
-from counterpoint.problem.limits import Limits
 from counterpoint.problem.own_objectives import Aims, check_costs_apply
 from counterpoint.problem.target import Target
 from counterpoint.result.counterfactuals import Counterfactuals
@@ -31,10 +30,9 @@ from counterpoint.result.file.form import read_form
 from counterpoint.result.file.parts import (
     check_rules,
     read_aims,
+    read_limits,
     read_objectives,
-    read_prices,
     read_remarks,
-    read_rules,
     read_values,
 )
 from counterpoint.result.file.saving import signed
@@ -47,7 +45,7 @@ MOST_BYTES = 2**26
 KEYS = (
     *("format", "version", "counterpoint", "fingerprints", "features", "row", "target", "limits"),
     *("shares", "search", "seed", "genomes", "predictions", "objectives", "trace", "notes"),
-    *("diagnosis", "constraints", "costs", "form", "aims", "remarks", "checksum"),
+    *("diagnosis", "form", "aims", "remarks", "checksum"),
 )
 # What Python, NumPy and pandas raise on values that no document of ours holds.
 REFUSALS = (
@@ -165,7 +163,7 @@ def read_document(document: Any) -> Counterfactuals:
     genome = encoding.encode(row, "$.row")[0]
     is_pandas = encoding.form.kind in ("pandas", "numpy")
     facts = read_facts(part, encoding.schema, outputs)
-    genomes = read_genomes(part["genomes"], genome, facts.rules)
+    genomes = read_genomes(part["genomes"], genome, facts.limits.rules)
     found = Counterfactuals(
         encoding,
         row if is_pandas else encoding.to_rows(genome[None].copy()),
@@ -202,13 +200,11 @@ def read_facts(part: dict[str, Node], schema: Schema, outputs: Floats) -> Facts:
     if len(shares) == 0 or (shares < 0.0).any():
         part["shares"].refuse("a list of weights of at least 0")
     aims, worst = read_aims(part["aims"], schema)
-    costs = read_prices(part["costs"], schema)
-    check_costs_apply(costs, aims)
+    limits = read_limits(part["limits"], schema)
+    check_costs_apply(limits.costs, aims)
     return Facts(
         read_target(part["target"], len(outputs)),
-        read_limits(part["limits"], schema),
-        read_rules(part["constraints"], schema),
-        costs,
+        limits,
         aims,
         worst,
         shares,
@@ -283,18 +279,6 @@ def read_target(node: Node, n_outputs: int) -> Target:
         is_decision.truth(),
         is_complement.truth(),
     )
-
-
-def read_limits(node: Node, schema: Schema) -> Limits:
-    """Return the caller's limits."""
-    d, names = len(schema), schema.names
-    is_fixed, low, high, max_changed = node.fields("is_fixed", "low", "high", "max_changed")
-    fixed = [names[j] for j, entry in enumerate(is_fixed.items(d)) if entry.truth()]
-    ranges = {}
-    for name, start, end in zip(names, low.items(d), high.items(d), strict=True):
-        if start.value is not None or end.value is not None:
-            ranges[name] = (start.number(), end.number())
-    return Limits.of(schema, fixed, ranges, max_changed.whole(1, d))
 
 
 SEARCHES = {made.__name__: made for made in (Explore, NSGA2, RandomSearch, WhatIf)}

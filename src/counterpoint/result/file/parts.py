@@ -9,14 +9,14 @@ Remarks in a saved result: units and protected features.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput
-from counterpoint.problem.limits import check_costs
+from counterpoint.problem.limits import CheckedLimits, Limits
 from counterpoint.problem.objectives import CHANGES
 from counterpoint.problem.own_objectives import (
     MOST_OBJECTIVES,
@@ -28,7 +28,7 @@ from counterpoint.problem.own_objectives import (
     check_names,
 )
 from counterpoint.result.facts import AbsentFunction, AbsentScore, Facts
-from counterpoint.result.file.document import Node
+from counterpoint.result.file.document import Node, read_label, write_label
 from counterpoint.rules.rules import Rule, Rules
 from counterpoint.table.schema import Feature, Schema, remarked
 
@@ -148,20 +148,61 @@ def read_remarks(node: Node, features: tuple[Feature, ...]) -> tuple[Feature, ..
 MOST_RULES = 1000
 
 
-def write_rules(rules: Rules) -> list[dict[str, str]]:
-    """Return the rules as JSON; of a function only its name can be kept."""
-    return [
-        {"function": rule.name} if rule.statement is None else {"rule": str(rule)}
-        for rule in rules.rules
-    ]
+def write_limits(checked: CheckedLimits) -> dict[str, Any]:
+    """Return the caller's limits as JSON; of a function among the rules only its name is kept."""
+    limits, rules = checked.limits, checked.rules.rules[: len(checked.limits.constraints)]
+    return {
+        "fixed": write_labels(limits.fixed, "fixed"),
+        "vary": None if limits.vary is None else write_labels(limits.vary, "vary"),
+        "ranges": [
+            {"feature": write_label(name, "ranges"), "values": write_labels(values, "ranges")}
+            for name, values in limits.ranges.items()
+        ],
+        "max_changed": limits.max_changed,
+        "constraints": [
+            {"function": rule.name} if rule.statement is None else {"rule": str(rule)}
+            for rule in rules
+        ],
+        "costs": [
+            {"feature": write_label(name, "costs"), "cost": cost}
+            for name, cost in limits.costs.items()
+        ],
+    }
 
 
-def read_rules(node: Node, schema: Schema) -> Rules:
+def write_labels(labels: Iterable[Any], what: str) -> list[Any]:
+    """Return several labels as JSON."""
+    return [write_label(label, what) for label in labels]
+
+
+def read_limits(node: Node, schema: Schema) -> CheckedLimits:
+    """Return the caller's limits, checked against the features of the same file."""
+    keys = ("fixed", "vary", "ranges", "max_changed", "constraints", "costs")
+    fixed, vary, ranges, max_changed, constraints, costs = node.fields(*keys)
+    intervals = (entry.fields("feature", "values") for entry in ranges.items())
+    prices = (entry.fields("feature", "cost") for entry in costs.items())
+    most = len(schema)
+    return Limits(
+        fixed=read_labels(fixed),
+        vary=None if vary.value is None else read_labels(vary),
+        ranges={read_label(name): tuple(read_labels(values)) for name, values in intervals},
+        max_changed=None if max_changed.value is None else max_changed.whole(1, most),
+        constraints=read_rules(constraints, schema),
+        costs={read_label(name): cost.number() for name, cost in prices},
+    ).check(schema)
+
+
+def read_labels(node: Node) -> list[Any]:
+    """Return several labels."""
+    return [read_label(entry) for entry in node.items()]
+
+
+def read_rules(node: Node, schema: Schema) -> list[Rule]:
     """Return the rules; a function is its name only, and nobody can ask it."""
     entries = node.items()
     if len(entries) > MOST_RULES:
         raise InvalidInput(f"{node.path} must have at most {MOST_RULES:,} rules.")
-    return Rules(tuple(_read_rule(entry, schema) for entry in entries), schema)
+    return [_read_rule(entry, schema) for entry in entries]
 
 
 def _read_rule(node: Node, schema: Schema) -> Rule:
@@ -182,10 +223,3 @@ def check_rules(node: Node, genomes: Floats, rules: Rules, row: Floats) -> None:
     if not verdicts.all():
         i, k = np.argwhere(~verdicts)[0].tolist()
         raise InvalidInput(f'{node.path}[{i}] breaks the rule "{rules.written[k]}".')
-
-
-def read_prices(node: Node, schema: Schema) -> Floats | None:
-    """Return the costs of all features, or None if none was given."""
-    if node.value is None:
-        return None
-    return check_costs(dict(zip(schema.names, node.numbers(len(schema)), strict=True)), schema)

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING, Floats
-from counterpoint.problem.limits import Limits
 from counterpoint.problem.target import Target
 from counterpoint.result.data import ResultData
 from counterpoint.result.facts import Trace
@@ -27,7 +26,7 @@ from counterpoint.result.file.document import (
     write_label,
 )
 from counterpoint.result.file.form import write_form
-from counterpoint.result.file.parts import write_aims, write_remarks, write_rules
+from counterpoint.result.file.parts import write_aims, write_limits, write_remarks
 from counterpoint.table.encoding import as_frame
 from counterpoint.table.files import Pathlike, write_whole
 
@@ -51,9 +50,7 @@ def write_document(found: ResultData) -> dict[str, Any]:
         "form": write_form(found.encoding),
         "row": row,
         "target": _write_target(found.target),
-        "limits": _write_limits(facts.limits),
-        "constraints": write_rules(facts.rules),
-        "costs": None if facts.costs is None else facts.costs.tolist(),
+        "limits": write_limits(facts.limits),
         "aims": write_aims(facts),
         "remarks": write_remarks(features),
         "shares": facts.shares.tolist(),
@@ -136,16 +133,6 @@ def _write_target(target: Target) -> dict[str, Any]:
         "label": write_label(target.label, "target label"),
         "is_decision": bool(target.is_decision),
         "is_complement": bool(target.is_complement),
-    }
-
-
-def _write_limits(limits: Limits) -> dict[str, Any]:
-    """Return the caller's limits, one entry per feature; null where no range was given."""
-    return {
-        "is_fixed": limits.is_fixed.tolist(),
-        "low": [None if np.isnan(low) else low for low in limits.low.tolist()],
-        "high": [None if np.isnan(high) else high for high in limits.high.tolist()],
-        "max_changed": int(limits.max_changed),
     }
 
 

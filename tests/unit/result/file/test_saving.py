@@ -19,7 +19,6 @@ import pytest
 from tests.documents import load_changed
 
 import counterpoint as cp
-from counterpoint.problem.limits import Limits
 from counterpoint.result.facts import Trace
 from counterpoint.result.file.document import Node, read_dtype, read_label, write_dtype, write_label
 from counterpoint.result.file.fingerprint import round_digits
@@ -95,7 +94,6 @@ def test_a_document_holds_every_attribute_by_its_name(
     """An attribute that is added later must be saved too, or be left out on purpose here."""
     of = {
         "target": cp.Target,
-        "limits": Limits,
         "trace": Trace,
     }
 
