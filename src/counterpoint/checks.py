@@ -1,17 +1,162 @@
-"""Checks of arguments and of packages that are imported only when they are needed."""
+"""Checks of arguments, written once: numbers, choices, lists, and packages that may be missing.
+
+Each check returns the value in the type the package works with, or raises an error that names the
+argument, says what would be right and shows what was given.
+"""
 
 from __future__ import annotations
 
 import importlib
+import math
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from numbers import Integral, Real
 from typing import Any
-
-import numpy as np
 
 from counterpoint.errors import InvalidInput, MissingDependency, did_you_mean, listed
 
 
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number of Python's or NumPy's; truth values are not."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a real number of any type; truth values are not."""
+    return isinstance(value, Real | Decimal) and not isinstance(value, bool)
+
+
+def check_whole(
+    argument: str,
+    value: Any,
+    low: int,
+    high: int | None = None,
+    *,
+    said: str = "",
+    hint: str = "",
+) -> int:
+    """Return a whole number from `low` to `high`, both included.
+
+    Parameters
+    ----------
+    argument : str
+        What the value was given as, such as "Search.evaluations".
+    value : object
+        What was given.
+    low, high : int
+        The smallest and the largest number that is right; None sets no upper end.
+    said : str, optional
+        The words for what is right, where numbers alone would not be clear.
+    hint : str, optional
+        What to write instead.
+
+    Examples
+    --------
+    >>> check_whole("workers", 4, 1)
+    4
+    >>> check_whole("Search.population", 1, 2, 1000)
+    Traceback (most recent call last):
+        ...
+    counterpoint.errors.InvalidInput: Search.population must be a whole number from 2 to 1,000, ...
+    """
+    if is_whole(value) and low <= value and (high is None or value <= high):
+        return int(value)
+    right = said or (f"of at least {low:,}" if high is None else f"from {low:,} to {high:,}")
+    raise InvalidInput(f"{argument} must be a whole number {right}, got {value!r}{_end(hint)}")
+
+
+def check_number(
+    argument: str,
+    value: Any,
+    low: float,
+    high: float = math.inf,
+    *,
+    above: bool = False,
+    unit: str = "",
+    finite: bool = True,
+) -> float:
+    """Return a number from `low` to `high`; with `above`, `low` itself is not right.
+
+    An infinite number is right only where `finite` is false; `unit` says what is counted.
+
+    Examples
+    --------
+    >>> check_number("Search.p_cross", 0.5, 0, 1)
+    0.5
+    >>> check_number("row_timeout", 0, 0, above=True, unit="seconds")
+    Traceback (most recent call last):
+        ...
+    counterpoint.errors.InvalidInput: row_timeout must be a number of seconds above 0, got 0.
+    """
+    number = float(value) if is_number(value) else math.nan
+    is_right = low <= number <= high and not (above and number == low)
+    if is_right and not (finite and math.isinf(number)):
+        return number
+    right = f"lie between {low:g} and {high:g}"
+    if high == math.inf:
+        kind = f"a number of {unit}" if unit else "a number"
+        right = f"be {kind} {'above' if above else 'of at least'} {low:g}"
+    raise InvalidInput(f"{argument} must {right}, got {value!r}.")
+
+
+def check_choice(argument: str, value: Any, options: Sequence[Any], *, hint: str = "") -> Any:
+    """Return a value that is one of some options.
+
+    Examples
+    --------
+    >>> check_choice("engine", "dask", ("threads", "dask"))
+    'dask'
+    >>> check_choice("engine", "dusk", ("threads", "dask"))
+    Traceback (most recent call last):
+        ...
+    counterpoint.errors.InvalidInput: engine must be 'threads' or 'dask', got 'dusk'; did you ...
+    """
+    if any(value is option or (isinstance(value, str) and value == option) for option in options):
+        return value
+    several = f"one of {listed(options)}" if len(options) > 2 else " or ".join(map(repr, options))
+    hint = did_you_mean(value, options) or hint
+    raise InvalidInput(f"{argument} must be {several}, got {value!r}{_end(hint)}")
+
+
+def check_list(argument: str, values: Any, of: str, example: str = "") -> list[Any]:
+    """Return several values as a list; a single text is not several.
+
+    Examples
+    --------
+    >>> check_list("fixed", ("sex", "age"), "column names")
+    ['sex', 'age']
+    >>> check_list("fixed", "sex", "column names", "fixed=['sex']")
+    Traceback (most recent call last):
+        ...
+    counterpoint.errors.InvalidInput: fixed must be a list of column names, got 'sex'; for ...
+    """
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        hint = f"for example {example}." if example else ""
+        raise InvalidInput(f"{argument} must be a list of {of}, got {values!r}{_end(hint)}")
+    return list(values)
+
+
+def _end(hint: str) -> str:
+    """Return the end of a message: what to write instead, or a full stop."""
+    return f"; {hint}" if hint else "."
+
+
 def require_package(module: str, purpose: str, install: str) -> Any:
     """Import a module, or say what needs it and how to install it.
+
+    Parameters
+    ----------
+    module : str
+        The module, such as "pyarrow.parquet".
+    purpose : str
+        What needs it: the beginning of the message.
+    install : str
+        What pip is asked to install.
+
+    Raises
+    ------
+    MissingDependency
+        If it cannot be imported.
 
     Examples
     --------
@@ -25,29 +170,3 @@ def require_package(module: str, purpose: str, install: str) -> Any:
         raise MissingDependency(
             f"{purpose} needs {package}, which is not installed; run: pip install {install}."
         ) from error
-
-
-def check_whole(name: str, value: object, least: int, most: int, owner: str) -> None:
-    """Refuse an argument of `owner` that is not a whole number in its range."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InvalidInput(f"{owner}.{name} must be a whole number, got {value!r}.")
-    if not least <= value <= most:
-        raise InvalidInput(f"{owner}.{name} must lie between {least} and {most}, got {value}.")
-
-
-def check_number(label: str, value: object, least: float, most: float) -> None:
-    """Refuse a value that is not a number in its range."""
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not is_number or not least <= float(value) <= most:  # type: ignore[arg-type]
-        limit = "be at least 0" if most == np.inf else f"lie between {least:g} and {most:g}"
-        raise InvalidInput(f"{label} must {limit}, got {value!r}.")
-
-
-def check_choice(label: str, value: object, options: tuple[str, ...]) -> None:
-    """Refuse a value that is not one of its options."""
-    if value not in options:
-        hint = did_you_mean(value, options)
-        raise InvalidInput(
-            f"{label} must be one of {listed(options)}, got {value!r}"
-            + (f"; {hint}" if hint else ".")
-        )

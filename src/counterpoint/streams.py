@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from counterpoint.arrays import Floats, Keys, Whole
-from counterpoint.errors import InvalidInput
+from counterpoint.checks import check_whole
 from counterpoint.kernels import inner, kernel
 
 
@@ -85,11 +85,8 @@ def check_seed(seed: object) -> int:
     >>> check_seed(7)
     7
     """
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
-        raise InvalidInput(f"seed must be a whole number, got {seed!r}; for example seed=0.")
-    if not 0 <= seed < 2**64:
-        raise InvalidInput(f"seed must lie between 0 and 2**64 - 1, got {seed!r}.")
-    return int(seed)
+    said = "from 0 to 2**64 - 1"
+    return check_whole("seed", seed, 0, 2**64 - 1, said=said, hint="for example seed=0.")
 
 
 def row_keys(seed: int, genomes: Floats) -> Keys:

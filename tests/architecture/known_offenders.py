@@ -57,7 +57,6 @@ WITHOUT_UNIT_TEST: set[str] = {
     "batch.manifest",
     "batch.schedule",
     "batch.showing",
-    "checks",
     "cli.arguments",
     "cli.batch",
     "cli.reading",

@@ -403,9 +403,12 @@ def test_three_classes_without_a_majority_are_not_already_another(data: pd.DataF
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"seed": -1}, r"seed must lie between 0 and 2\*\*64 - 1, got -1"),
-        ({"seed": 1.5}, "seed must be a whole number, got 1.5; for example seed=0"),
-        ({"seed": None}, "seed must be a whole number, got None"),
+        ({"seed": -1}, r"seed must be a whole number from 0 to 2\*\*64 - 1, got -1"),
+        (
+            {"seed": 1.5},
+            r"seed must be a whole number from 0 to 2\*\*64 - 1, got 1.5; for example seed=0",
+        ),
+        ({"seed": None}, "seed must be a whole number .*, got None"),
         ({"search": "moc"}, r"search must be a Search or WhatIf, got 'moc'; for example"),
         ({"search": cp.Search}, "search must be a Search or WhatIf, got <class"),
         ({"search": {"population": 8}}, "search must be a Search or WhatIf"),
@@ -419,8 +422,11 @@ def test_three_classes_without_a_majority_are_not_already_another(data: pd.DataF
         ({"ranges": {"job": (0, 1)}}, r"ranges\['job'\] names 0, .* is categorical, not a number"),
         ({"ranges": {"income": (14.2, 14.8)}}, "no value of the data's precision for 'income'"),
         ({"fixed": ["debt"], "ranges": {"debt": (0, 1)}}, "'debt' is both in fixed and in ranges"),
-        ({"max_changed": 0}, "max_changed must be at least 1, got 0"),
-        ({"max_changed": 1.5}, "max_changed must be a whole number or None, got 1.5"),
+        ({"max_changed": 0}, "max_changed must be a whole number of at least 1, or None, got 0"),
+        (
+            {"max_changed": 1.5},
+            "max_changed must be a whole number of at least 1, or None, got 1.5",
+        ),
         (
             {"max_changed": 1, "ranges": {"debt": (0, 1), "income": (40, 50)}},
             "max_changed is 1, but ranges exclude .* raise max_changed or widen the ranges",

@@ -512,22 +512,18 @@ def test_what_if_cannot_be_continued() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("more", "text"),
-    [
-        (0, "continue_search.evaluations must lie between 1 and 1099511627776, got 0."),
-        (2.5, "continue_search.evaluations must be a whole number, got 2.5."),
-        (None, "continue_search.evaluations must be a whole number, got None."),
-    ],
-)
-def test_a_search_is_continued_by_a_whole_number_only(more: Any, text: str) -> None:
+@pytest.mark.parametrize("more", [0, 2.5, None])
+def test_a_search_is_continued_by_a_whole_number_only(more: Any) -> None:
     _, explainer = witness()
     found = explainer.explain(DENIED.iloc[[0]], (0.5, 1.0), cp.Search(evaluations=30))
 
     with pytest.raises(cp.InvalidInput) as caught:
         found.continue_search(more)
 
-    assert str(caught.value) == text
+    assert str(caught.value) == (
+        "continue_search.evaluations must be a whole number from 1 to 1,099,511,627,776, "
+        f"got {more!r}."
+    )
 
 
 # (f) Same seed, same bits.

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from counterpoint.batch.engines.engine import Chunk, Engine, packed
 from counterpoint.batch.engines.threads import Threads
 from counterpoint.batch.folder import Folder
@@ -30,7 +28,7 @@ from counterpoint.batch.rows import failed_rows
 from counterpoint.batch.schedule import Pace
 from counterpoint.batch.showing import Display
 from counterpoint.batch.summary import Summary
-from counterpoint.checks import require_package
+from counterpoint.checks import check_choice, check_number, check_whole, require_package
 from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.schedule import check_workers
@@ -193,7 +191,8 @@ class Batch:
 
     def __post_init__(self) -> None:
         require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
-        check_settings(self.part_rows, self.row_timeout)
+        check_whole("part_rows", self.part_rows, 1)
+        check_number("row_timeout", self.row_timeout, 0.0, above=True, unit="seconds")
 
     def run(self, rows: Names) -> Summary:
         """Do the job, or what is left of it; nothing is written before all is checked."""
@@ -319,27 +318,13 @@ class Batch:
 def engine_named(name: str, scheduler: str | None, workers: int | None) -> NewEngine:
     """Return what makes the engine of a name."""
     check_workers(workers, is_shared=True)
-    if name == "threads":
+    if check_choice("engine", name, ("threads", "dask")) == "threads":
         if scheduler is not None:
             raise InvalidInput(
                 f"scheduler {scheduler!r} is the address of a Dask cluster; say engine='dask'."
             )
         return lambda recipe, order: Threads(recipe, order, workers)
-    if name == "dask":
-        require_package("distributed", "engine='dask'", '"counterpoint[dask]"')
-        from counterpoint.batch.engines.dask import DaskEngine
+    require_package("distributed", "engine='dask'", '"counterpoint[dask]"')
+    from counterpoint.batch.engines.dask import DaskEngine
 
-        return lambda recipe, order: DaskEngine(recipe, order, workers, scheduler)
-    raise InvalidInput(f"engine must be 'threads' or 'dask', got {name!r}.")
-
-
-def check_settings(part_rows: object, row_timeout: object) -> None:
-    """Refuse sizes and times that cannot be."""
-    is_whole = isinstance(part_rows, int | np.integer) and not isinstance(part_rows, bool)
-    if not is_whole or part_rows < 1:  # type: ignore[operator]
-        raise InvalidInput(f"part_rows must be a whole number of at least 1, got {part_rows!r}.")
-    is_number = isinstance(row_timeout, int | float | np.number) and not isinstance(
-        row_timeout, bool
-    )
-    if not is_number or not 0.0 < float(row_timeout) < np.inf:  # type: ignore[arg-type]
-        raise InvalidInput(f"row_timeout must be a number of seconds above 0, got {row_timeout!r}.")
+    return lambda recipe, order: DaskEngine(recipe, order, workers, scheduler)

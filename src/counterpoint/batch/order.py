@@ -56,7 +56,7 @@ class Order:
                 "Search(evaluations=2000)."
             )
         if self.keep is not None:
-            check_whole("keep", self.keep, 1, MOST_KEPT, owner="Order")
+            check_whole("keep", self.keep, 1, MOST_KEPT)
 
     def check(self, explainer: Explainer) -> None:
         """Refuse what no row could be explained with: wrong targets, names, rules and settings.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from counterpoint.arrays import Floats
+from counterpoint.checks import check_number, check_whole
 from counterpoint.density.adversarial_forest import (
     LEAST_ROWS,
     Grove,
@@ -16,9 +17,8 @@ from counterpoint.density.adversarial_forest import (
     grow,
 )
 from counterpoint.density.leaf_density import ForestDensity
-from counterpoint.errors import InvalidInput, MissingDependency
+from counterpoint.errors import MissingDependency
 from counterpoint.streams import MAX_INDIVIDUALS, Stage, check_seed, row_keys, uniforms
-from counterpoint.table.schema import is_number
 from counterpoint.table.space import Space
 
 
@@ -76,17 +76,8 @@ class ForestPlausibility:
     def __post_init__(self) -> None:
         wholes = {"trees": 10_000, "min_leaf": 2**31, "rounds": 1000, "rows": MAX_INDIVIDUALS}
         for name, most in wholes.items():
-            value = getattr(self, name)
-            is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-            if not is_whole or not 1 <= value <= most:
-                raise InvalidInput(
-                    f"ForestPlausibility.{name} must be a whole number from 1 to {most:,}, got "
-                    f"{value!r}."
-                )
-        if not is_number(self.delta) or not 0.0 <= self.delta <= 0.5:
-            raise InvalidInput(
-                f"ForestPlausibility.delta must lie between 0 and 0.5, got {self.delta!r}."
-            )
+            check_whole(f"ForestPlausibility.{name}", getattr(self, name), 1, most)
+        check_number("ForestPlausibility.delta", self.delta, 0.0, 0.5)
         check_seed(self.seed)
 
     def fit(self, genomes: Floats, space: Space) -> ForestScore:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from counterpoint.arrays import Ints
+from counterpoint.checks import check_number, check_whole
 from counterpoint.errors import InvalidInput
 from counterpoint.neighbours.index import NEAR, SINGLE, WIDE_BYTES, bytes_per_near_row
 from counterpoint.result.counterfactuals import Counterfactuals
@@ -122,21 +123,14 @@ def check_results_fit(grouping: Grouping, memory: float) -> None:
 
 def check_memory(memory: object) -> float:
     """Return the memory limit in GiB, or say what it should be."""
-    is_number = isinstance(memory, int | float | np.number) and not isinstance(memory, bool)
-    if not is_number or not 0.0 < float(memory) < np.inf:  # type: ignore[arg-type]
-        raise InvalidInput(f"memory must be a number of GiB above 0, got {memory!r}.")
-    return float(memory)  # type: ignore[arg-type]
+    return check_number("memory", memory, 0.0, above=True, unit="GiB")
 
 
 def check_workers(workers: object, *, is_shared: bool) -> int:
     """Return the number of threads; None means all cores if the model may be shared among them."""
     if workers is None:
         return n_cores() if is_shared else 1
-    if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
-        raise InvalidInput(
-            f"workers must be a whole number of at least 1, or None for all cores, got {workers!r}."
-        )
-    return int(workers)
+    return check_whole("workers", workers, 1, said="of at least 1, or None for all cores")
 
 
 def n_cores() -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
+from counterpoint.checks import check_list, check_whole
 from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.explainer.building import Built
 from counterpoint.models.predictor import Predictor
@@ -100,10 +101,9 @@ def check_search(search: object) -> Search | WhatIf:
 
 def check_weights(k: object, weights: Sequence[float] | None, n: int) -> Floats:
     """Return the weights of the k nearest rows, summing to one."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= n:
-        raise InvalidInput(f"k must be a whole number from 1 to the {n} observed rows, got {k!r}.")
+    k = check_whole("k", k, 1, n, said=f"from 1 to the {n} observed rows")
     if weights is None:
-        return np.full(int(k), 1.0 / int(k))
+        return np.full(k, 1.0 / k)
     try:
         values = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
@@ -205,12 +205,8 @@ def check_allowed(allowed: object, schema: Schema) -> Bools:
     names = list(schema.names)
     if isinstance(allowed, bool):
         return np.array([allowed and feature.has_missing for feature in schema.features])
-    if isinstance(allowed, str) or not isinstance(allowed, Iterable):
-        raise InvalidInput(
-            f"allow_missing must be a list of column names, True or False, got {allowed!r}."
-        )
     may_miss = np.zeros(len(names), dtype=np.bool_)
-    for name in allowed:
+    for name in check_list("allow_missing", allowed, "column names, True or False"):
         if name not in names:
             raise UnknownFeatureError.of(name, names, argument="allow_missing")
         if not schema.features[names.index(name)].has_missing:

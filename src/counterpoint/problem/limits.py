@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from counterpoint.arrays import Bools, Floats
+from counterpoint.checks import check_list, check_whole, is_number
 from counterpoint.errors import InvalidInput, listed
 from counterpoint.problem.ranges import (
     Range,
@@ -19,7 +20,7 @@ from counterpoint.problem.ranges import (
     rule_of_levels,
 )
 from counterpoint.rules.rules import Rule, Rules
-from counterpoint.table.schema import Schema, is_number
+from counterpoint.table.schema import Schema
 
 # A text of the language of rules, or a function of a table like the data.
 Constraint: TypeAlias = str | Rule | Callable[[Any], Any]
@@ -296,13 +297,8 @@ class CheckedLimits:
 
 def _check_names(argument: str, names: object) -> tuple[Hashable, ...]:
     """Return the names of features; a text is not a list of names."""
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        example = names if isinstance(names, str) else "age"
-        raise InvalidInput(
-            f"{argument} must be a list of column names, got {names!r}; "
-            f"for example {argument}=[{example!r}]."
-        )
-    return tuple(names)
+    example = names if isinstance(names, str) else "age"
+    return tuple(check_list(argument, names, "column names", f"{argument}=[{example!r}]"))
 
 
 def _check_ranges(ranges: object) -> dict[Hashable, Range]:
@@ -325,11 +321,7 @@ def _check_max_changed(max_changed: object) -> int | None:
     """Return `max_changed` as a whole number of at least 1, or None."""
     if max_changed is None:
         return None
-    if isinstance(max_changed, bool) or not isinstance(max_changed, int | np.integer):
-        raise InvalidInput(f"max_changed must be a whole number or None, got {max_changed!r}.")
-    if max_changed < 1:
-        raise InvalidInput(f"max_changed must be at least 1, got {max_changed}.")
-    return int(max_changed)
+    return check_whole("max_changed", max_changed, 1)
 
 
 def _check_costs(costs: object) -> dict[Hashable, float]:

@@ -19,12 +19,13 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from counterpoint.arrays import MISSING, Floats
+from counterpoint.checks import is_number
 from counterpoint.errors import CounterpointError, InvalidInput, listed
 from counterpoint.models.predictor import BLOCK, pad
 from counterpoint.neighbours.gower import complete_rows
 from counterpoint.problem.objectives import DISTANCE, IMPLAUSIBILITY, OBJECTIVES
 from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import OBJECTIVE_COLUMNS, Schema, is_number
+from counterpoint.table.schema import OBJECTIVE_COLUMNS, Schema
 from counterpoint.table.space import Space
 from counterpoint.table.values import EXACT, write_number, write_numbers
 

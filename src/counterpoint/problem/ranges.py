@@ -9,12 +9,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from counterpoint.checks import is_number
 from counterpoint.errors import InvalidInput, UnknownFeatureError, did_you_mean, listed
 from counterpoint.problem.target import is_same_label
 from counterpoint.rules.rules import Rule
 from counterpoint.rules.tree import InSet, Role, Word
 from counterpoint.table.dates import day_of
-from counterpoint.table.schema import Feature, Kind, Schema, is_number
+from counterpoint.table.schema import Feature, Kind, Schema
 
 # The ends of a number or a date, None for the data's own end; or the levels of a category.
 Range: TypeAlias = tuple[Any, Any] | Collection[Any]

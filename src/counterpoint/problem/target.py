@@ -9,8 +9,8 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from counterpoint.arrays import Floats, Ints
+from counterpoint.checks import is_number
 from counterpoint.errors import InvalidInput, did_you_mean, listed
-from counterpoint.table.schema import is_number
 from counterpoint.table.values import EXACT, write_number
 
 Interval: TypeAlias = tuple[float | None, float | None]  # None leaves a side open

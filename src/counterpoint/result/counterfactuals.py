@@ -201,7 +201,7 @@ class Counterfactuals(ResultData):
                 f"this result of {type(self.search).__name__} cannot be continued; only the "
                 "result of a Search can."
             )
-        check_whole("evaluations", evaluations, 1, 2**40, owner="continue_search")
+        check_whole("continue_search.evaluations", evaluations, 1, 2**40)
         n_asked = 1 + len(self.trace.replies)
         longer = self.search.continued(evaluations, n_asked, self.stopped)
         found: Self = self.live.again(longer, self.trace.replies)

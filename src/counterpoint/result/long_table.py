@@ -17,11 +17,11 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats
-from counterpoint.checks import require_package
+from counterpoint.checks import is_whole, require_package
 from counterpoint.errors import CounterpointError, InvalidInput, listed
 from counterpoint.table.dates import as_days
 from counterpoint.table.frames import as_objects
-from counterpoint.table.schema import Feature, Kind, is_number
+from counterpoint.table.schema import Feature, Kind
 
 MOMENT = np.dtype("datetime64[us]")  # reaches from the year 1 to 9999, and is what Spark counts in
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of an object in an error: another one in every run
@@ -65,7 +65,7 @@ def type_of(column: Feature) -> Type:
     levels = column.levels
     if all(isinstance(level, bool | np.bool_) for level in levels):
         return Type.TRUTH_OR_NONE
-    if all(isinstance(level, int | np.integer) and is_number(level) for level in levels):
+    if all(is_whole(level) for level in levels):
         fits = all(-(2**63) <= int(level) < 2**63 for level in levels)
         return Type.WHOLE_OR_NONE if fits else Type.TEXT
     return (

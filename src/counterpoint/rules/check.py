@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from counterpoint.checks import is_number
 from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.rules.tree import (
     And,
@@ -43,7 +44,7 @@ from counterpoint.rules.tree import (
     write_number,
 )
 from counterpoint.table.dates import day_of
-from counterpoint.table.schema import Feature, Kind, Schema, is_number
+from counterpoint.table.schema import Feature, Kind, Schema
 
 OfOne = TypeVar("OfOne", bound=Changed | InRange | InSet | InSteps | Moves)
 OfMany = TypeVar("OfMany", bound=Fixed | AtMost | Together)

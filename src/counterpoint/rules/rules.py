@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.checks import check_list
 from counterpoint.errors import InvalidInput
 from counterpoint.rules.arithmetic import rounding_of
 from counterpoint.rules.bounds import (
@@ -188,12 +189,9 @@ class Rules:
         InvalidInput
             If a text is not a rule.
         """
-        if isinstance(constraints, str) or not isinstance(constraints, Iterable):
-            raise InvalidInput(
-                f"constraints must be a list of rules, got {constraints!r}; "
-                "for example constraints=['age increases']."
-            )
-        return tuple(_rule_of(each) for each in constraints)
+        example = "constraints=['age increases']"
+        several = check_list("constraints", constraints, "rules", example)
+        return tuple(_rule_of(each) for each in several)
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -102,9 +102,9 @@ class Search:
         check_choice("Search.method", self.method, (own,))
         for name, (least, most) in _WHOLE.items():
             if (value := getattr(self, name)) is not None or name == "population":
-                check_whole(name, value, least, most, owner="Search")
+                check_whole(f"Search.{name}", value, least, most)
         if self.seconds is not None:
-            check_number("Search.seconds", self.seconds, 0.0, np.inf)
+            check_number("Search.seconds", self.seconds, 0.0, finite=False)
         if self.evaluations is not None and self.evaluations <= self.first_generation:
             raise InvalidInput(
                 f"Search.evaluations must exceed the first generation of {self.first_generation} "
@@ -318,7 +318,7 @@ class NSGA2(Search):
                 f"Search.p_min must not exceed p_max, got {self.p_min} and {self.p_max}."
             )
         if self.epsilon is not None:
-            check_number("Search.epsilon", self.epsilon, 0.0, np.inf)
+            check_number("Search.epsilon", self.epsilon, 0.0, finite=False)
 
     def continued(self, more: int, n_asked: int, stopped: str) -> Search:  # noqa: ARG002
         """Return the settings of a search that goes on for `more` evaluations; see `Search`."""
@@ -388,8 +388,7 @@ class WhatIf:
     n: int = 1
 
     def __post_init__(self) -> None:
-        if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
-            raise InvalidInput(f"WhatIf.n must be a whole number of at least 1, got {self.n!r}.")
+        check_whole("WhatIf.n", self.n, 1)
 
     @property
     def most_candidates(self) -> int:

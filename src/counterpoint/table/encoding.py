@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING, Bools, Floats
+from counterpoint.checks import is_number
 from counterpoint.errors import InvalidInput, UnknownFeatureError, did_you_mean, listed
 from counterpoint.table.dates import date_decoder, days_of
 from counterpoint.table.frames import (
@@ -23,7 +24,7 @@ from counterpoint.table.frames import (
 )
 from counterpoint.table.groups import encode_group, expand
 from counterpoint.table.inference import numbers_of
-from counterpoint.table.schema import Feature, Kind, Schema, is_number
+from counterpoint.table.schema import Feature, Kind, Schema
 
 # A frame, series or array, a mapping of column to value, or a list of such mappings.
 Rows: TypeAlias = Any

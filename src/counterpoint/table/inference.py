@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Floats
+from counterpoint.checks import check_choice, is_number
 from counterpoint.errors import DataWarning, InvalidInput, UnknownFeatureError, did_you_mean, listed
 from counterpoint.streams import MAX_GENES
 from counterpoint.table import dates, groups, kinds
@@ -22,7 +23,6 @@ from counterpoint.table.schema import (
     Feature,
     Kind,
     Precision,
-    is_number,
     plain_dtype,
 )
 from counterpoint.table.values import EXACT, LARGEST_WHOLE, write_day, write_number
@@ -39,8 +39,7 @@ def infer_features(
     """Return what `Schema.infer` puts into a schema: features, and the order of their columns."""
     frame = read_data(data)[0]
     check_frame(frame)
-    if precision not in ("observed", "full"):
-        raise InvalidInput(f"precision must be 'observed' or 'full', got {precision!r}.")
+    check_choice("precision", precision, ("observed", "full"))
     kinds_of = check_declared(declared, frame)
     columns = [infer_feature(frame[name], precision, kinds_of.get(name)) for name in frame.columns]
     for feature in columns:

@@ -11,9 +11,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from counterpoint.checks import check_list, is_number
 from counterpoint.errors import InvalidInput
 from counterpoint.table.dates import day_of
-from counterpoint.table.schema import MOST_DECIMALS, is_number
+from counterpoint.table.schema import MOST_DECIMALS
 
 
 @dataclass(frozen=True)
@@ -156,9 +157,8 @@ def check_ends(declared: Real | Integer) -> None:
 
 def check_levels(levels: Iterable[Any], name: str) -> tuple[Any, ...]:
     """Return levels as a tuple; refuse none, repeated ones and what cannot be one."""
-    if isinstance(levels, str) or not isinstance(levels, Iterable):
-        raise InvalidInput(f"{name} must be given a list of levels, got {levels!r}.")
-    found = tuple(level.item() if isinstance(level, np.generic) else level for level in levels)
+    several = check_list(f"{name}.levels", levels, "levels", f"{name}(['low', 'high'])")
+    found = tuple(level.item() if isinstance(level, np.generic) else level for level in several)
     try:
         n_different = len(set(found))
     except TypeError as error:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from counterpoint.checks import check_list
 from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.table import dates
 from counterpoint.table.values import LARGEST_WHOLE, write_level, write_value
@@ -246,11 +245,6 @@ def plain_dtype(dtype: Any) -> Any:
     return getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))
 
 
-def is_number(value: object) -> bool:
-    """Whether `value` is a real number, truth values excluded."""
-    return isinstance(value, Real | Decimal) and not isinstance(value, bool)
-
-
 LONGEST_UNIT = 40
 
 
@@ -318,13 +312,8 @@ def _check_units(schema: Schema, units: Mapping[Any, str]) -> Mapping[Hashable, 
 
 def _check_protected(schema: Schema, protected: Iterable[Hashable]) -> set[Hashable]:
     """Return the protected names."""
-    if isinstance(protected, str) or not isinstance(protected, Iterable):
-        raise InvalidInput(
-            f"protected must be a list of features, got {protected!r}; "
-            "for example protected=['sex']."
-        )
     names = set()
-    for name in protected:
+    for name in check_list("protected", protected, "features", "protected=['sex']"):
         if name not in schema.names:
             raise UnknownFeatureError.of(name, schema.names, argument="protected")
         names.add(name)

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from counterpoint.arrays import MISSING
+from counterpoint.checks import is_whole
 
 DIGITS = 4  # significant ones of a number that was computed
 EXACT = 15  # of a number that somebody gave: all that float64 keeps of a decimal number
@@ -191,7 +192,7 @@ def write_level(level: Any, signs: Signs = PLAIN) -> str:
     """Return a level or a class: texts in quotes if there are any, truth values as words."""
     if isinstance(level, bool | np.bool_):
         return signs.truth[int(level)]
-    if isinstance(level, int | np.integer):
+    if is_whole(level):
         return str(level)
     if isinstance(level, float | np.floating):
         return write_number(float(level), signs, EXACT)

@@ -148,7 +148,7 @@ def test_rows_that_fail_are_status_three(run: Any, folder: Path, tmp_path: Path)
         ("--drop agee", "--drop names 'agee', which is not a column of the data"),
         ("--part-rows 0", "part_rows must be a whole number of at least 1, got 0."),
         ("--row-timeout 0", "row_timeout must be a number of seconds above 0, got 0.0."),
-        ("--keep 0", "keep must lie between 1 and"),
+        ("--keep 0", "keep must be a whole number from 1 to"),
         ("--workers 0", "workers must be a whole number of at least 1"),
         ("--scheduler tcp://x:1", "scheduler 'tcp://x:1' is the address of a Dask cluster; say"),
         ("--fix incomee", "names 'incomee', which is not a column of the data; did you mean"),

@@ -115,7 +115,10 @@ def test_the_same_settings_give_the_same_score() -> None:
         ),
         ({"delta": 0.6}, "ForestPlausibility.delta must lie between 0 and 0.5, got 0.6."),
         ({"delta": "a"}, "ForestPlausibility.delta must lie between 0 and 0.5, got 'a'."),
-        ({"seed": -1}, "seed must lie between 0 and 2**64 - 1, got -1."),
+        (
+            {"seed": -1},
+            "seed must be a whole number from 0 to 2**64 - 1, got -1; for example seed=0.",
+        ),
     ],
 )
 def test_settings_are_checked(settings: dict[str, Any], message: str) -> None:

@@ -86,11 +86,20 @@ def test_an_unknown_feature_is_told_with_the_closest(argument: str) -> None:
         ({"constraints": "age increases"}, "constraints must be a list of rules, got 'age incr"),
         ({"constraints": ["age ~ 3"]}, "age ~ 3"),
         ({"fixed": ["age"], "ranges": {"age": (1, 2)}}, "'age' is both in fixed and in ranges"),
-        ({"max_changed": 0}, "max_changed must be at least 1, got 0"),
-        ({"max_changed": -2}, "max_changed must be at least 1, got -2"),
-        ({"max_changed": 1.5}, "max_changed must be a whole number or None, got 1.5"),
-        ({"max_changed": "2"}, "max_changed must be a whole number or None, got '2'"),
-        ({"max_changed": True}, "max_changed must be a whole number or None, got True"),
+        ({"max_changed": 0}, "max_changed must be a whole number of at least 1, or None, got 0"),
+        ({"max_changed": -2}, "max_changed must be a whole number of at least 1, or None, got -2"),
+        (
+            {"max_changed": 1.5},
+            "max_changed must be a whole number of at least 1, or None, got 1.5",
+        ),
+        (
+            {"max_changed": "2"},
+            "max_changed must be a whole number of at least 1, or None, got '2'",
+        ),
+        (
+            {"max_changed": True},
+            "max_changed must be a whole number of at least 1, or None, got True",
+        ),
     ],
 )
 def test_limits_that_mean_nothing_are_refused(given_: dict[str, Any], message: str) -> None:

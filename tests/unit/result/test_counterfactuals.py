@@ -181,7 +181,7 @@ def test_select_takes_at_most_n_and_valid_ones_first(found: cp.Counterfactuals) 
 @pytest.mark.parametrize("n", [0, -1, 2.0, True, "3"])
 def test_select_needs_a_whole_number(found: cp.Counterfactuals, n: Any) -> None:
     with pytest.raises(
-        cp.InvalidInput, match=f"select needs a whole number of at least 1, got {n!r}."
+        cp.InvalidInput, match=f"select: n must be a whole number of at least 1, got {n!r}."
     ):
         found.select(n)
 

@@ -124,7 +124,7 @@ def test_what_a_column_cannot_be_is_refused(values: Any, kind: Any, message: str
         (lambda: Real(decimals=-1), "Real.decimals must be a whole number from 0 to 12 or None"),
         (lambda: Date("2020-02-01", "2020-01-01"), "Date must have low <= high, got '2020-02-01'"),
         (lambda: Date("soon"), "Date must hold dates, got 'soon'; write them as in '2024-12-31'"),
-        (lambda: Categorical("ab"), "Categorical must be given a list of levels, got 'ab'"),
+        (lambda: Categorical("ab"), "Categorical.levels must be a list of levels, got 'ab'"),
         (lambda: Ordered(["a", "a"]), r"Ordered must have at least one level and none twice, got"),
         (lambda: Ordered([]), "Ordered must have at least one level"),
         (lambda: Ordered([["a"]]), "Ordered has a level that cannot be one"),

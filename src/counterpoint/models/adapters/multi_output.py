@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from counterpoint.checks import is_whole
 from counterpoint.errors import InvalidInput, did_you_mean, listed
 
 
@@ -102,7 +103,7 @@ def one_output(model: Any, which: int | str, names: Sequence[str] | None = None)
 
 def index_of(which: int | str, names: Sequence[str] | None) -> int:
     """Return the index of an output that is given by index or name."""
-    if isinstance(which, int | np.integer) and not isinstance(which, bool):
+    if is_whole(which):
         return int(which)
     known = list(names) if names is not None else []
     if which in known:
@@ -124,8 +125,8 @@ def count_outputs(model: Any) -> int | None:
     if is_nested(classes):
         return len(classes)
     # A network for three classes has three `n_outputs_` too: only a regressor's are outputs.
-    n_outputs = getattr(model, "n_outputs_", None) if classes is None else None
-    return int(n_outputs) if isinstance(n_outputs, int | np.integer) else None
+    n_outputs: Any = getattr(model, "n_outputs_", None) if classes is None else None
+    return int(n_outputs) if is_whole(n_outputs) else None
 
 
 def check_single(model: Any) -> None:

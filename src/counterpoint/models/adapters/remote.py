@@ -17,6 +17,7 @@ from urllib.parse import SplitResult, urlsplit
 import numpy as np
 import pandas as pd
 
+from counterpoint.checks import check_number, check_whole
 from counterpoint.errors import InvalidInput, PredictorError, Signal
 
 MOST_BYTES = 64 * 2**20  # of one answer: a service gone wild must not fill the memory
@@ -225,14 +226,14 @@ class RemoteModel:
         answer_key: str | None = "scores",
     ) -> None:
         head = {"Content-Type": "application/json", "Accept": "application/json"}
-        timeout = at_least("timeout", timeout, 0.0)
+        timeout = check_number("timeout", timeout, 0.0, above=True, unit="seconds")
         self._service = Service(check_address(url), head | dict(headers or {}), timeout)
         self.classes_ = classes
-        self.batch_size = count("batch_size", batch_size)
-        self.attempts = count("attempts", attempts)
-        self.backoff = at_least("backoff", backoff, 0.0, is_open=False)
+        self.batch_size = check_whole("batch_size", batch_size, 1)
+        self.attempts = check_whole("attempts", attempts, 1)
+        self.backoff = check_number("backoff", backoff, 0.0, unit="seconds")
         self._keys = request_key, answer_key
-        self._cache = Cache(count("cache_size", cache_size))
+        self._cache = Cache(check_whole("cache_size", cache_size, 1))
 
     def __repr__(self) -> str:
         return f"RemoteModel({self._service.name!r})"
@@ -367,20 +368,3 @@ def scores_in(answer: Any, key: str | None, n: int) -> list[Scores]:
     if not np.isfinite(scores).all():  # 1e999 is JSON
         raise Failure("scores that are infinite")
     return [tuple(row) for row in scores.reshape(n, -1).astype(np.float64).tolist()]
-
-
-def count(name: str, value: object) -> int:
-    """Return a setting that must be a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InvalidInput(f"{name} must be a whole number of at least 1, got {value!r}.")
-    return int(value)
-
-
-def at_least(name: str, value: object, low: float, *, is_open: bool = True) -> float:
-    """Return a setting that must be a number of seconds from, or above, a lowest one."""
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    number = float(value) if is_number else np.nan  # type: ignore[arg-type]
-    if not np.isfinite(number) or number < low or (is_open and number == low):
-        words = f"above {low:g}" if is_open else f"of at least {low:g}"
-        raise InvalidInput(f"{name} must be a number of seconds {words}, got {value!r}.")
-    return number

@@ -27,7 +27,8 @@ from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar
 import numpy as np
 
 from counterpoint.arrays import Floats, Ints
-from counterpoint.errors import InvalidInput, listed
+from counterpoint.checks import check_choice
+from counterpoint.errors import InvalidInput
 from counterpoint.result.choosing.orders import Attributes, attributes_of, best_of
 from counterpoint.result.data import ResultData
 from counterpoint.result.words.language import Grammar, Lang, Reader
@@ -301,8 +302,7 @@ class Interview(Generic[Result]):
         InvalidInput
             If it is no answer, or there is nothing left to answer.
         """
-        if answer not in ANSWERS:
-            raise InvalidInput(f"answer must be one of {listed(ANSWERS)}, got {answer!r}.")
+        check_choice("answer", answer, ANSWERS)
         question = self._asked[-1]
         if question is None:
             raise InvalidInput("there is no question left to answer; best is what you prefer.")

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
+from counterpoint.checks import check_list
 from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.neighbours.gower import gower_weights, terms
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY
@@ -100,11 +101,7 @@ def matching(found: ResultData, conditions: str | Iterable[str], keep: Iterable[
                     "the row, so that it can neither hold nor fail; leave it out."
                 )
             fits &= found.genomes[:, j] != MISSING
-    if isinstance(keep, str) or not isinstance(keep, Iterable):
-        raise InvalidInput(
-            f"filter: keep must be a list of features, got {keep!r}; for example keep=['job']."
-        )
-    for name in keep:
+    for name in check_list("filter: keep", keep, "features", "keep=['job']"):
         if name not in schema.names:
             raise UnknownFeatureError.of(name, schema.names, argument="filter: keep")
         fits &= ~found.changed[:, schema.names.index(name)]

@@ -37,7 +37,7 @@ def safety_frame(
     """Return margin and shares of each counterfactual; see `Counterfactuals.safety`."""
     has_model = found.live is not None
     n_near = NEIGHBOURS * has_model if neighbours is None else neighbours
-    check_whole("neighbours", n_near, 0, MOST_NEIGHBOURS, owner="safety")
+    check_whole("safety.neighbours", n_near, 0, MOST_NEIGHBOURS)
     if n_near and not has_model:
         raise InvalidInput(
             "safety cannot ask neighbours: this result was loaded from a file, without its model; "

@@ -17,6 +17,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from counterpoint.arrays import Floats, Ints
+from counterpoint.checks import check_choice, check_whole, is_number
 from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.kernels import kernel
 from counterpoint.neighbours.gower import distances_to, gower_weights
@@ -24,7 +25,6 @@ from counterpoint.result.choosing import orders
 from counterpoint.result.choosing.safety import safest
 from counterpoint.result.data import ResultData
 from counterpoint.search.hypervolume import hypervolume, is_exact
-from counterpoint.table.schema import is_number
 
 MOST_BOXES = 4096  # beyond it hypervolumes are quicker
 LOW, HIGH = 0, 1
@@ -175,7 +175,7 @@ def greatest_contribution(objectives: Floats, n: int, worst: Floats | None = Non
     ndarray of shape (at most n,)
         Positions in the order they were chosen.
     """
-    check_size(n)
+    check_whole("select: n", n, 1)
     if len(objectives) <= n:
         return np.arange(len(objectives))
     valid = np.flatnonzero(objectives[:, 0] <= 0.0)
@@ -246,12 +246,6 @@ def _next(
     return best
 
 
-def check_size(n: object) -> None:
-    """Refuse what is no number of counterfactuals."""
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise InvalidInput(f"select needs a whole number of at least 1, got {n!r}.")
-
-
 By = Literal["hypervolume", "diverse", "knee", "closest", "fewest", "plausible", "safest"]
 
 ORDERS: dict[str, Callable[[ResultData], Ints]] = {
@@ -266,11 +260,8 @@ def select_positions(
     found: ResultData, n: int, by: By, weights: Mapping[str, float] | None
 ) -> Ints:
     """Return the positions of at most n counterfactuals, all different, valid ones first."""
-    if by not in get_args(By):
-        hint = did_you_mean(by, get_args(By))
-        end = f"; {hint}" if hint else "."
-        raise InvalidInput(f"select: by must be one of {listed(get_args(By))}, got {by!r}{end}")
-    check_size(n)
+    check_choice("select: by", by, get_args(By))
+    check_whole("select: n", n, 1)
     if weights is not None:
         if by != "hypervolume":
             raise InvalidInput(

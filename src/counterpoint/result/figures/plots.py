@@ -271,6 +271,6 @@ def _drawing(module: str) -> Any:
 def check_looks(figure: str, width: object, dark: object) -> None:
     """Refuse a width or a page no figure can be drawn for."""
     if width is not None:
-        check_whole("width", width, 100, 10_000, owner=f"plot.{figure}")
+        check_whole(f"plot.{figure}.width", width, 100, 10_000)
     if not isinstance(dark, bool):
         raise InvalidInput(f"plot.{figure}.dark must be True or False, got {dark!r}.")

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING, Floats
+from counterpoint.checks import check_whole
 from counterpoint.errors import CounterpointError, InvalidInput, NoSuchFile
 from counterpoint.problem.own_objectives import Aims, check_costs_apply
 from counterpoint.problem.target import Target
@@ -97,8 +98,7 @@ def _renamed(error: CounterpointError, message: str) -> CounterpointError:
 
 def read_file(name: str, most_bytes: int) -> bytes:
     """Return the content of a file of limited size."""
-    if isinstance(most_bytes, bool) or not isinstance(most_bytes, int) or most_bytes < 1:
-        raise InvalidInput(f"most_bytes must be a whole number of at least 1, got {most_bytes!r}.")
+    check_whole("most_bytes", most_bytes, 1)
     size = check_file(name, most_bytes)
     with open(name, "rb") as file:
         content = file.read(size + 1)

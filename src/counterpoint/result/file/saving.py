@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING, Floats
+from counterpoint.checks import is_whole
 from counterpoint.problem.target import Target
 from counterpoint.result.data import ResultData
 from counterpoint.result.facts import Trace
@@ -116,9 +117,8 @@ def _write_index(index: pd.Index[Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the row's place in its table; what is neither a whole number nor text becomes text."""
     value = index[0]
     name = write_label(index.name, "name of the row's index")
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if is_whole or isinstance(value, str):
-        value = int(value) if is_whole else str(value)
+    if is_whole(value) or isinstance(value, str):
+        value = int(value) if is_whole(value) else str(value)
         return {"value": value, "dtype": write_dtype(index.dtype, "row index"), "name": name}, []
     note = f"the row's index {value!r} was saved as text."
     return {"value": str(value), "dtype": "object", "name": name}, [note]

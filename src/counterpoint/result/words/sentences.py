@@ -167,7 +167,7 @@ MOST_TOLD = 1000
 def explain(found: ResultData, lang: Lang, reader: Reader, n: int) -> str:
     """Return the result as text; see `Counterfactuals.explain_text`."""
     grammar = grammar_of(lang, reader)
-    check_whole("n", n, 1, MOST_TOLD, owner="explain_text")
+    check_whole("explain_text.n", n, 1, MOST_TOLD)
     tell = _tell_customer if reader == "customer" else _tell_analyst
     return "\n".join(tell(found, grammar, n))
 

@@ -118,7 +118,7 @@ def test_weights_of_own_objectives_count() -> None:
         ({"weights": {"gap": 0}}, "weights must not all be 0."),
         ({"weights": {}}, "weights must be a dict of objective to number, got {}; for example "
             "weights={'distance': 2, 'changes': 1}."),
-        ({"n": 0, "by": "knee"}, "select needs a whole number of at least 1, got 0."),
+        ({"n": 0, "by": "knee"}, "select: n must be a whole number of at least 1, got 0."),
     ],
 )  # fmt: skip
 def test_a_choice_that_means_nothing_is_refused(
@@ -261,8 +261,9 @@ def test_a_loaded_result_has_margins_only_and_says_so(
     [
         ({"models": []}, "safety: models must be a list of at least one model, got []; for example "
             "[clone(model).fit(...) for each bootstrap sample]."),
-        ({"neighbours": -1}, "safety.neighbours must lie between 0 and 10000, got -1."),
-        ({"seed": -1}, "seed must lie between 0 and 2**64 - 1, got -1."),
+        ({"neighbours": -1}, "safety.neighbours must be a whole number from 0 to 10,000, got -1."),
+        ({"seed": -1}, "seed must be a whole number from 0 to 2**64 - 1, got -1; for example "
+            "seed=0."),
     ],
 )  # fmt: skip
 def test_safety_refuses_what_it_cannot_ask(

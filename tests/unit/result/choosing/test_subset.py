@@ -129,7 +129,7 @@ def test_gaps_beyond_the_reference_are_taken_in_order() -> None:
 @pytest.mark.parametrize("n", [0, -3, 1.0, False, None])
 def test_the_number_must_be_whole_and_positive(n: Any) -> None:
     with pytest.raises(
-        InvalidInput, match=f"select needs a whole number of at least 1, got {n!r}."
+        InvalidInput, match=f"select: n must be a whole number of at least 1, got {n!r}."
     ):
         greatest_contribution(np.zeros((3, 4)), n)
 

@@ -181,21 +181,36 @@ def test_features_are_a_list_of_names(found: cp.Counterfactuals, features: Any) 
     [
         (
             lambda plot: plot.parallel(most=0),
-            "plot.parallel.most must lie between 1 and 1000, got 0",
+            "plot.parallel.most must be a whole number from 1 to 1,000, got 0",
         ),
-        (lambda plot: plot.parallel(n=0), "plot.parallel.n must lie between 1 and 1000000, got 0"),
-        (lambda plot: plot.strips(n=1.5), "plot.strips.n must be a whole number, got 1.5"),
+        (
+            lambda plot: plot.parallel(n=0),
+            "plot.parallel.n must be a whole number from 1 to 1,000,000, got 0",
+        ),
+        (
+            lambda plot: plot.strips(n=1.5),
+            "plot.strips.n must be a whole number from 1 to 1,000,000, got 1.5",
+        ),
         (
             lambda plot: plot.objectives(n=True),
-            "plot.objectives.n must be a whole number, got True",
+            "plot.objectives.n must be a whole number from 1 to 1,000,000, got True",
         ),
-        (lambda plot: plot.frequency(most="x"), "plot.frequency.most must be a whole number, got"),
-        (lambda plot: plot.ice(resolution=1), "plot.ice.resolution must lie between 2 and 1000"),
+        (
+            lambda plot: plot.frequency(most="x"),
+            "plot.frequency.most must be a whole number from 1 to 1,000, got",
+        ),
+        (
+            lambda plot: plot.ice(resolution=1),
+            "plot.ice.resolution must be a whole number from 2 to 1,000",
+        ),
         (
             lambda plot: plot.surface("job", "size", resolution=999),
-            "plot.surface.resolution must lie between 2 and 200, got 999",
+            "plot.surface.resolution must be a whole number from 2 to 200, got 999",
         ),
-        (lambda plot: plot.history(width=9), "plot.history.width must lie between 100 and 10000"),
+        (
+            lambda plot: plot.history(width=9),
+            "plot.history.width must be a whole number from 100 to 10,000",
+        ),
         (lambda plot: plot.history(dark=1), "plot.history.dark must be True or False, got 1."),
     ],
 )

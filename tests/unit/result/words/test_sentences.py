@@ -354,7 +354,7 @@ def test_a_loaded_result_reads_the_same(tmp_path: Path) -> None:
     [
         ({"lang": "fr"}, "lang must be 'en' or 'de', got 'fr'."),
         ({"reader": "boss"}, "reader must be 'customer' or 'analyst', got 'boss'."),
-        ({"n": 0}, "explain_text.n must lie between 1 and 1000, got 0."),
+        ({"n": 0}, "explain_text.n must be a whole number from 1 to 1,000, got 0."),
     ],
 )
 def test_what_nobody_speaks_is_refused(arguments: dict[str, Any], message: str) -> None:

@@ -37,7 +37,7 @@ def everyone(found: ResultData) -> pd.DataFrame:
 
 def shown(found: ResultData, n: int, argument: str) -> Ints:
     """Return which lines of `everyone` a figure shows: the row, and at most n candidates."""
-    check_whole("n", n, 1, 1_000_000, owner=argument)
+    check_whole(f"{argument}.n", n, 1, 1_000_000)
     if len(found.genomes) <= n:
         return np.arange(len(found.genomes) + 1)
     # It takes seconds and several figures ask: kept with the result, as what it computes itself.
@@ -92,7 +92,7 @@ def chosen(
     drawn : ndarray, optional
         The positions of the candidates that count; None counts all.
     """
-    check_whole("most", most, 1, 1000, owner=argument)
+    check_whole(f"{argument}.most", most, 1, 1000)
     if features is not None:
         return named_features(found, features, argument), ""
     changed = found.changed if drawn is None else found.changed[drawn]

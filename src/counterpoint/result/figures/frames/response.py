@@ -57,7 +57,7 @@ def ice_data(
         own value included. ``counterfactuals``: the row, and those that change only this feature.
     """
     check_can_ask(found, "ice")
-    check_whole("resolution", resolution, 2, 1000, owner="plot.ice")
+    check_whole("plot.ice.resolution", resolution, 2, 1000)
     axes, _ = ice_axes(found, features, most)
     curves = [curve_of(found, axis, panel, resolution) for panel, axis in enumerate(axes)]
     points = [points_on_curve(found, axis, panel) for panel, axis in enumerate(axes)]
@@ -133,7 +133,7 @@ def surface_data(
         row, and those that change only these two features. ``bars_x``, ``bars_y``: histograms.
     """
     check_can_ask(found, "surface")
-    check_whole("resolution", resolution, 2, 200, owner="plot.surface")
+    check_whole("plot.surface.resolution", resolution, 2, 200)
     axes = surface_axes(found, x, y)
     grid, heights = grid_of(found, axes, resolution)
     lines = contour_lines(found, axes, resolution, heights)

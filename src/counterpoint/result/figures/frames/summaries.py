@@ -52,7 +52,7 @@ def frequency_data(found: ResultData, most: int = MOST_BARS) -> Frames:
     dict of str to DataFrame
         ``features``: count and share of all candidates, and of those that reach the target.
     """
-    check_whole("most", most, 1, 1000, owner="plot.frequency")
+    check_whole("plot.frequency.most", most, 1, 1000)
     changed, names = found.changed, np.array(names_of(found), dtype=object)
     count = changed.sum(axis=0)
     order = np.argsort(-count, kind="stable")[:most]
