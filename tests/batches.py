@@ -16,9 +16,9 @@ import counterpoint as cp
 from counterpoint.batch.files import Batch, engine_named
 from counterpoint.batch.order import Order
 from counterpoint.batch.recipe import Recipe
-from counterpoint.batch.schedule import Pace
+from counterpoint.batch.schedule import ChunkSizes
 from counterpoint.batch.summary import Summary
-from counterpoint.interrupt import Stop
+from counterpoint.interrupt import StopFlag
 
 N_ROWS, PART_ROWS = 40, 16
 SEARCH = cp.Search(evaluations=60, population=12)
@@ -39,17 +39,18 @@ class Poisonous(Logistic):
         return super().__call__(rows)
 
 
-class StopAfter(Stop):
+class StopAfter(StopFlag):
     """Asks a job to stop when it has looked some times."""
 
     def __init__(self, n_looks: int) -> None:
         super().__init__()
         self.n_looks = n_looks
 
-    def must_stop(self) -> bool:
+    @property
+    def is_stopped(self) -> bool:
         """Whether that is now."""
         self.n_looks -= 1
-        return self.is_asked or self.n_looks < 0
+        return super().is_stopped or self.n_looks < 0
 
 
 @lru_cache(maxsize=1)
@@ -113,7 +114,7 @@ def run_batch(rows: Any, out: Path, **changes: Any) -> Summary:
         settings["part_rows"],
         settings["row_timeout"],
         progress=False,
-        pace=Pace(rows=settings["chunk"]),
+        sizes=ChunkSizes(rows=settings["chunk"]),
         stop=settings["stop"],
     )
     return batch.run(rows)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 import counterpoint as cp
-from counterpoint.explorer.app import ServerLimits
+from counterpoint.explorer.app import VisitorLimits
 from counterpoint.explorer.server import Explorer
 
 PATIENCE = 60.0  # seconds until a test that waits for an event gives up
@@ -123,4 +123,4 @@ def question_of(tab: Tab, position: int, **changes: Any) -> dict[str, Any]:
     return {"row": position, "values": row["values"], "target": "good", "seed": 3} | changes
 
 
-SHORT = ServerLimits(seconds=PATIENCE, searches=2)
+SHORT = VisitorLimits(seconds=PATIENCE, searches=2)

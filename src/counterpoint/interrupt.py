@@ -1,53 +1,82 @@
-"""Ctrl-C and SIGTERM ask long work to stop in good order; a second Ctrl-C stops it now."""
+"""Ctrl-C and SIGTERM ask long work to stop in good order; a second Ctrl-C stops it now.
+
+Searches in a process and batch jobs share this handling. A signal that raised would come anywhere:
+between a file and its line in the journal, or in a model's own code, and work of many seconds that
+is about to end would be lost. So a signal only sets a flag, which the work looks at.
+"""
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 
-class Stop:
-    """Whether a job is asked to stop."""
+class Stoppable(Protocol):
+    """Long work that can be asked to stop, such as a `Watch` or the flag of a job."""
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it was asked to stop."""
+
+    def stop(self) -> None:
+        """Ask it to stop."""
+
+
+class StopFlag:
+    """Whether a batch job is asked to stop."""
 
     def __init__(self) -> None:
-        self.is_asked = False
+        self._is_stopped = False
 
-    def ask(self) -> None:
-        """Have the job stop."""
-        self.is_asked = True
-
-    def must_stop(self) -> bool:
+    @property
+    def is_stopped(self) -> bool:
         """Whether somebody asked."""
-        return self.is_asked
+        return self._is_stopped
+
+    def stop(self) -> None:
+        """Ask the job to stop."""
+        self._is_stopped = True
 
 
 @contextmanager
-def stopped_by_signals(stop: Stop) -> Iterator[None]:
-    """Let the signals ask, where Python's own handling is in force; somebody else's is left alone.
+def stopped_by_signals(
+    work: Stoppable, signals: tuple[signal.Signals, ...] = (signal.SIGINT,)
+) -> Iterator[None]:
+    """Let signals stop some work, where Python's own handling of them is in force.
 
-    A signal that raised would come anywhere: between a file and its line in the journal, say. The
-    files would bear it, but the work of many seconds that is about to end would be lost.
+    Somebody else's handler is left alone, and so is every thread but the main one, which alone may
+    set handlers. A second Ctrl-C raises KeyboardInterrupt as usual.
     """
 
-    def heard(number: int, frame: Any) -> None:
-        if stop.is_asked and number == signal.SIGINT:
+    def handle(number: int, frame: Any) -> None:
+        if work.is_stopped and number == signal.SIGINT:
             signal.default_int_handler(number, frame)
-        stop.ask()
+        work.stop()
 
-    ours: dict[signal.Signals, Any] = {
+    defaults: dict[int, Any] = {
         signal.SIGINT: signal.default_int_handler,
         signal.SIGTERM: signal.SIG_DFL,
     }
-    if threading.current_thread() is not threading.main_thread():
-        ours = {}
-    ours = {number: old for number, old in ours.items() if signal.getsignal(number) is old}
+    is_main = threading.current_thread() is threading.main_thread()
+    ours = [n for n in signals if is_main and signal.getsignal(n) is defaults[n]]
     for number in ours:
-        signal.signal(number, heard)
+        signal.signal(number, handle)
     try:
         yield
     finally:
-        for number, old in ours.items():
-            signal.signal(number, old)
+        for number in ours:
+            signal.signal(number, defaults[number])
+
+
+def tell_interrupted(n_done: int, n_rows: int) -> None:
+    """Say how many rows were explained before the interrupt."""
+    logging.getLogger("counterpoint").warning(
+        "interrupted: the first %d of %d rows are explained, the last of them as far as the "
+        "search had come.",
+        n_done,
+        n_rows,
+    )

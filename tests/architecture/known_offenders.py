@@ -37,11 +37,6 @@ DUPLICATE_CLASSES: set[str] = {
 }
 
 METAPHORS: set[str] = {
-    "counterpoint.batch.engines.worker Bench",
-    "counterpoint.batch.engines.worker explain_at_bench",
-    "counterpoint.batch.ledger Ledger.tally",
-    "counterpoint.batch.schedule Pace",
-    "counterpoint.batch.summary Tally",
     "counterpoint.density.bernstein _room_to_climb",
     "counterpoint.models.column_tables nameless",
     "counterpoint.result.choosing.subset Room",
@@ -56,7 +51,6 @@ WITHOUT_UNIT_TEST: set[str] = {
     "batch.folder",
     "batch.manifest",
     "batch.schedule",
-    "batch.showing",
     "cli.arguments",
     "cli.batch",
     "cli.reading",
@@ -64,7 +58,8 @@ WITHOUT_UNIT_TEST: set[str] = {
     "explainer.building",
     "explainer.explainer",
     "explorer.describing",
-    "interrupt",
+    "models.adapters.multi_output",
+    "problem.objectives",
     "problem.problem",
     "result.choosing.safety",
     "result.figures.charts.changes",

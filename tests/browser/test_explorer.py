@@ -14,7 +14,7 @@ from tests.served import Gated, served
 from tests.served import observed as incomplete
 
 import counterpoint as cp
-from counterpoint.explorer.app import ServerLimits
+from counterpoint.explorer.app import VisitorLimits
 from counterpoint.explorer.server import Explorer
 
 Open = Callable[..., Visit]
@@ -51,7 +51,7 @@ def explorer(model: Held) -> Iterator[Explorer]:
     data = observed()
     units = {"duration": "months", "income": "EUR"}
     explainer = cp.Explainer(model, data, classes=["no", "yes"], units=units, protected=["sex"])
-    with served(explainer, data, limits=ServerLimits(searches=2)) as running:
+    with served(explainer, data, limits=VisitorLimits(searches=2)) as running:
         yield running
 
 

@@ -23,7 +23,7 @@ from counterpoint.batch.engines.threads import Threads
 from counterpoint.batch.files import Batch
 from counterpoint.batch.order import Order
 from counterpoint.batch.recipe import Recipe
-from counterpoint.batch.schedule import Pace
+from counterpoint.batch.schedule import ChunkSizes
 
 ROOT = Path(__file__).parents[2]
 PART_ROWS = 16
@@ -155,6 +155,6 @@ def explained(
 
     recipe = Recipe.of(world.Factory(out.parent))
     batch = Batch(recipe, world.ORDER, out, new_engine, PART_ROWS, progress=False)
-    batch.pace = Pace(rows=chunk)
+    batch.sizes = ChunkSizes(rows=chunk)
     batch.run(rows)
     return bytes_of_parts(out)

@@ -29,7 +29,7 @@ from tests.visitor import Visitor
 
 import counterpoint as cp
 from counterpoint.cli.main import main
-from counterpoint.explorer.app import ServerLimits, create_app
+from counterpoint.explorer.app import VisitorLimits, create_app
 from counterpoint.explorer.describing import Rows
 from counterpoint.explorer.server import Explorer, bound
 from counterpoint.explorer.sessions import MOST_SESSIONS, MOST_WAITING, Sessions
@@ -342,7 +342,7 @@ def test_an_error_of_our_own_is_told_without_its_traceback(
 
 
 def test_a_model_that_is_too_slow_is_given_up(model: Gated, explainer: cp.Explainer) -> None:
-    with served(explainer, observed(), limits=ServerLimits(patience=0.05)) as explorer:
+    with served(explainer, observed(), limits=VisitorLimits(patience=0.05)) as explorer:
         tab = Tab(explorer)
         model.hold()
 
@@ -356,7 +356,7 @@ def test_a_model_that_is_too_slow_is_given_up(model: Gated, explainer: cp.Explai
 def test_searches_beyond_what_the_server_takes_wait_and_then_are_refused(
     model: Gated, explainer: cp.Explainer
 ) -> None:
-    with served(explainer, observed(), limits=ServerLimits(searches=1)) as explorer:
+    with served(explainer, observed(), limits=VisitorLimits(searches=1)) as explorer:
         tabs = [Tab(explorer) for _ in range(2 + MOST_WAITING)]
         question = question_of(tabs[0], 1)
         sessions = sessions_of(explorer)

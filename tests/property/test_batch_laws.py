@@ -31,7 +31,7 @@ from counterpoint.batch.engines.engine import Chunk, Done, Lost, work
 from counterpoint.batch.files import Batch
 from counterpoint.batch.order import Order
 from counterpoint.batch.recipe import Recipe
-from counterpoint.batch.schedule import FEW, GROWTH, MOST, Pace, Plan, split
+from counterpoint.batch.schedule import FEW, GROWTH, MOST, ChunkSchedule, ChunkSizes, split
 
 Harm = Callable[[Path], None]
 
@@ -119,7 +119,7 @@ def test_an_ended_and_harmed_job_ends_with_the_same_bytes(runs: list[Any]) -> No
         summary = run_batch(rows, out)
 
         assert contents(out) == clean()
-        assert summary.tally.rows == N_ROWS
+        assert summary.counts.rows == N_ROWS
         assert set(lines_of(out)["loan"]) == set(rows_of_square()["loan"])
 
 
@@ -155,7 +155,7 @@ def test_just_the_rows_to_blame_are_given_up(bad: set[int], gaps: list[int], siz
     """A worker that dies of some rows leads to these rows and no others, with each done once."""
     ends = [sum(gaps[:i]) for i in range(len(gaps) + 1)]
     stretches = [Chunk(start, stop) for start, stop in pairwise(ends)]
-    plan = Plan(iter(stretches), ends[-1])
+    plan = ChunkSchedule(iter(stretches), ends[-1])
     done: list[int] = []
     given_up: list[int] = []
     while (chunk := plan.next(size)) is not None:
@@ -171,13 +171,13 @@ def test_just_the_rows_to_blame_are_given_up(bad: set[int], gaps: list[int], siz
 
 @given(seconds=st.lists(st.floats(0.001, 50.0), max_size=20), n_left=st.integers(1, 10**6))
 def test_chunks_grow_no_faster_than_what_is_known(seconds: list[float], n_left: int) -> None:
-    pace = Pace()
+    sizes = ChunkSizes()
     for each in seconds:
-        n_rows = pace.size(n_left, 4)
-        assert 1 <= n_rows <= min(MOST, max(FEW, GROWTH * pace.largest))
-        pace.hear(n_rows, each)
-        assert pace.limit(n_rows) >= pace.row_timeout
-        assert pace.limit(1) == pace.row_timeout
+        n_rows = sizes.size(n_left, 4)
+        assert 1 <= n_rows <= min(MOST, max(FEW, GROWTH * sizes.largest))
+        sizes.hear(n_rows, each)
+        assert sizes.limit(n_rows) >= sizes.row_timeout
+        assert sizes.limit(1) == sizes.row_timeout
 
 
 class Treacherous:
@@ -248,7 +248,7 @@ def test_whatever_an_engine_does_each_row_comes_out_once(
             lambda recipe, order: Treacherous(recipe, order, deeds, poison),
             PART_ROWS,
             progress=False,
-            pace=Pace(rows=chunk),
+            sizes=ChunkSizes(rows=chunk),
         )
 
         batch.run(rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
@@ -25,14 +26,14 @@ from counterpoint.batch.manifest import (
 from counterpoint.batch.order import Order
 from counterpoint.batch.recipe import Recipe
 from counterpoint.batch.rows import failed_rows
-from counterpoint.batch.schedule import Pace
-from counterpoint.batch.showing import Display
+from counterpoint.batch.schedule import ChunkSizes
 from counterpoint.batch.summary import Summary
 from counterpoint.checks import check_choice, check_number, check_whole, require_package
 from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.explainer.explainer import Explainer
+from counterpoint.explainer.progress import JobProgress
 from counterpoint.explainer.schedule import check_workers
-from counterpoint.interrupt import Stop, stopped_by_signals
+from counterpoint.interrupt import StopFlag, stopped_by_signals
 from counterpoint.problem.limits import Constraint, Limits, join_limits
 from counterpoint.problem.ranges import Range
 from counterpoint.problem.target import TargetLike
@@ -173,10 +174,10 @@ class Batch:
         Seconds for a row.
     progress : bool, optional
         Whether to show a bar.
-    pace : Pace, optional
+    sizes : ChunkSizes, optional
         How many rows go into a chunk.
-    stop : Stop, optional
-        Who may ask it to stop, besides signals.
+    stop : StopFlag, optional
+        Asks it to stop, besides signals.
     """
 
     recipe: Recipe
@@ -186,8 +187,8 @@ class Batch:
     part_rows: int = PART_ROWS
     row_timeout: float = ROW_TIMEOUT
     progress: bool | None = None
-    pace: Pace | None = None
-    stop: Stop | None = None
+    sizes: ChunkSizes | None = None
+    stop: StopFlag | None = None
 
     def __post_init__(self) -> None:
         require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
@@ -247,17 +248,17 @@ class Batch:
         """Take up what is done in a folder that is ours, do the rest, and sum up."""
         ledger = Ledger(folder, len(inputs), self.part_rows, self.schema.arrow(), self.order.prefix)
         self._begin(folder, ledger, described)
-        n_before, stop = ledger.tally().rows, self.stop or Stop()
+        n_before, stop = ledger.counts().rows, self.stop or StopFlag()
         if n_before < len(inputs) or len(ledger.parts) < ledger.n_parts:
-            with stopped_by_signals(stop):
+            with stopped_by_signals(stop, (signal.SIGINT, signal.SIGTERM)):
                 self._run(folder, ledger, inputs, stop)
         is_interrupted = len(ledger.parts) < ledger.n_parts
         if not is_interrupted:
             folder.write(self.out / NAME, write_manifest({**described, "parts": ledger.written()}))
-        tally, seconds = ledger.tally(), time.monotonic() - start
-        folder.log("end", rows_done=tally.rows, seconds=seconds, is_interrupted=is_interrupted)
+        counts, seconds = ledger.counts(), time.monotonic() - start
+        folder.log("end", rows_done=counts.rows, seconds=seconds, is_interrupted=is_interrupted)
         return Summary(
-            self.out, len(inputs), tally, n_before, len(ledger.parts), seconds, is_interrupted
+            self.out, len(inputs), counts, n_before, len(ledger.parts), seconds, is_interrupted
         )
 
     def _begin(self, folder: Folder, ledger: Ledger, described: dict[str, Any]) -> None:
@@ -278,12 +279,12 @@ class Batch:
             for name in lost:
                 folder.log("damaged", file=name)
 
-    def _run(self, folder: Folder, ledger: Ledger, inputs: Inputs, stop: Stop) -> None:
+    def _run(self, folder: Folder, ledger: Ledger, inputs: Inputs, stop: StopFlag) -> None:
         """Run the loop with an engine, which is let go of whatever happens."""
-        pace = self.pace or Pace()
-        pace.row_timeout = self.row_timeout
+        sizes = self.sizes or ChunkSizes()
+        sizes.row_timeout = self.row_timeout
         engine = self.new_engine(self.recipe, self.order)
-        display = Display(len(inputs), ledger.tally().rows, self.progress)
+        display = JobProgress(len(inputs), ledger.counts().rows, self.progress)
         try:
             folder.log("start", engine=engine.name, rows=len(inputs), rows_done=display.n_done)
             if display.n_done:
@@ -296,10 +297,10 @@ class Batch:
                 inputs,
                 ledger,
                 engine,
-                pace,
+                sizes,
                 lambda chunk, message: self._marked(inputs, chunk, message),
                 display.tell,
-                stop.must_stop,
+                lambda: stop.is_stopped,
                 display.say,
             )
             job.run()

@@ -110,6 +110,7 @@ def explain_frame(
     if is_dask(rows):
         check_dask(workers, progress)
         return lazily(recipe, rows, order, memory)
+    order.check(recipe.explainer())
     frame = as_pandas(rows, recipe.explainer(), order)
     found = explain_rows(
         recipe.explainer(), frame, order, workers=workers, memory=memory, progress=progress

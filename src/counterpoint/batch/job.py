@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from counterpoint.batch.engines.engine import Chunk, Done, Engine
 from counterpoint.batch.inputs import Inputs
 from counterpoint.batch.ledger import Damaged, Ledger
-from counterpoint.batch.schedule import Pace, Plan
+from counterpoint.batch.schedule import ChunkSchedule, ChunkSizes
 
 WAIT = 0.5  # seconds between two looks at the clock
 ENDING = 5.0  # seconds that chunks begun have to be finished when the job is to stop
@@ -48,7 +48,7 @@ class Job:
         What is done.
     engine : Engine
         Who does it.
-    pace : Pace
+    sizes : ChunkSizes
         How many rows go into a chunk, and how long it may take.
     mark : callable
         Makes the answer for a row that failed.
@@ -63,7 +63,7 @@ class Job:
     inputs: Inputs
     ledger: Ledger
     engine: Engine
-    pace: Pace
+    sizes: ChunkSizes
     mark: Mark
     tell: Tell
     must_stop: Callable[[], bool]
@@ -74,7 +74,7 @@ class Job:
         """Do the rows that are not done, until all are or it must stop."""
         self._finish_parts()
         gaps = (gap for part in range(self.ledger.n_parts) for gap in self.ledger.missing(part))
-        self.plan = Plan(gaps, self.ledger.n_rows - self.ledger.tally().rows)
+        self.schedule = ChunkSchedule(gaps, self.ledger.n_rows - self.ledger.counts().rows)
         while not self.must_stop():
             self._submit()
             if not self.in_flight:
@@ -87,7 +87,7 @@ class Job:
         """Keep as many chunks in flight as the engine has room for, and no more in memory."""
         n_slots = self.engine.slots()
         while len(self.in_flight) < n_slots:
-            chunk = self.plan.next(self.pace.size(self.plan.n_left, n_slots))
+            chunk = self.schedule.next(self.sizes.size(self.schedule.n_left, n_slots))
             if chunk is None:
                 return
             self.engine.submit(chunk, self.inputs.read(*chunk))
@@ -107,34 +107,34 @@ class Job:
     def _keep(self, done: Done) -> None:
         """Write what came back."""
         n_rows = done.chunk.stop - done.chunk.start
-        tally = self.ledger.check(done.chunk, done.payload)
-        if tally is None:
+        counts = self.ledger.check(done.chunk, done.payload)
+        if counts is None:
             self._fail(done.chunk, DIED, "its answer was damaged")
             return
-        self.pace.hear(n_rows, done.seconds)
-        self.ledger.keep(done.chunk, done.payload, tally)
+        self.sizes.hear(n_rows, done.seconds)
+        self.ledger.keep(done.chunk, done.payload, counts)
         self.ledger.folder.log("done", rows=list(done.chunk), seconds=round(done.seconds, 4))
-        self.tell(n_rows, tally.failed)
+        self.tell(n_rows, counts.failed)
         self._finish(done.chunk.start // self.ledger.part_rows)
 
     def _give_up_late_ones(self) -> None:
         """Stop chunks that take longer than they may."""
         for chunk, seconds in self.engine.running().items():
-            limit = self.pace.limit(chunk.stop - chunk.start)
+            limit = self.sizes.limit(chunk.stop - chunk.start)
             if chunk in self.in_flight and seconds > limit:
                 self.engine.give_up(chunk)
                 self.in_flight.remove(chunk)
-                self._fail(chunk, no_answer(self.pace.row_timeout), f"no answer in {limit:.0f} s")
+                self._fail(chunk, no_answer(self.sizes.row_timeout), f"no answer in {limit:.0f} s")
 
     def _fail(self, chunk: Chunk, message: str, reason: str) -> None:
         """Try a chunk again, whole or in pieces; mark a row that is to blame."""
         self.ledger.folder.log("lost", rows=list(chunk), reason=reason)
-        if (row := self.plan.fail(chunk)) is None:
+        if (row := self.schedule.fail(chunk)) is None:
             return
         payload = self.mark(row, message)
-        tally = self.ledger.check(row, payload)
-        assert tally is not None, "a row that is marked has the columns of all"
-        self.ledger.keep(row, payload, tally)
+        counts = self.ledger.check(row, payload)
+        assert counts is not None, "a row that is marked has the columns of all"
+        self.ledger.keep(row, payload, counts)
         self.tell(1, 1)
         self._finish(row.start // self.ledger.part_rows)
 
@@ -157,7 +157,7 @@ class Job:
             self.ledger.folder.log("damaged", file=str(error))
             for gap in self.ledger.missing(part):
                 self.tell(gap.start - gap.stop, 0)
-                self.plan.put_back(gap)
+                self.schedule.put_back(gap)
 
     def _end(self) -> None:
         """Let the chunks that are worked on be finished, for a while."""

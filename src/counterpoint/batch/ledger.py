@@ -16,7 +16,7 @@ from typing import Any
 
 from counterpoint.batch.engines.engine import Chunk
 from counterpoint.batch.folder import Folder, read_payload, sha256_of, write_part
-from counterpoint.batch.summary import TOLD, Tally
+from counterpoint.batch.summary import TOLD, RowCounts
 from counterpoint.errors import Signal
 
 
@@ -25,7 +25,7 @@ class Entry:
     """A finished file: its hash, and what its rows are."""
 
     sha256: str
-    tally: Tally
+    counts: RowCounts
 
 
 class Damaged(Signal):
@@ -98,7 +98,7 @@ class Ledger:
     def _whole(self, place: Path, line: dict[str, Any], lost: list[str]) -> Entry | None:
         """Return the entry of a file that has its hash; note one that has not, and take it away."""
         if sha256_of(place) == line["sha256"]:
-            return Entry(str(line["sha256"]), Tally.read(line["tally"]))
+            return Entry(str(line["sha256"]), RowCounts.read(line["counts"]))
         lost.append(place.name)
         with self.folder.writing():
             place.unlink(missing_ok=True)
@@ -117,7 +117,7 @@ class Ledger:
         for text in whole.splitlines():
             try:
                 line = json.loads(text)
-                _key_of(line), line["sha256"], Tally.read(line["tally"])
+                _key_of(line), line["sha256"], RowCounts.read(line["counts"])
             except (ValueError, KeyError, TypeError, AttributeError):
                 continue  # not what we wrote: its rows are done again
             lines.append(line)
@@ -142,25 +142,25 @@ class Ledger:
             start = max(start, done.stop)
         return [*gaps, Chunk(start, stop)] if start < stop else gaps
 
-    def tally(self) -> Tally:
+    def counts(self) -> RowCounts:
         """Return what became of the rows that are done."""
         chunks = (entry for done in self.chunks.values() for entry in done.values())
-        return sum((entry.tally for entry in (*self.parts.values(), *chunks)), Tally())
+        return sum((entry.counts for entry in (*self.parts.values(), *chunks)), RowCounts())
 
-    def check(self, chunk: Chunk, payload: bytes) -> Tally | None:
+    def check(self, chunk: Chunk, payload: bytes) -> RowCounts | None:
         """Count a chunk's answer; None if it is damaged or not about just these rows."""
         try:
             table = read_payload(payload, self.schema)
         except (ValueError, OSError, KeyError):  # ArrowInvalid is a ValueError
             return None
         rows = table.column(f"{self.prefix}row").unique().to_pylist()
-        return Tally.of(table, self.prefix) if rows == list(range(*chunk)) else None
+        return RowCounts.of(table, self.prefix) if rows == list(range(*chunk)) else None
 
-    def keep(self, chunk: Chunk, payload: bytes, tally: Tally) -> None:
+    def keep(self, chunk: Chunk, payload: bytes, counts: RowCounts) -> None:
         """Keep a chunk's answer; if it is the last of its part, write the part."""
         self.folder.write(self.chunk_place(chunk), payload)
-        entry = Entry(hashlib.sha256(payload).hexdigest(), tally)
-        self._note({"chunk": list(chunk), "sha256": entry.sha256, "tally": tally.written()})
+        entry = Entry(hashlib.sha256(payload).hexdigest(), counts)
+        self._note({"chunk": list(chunk), "sha256": entry.sha256, "counts": counts.written()})
         part = chunk.start // self.part_rows
         self.chunks.setdefault(part, {})[chunk] = entry
 
@@ -173,15 +173,15 @@ class Ledger:
             If a chunk is not what it was; it is forgotten, so that `missing` has its rows again.
         """
         place, chunks = self.part_place(part), self.chunks[part]
-        tally = sum((entry.tally for entry in chunks.values()), Tally())
+        counts = sum((entry.counts for entry in chunks.values()), RowCounts())
         start, stop = self.rows_of(part)
-        assert tally.rows == stop - start, "a part has each of its rows once"
+        assert counts.rows == stop - start, "a part has each of its rows once"
         tables = (self._take(part, chunk) for chunk in sorted(chunks))
         with self.folder.new_file(place) as file:
             write_part(file, tables, self.schema)
-        told = tally.written(TOLD)  # a job may have millions of rows that all fail differently
-        entry = Entry(sha256_of(place) or "", Tally.read(told))
-        self._note({"part": part, "sha256": entry.sha256, "tally": told})
+        told = counts.written(TOLD)  # a job may have millions of rows that all fail differently
+        entry = Entry(sha256_of(place) or "", RowCounts.read(told))
+        self._note({"part": part, "sha256": entry.sha256, "counts": told})
         self.parts[part] = entry
         for chunk in self.chunks.pop(part):
             self.chunk_place(chunk).unlink(missing_ok=True)
@@ -208,7 +208,7 @@ class Ledger:
             {
                 "name": self.part_place(part).name,
                 "sha256": entry.sha256,
-                "tally": entry.tally.written(TOLD),
+                "counts": entry.counts.written(TOLD),
             }
             for part, entry in sorted(self.parts.items())
         ]

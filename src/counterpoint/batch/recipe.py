@@ -69,11 +69,11 @@ class Recipe:
         """Return the recipe of an Explainer, of a factory, or the recipe itself."""
         if isinstance(source, Recipe):
             return source
-        return cls(Given(source) if isinstance(source, Explainer) else source)
+        return cls(GivenExplainer(source) if isinstance(source, Explainer) else source)
 
     def explainer(self) -> Explainer:
         """Return the Explainer, built if this process has not yet."""
-        if isinstance(self._make, Given):
+        if isinstance(self._make, GivenExplainer):
             return self._make.explainer
         with self._lock:
             if self._explainer is None:
@@ -87,7 +87,7 @@ class Recipe:
 
     @property
     def source(self) -> Make:
-        """What makes the Explainer: `Files`, `Given`, or the caller's function."""
+        """What makes the Explainer: `Files`, `GivenExplainer`, or the caller's function."""
         return self._make
 
     @property
@@ -95,7 +95,7 @@ class Recipe:
         """What travels: how to make the Explainer, pickled once."""
         with self._lock:
             if self._payload is None:
-                what = "the Explainer" if isinstance(self._make, Given) else "the factory"
+                what = "the Explainer" if isinstance(self._make, GivenExplainer) else "the factory"
                 self._payload = pickled(self._make, what, INSTEAD)
             return self._payload
 
@@ -112,7 +112,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class GivenExplainer:
     """Returns an Explainer that is there."""
 
     explainer: Explainer

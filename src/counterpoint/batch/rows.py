@@ -25,7 +25,7 @@ FAILED = "failed"
 NONE, NO = np.empty(0), np.empty(0, dtype=np.bool_)
 
 
-class Answer(NamedTuple):
+class RowAnswer(NamedTuple):
     """What the table says of one row.
 
     Attributes
@@ -52,7 +52,7 @@ class Answer(NamedTuple):
     changed: tuple[list[str], ...] = ()
 
     @classmethod
-    def of(cls, found: Counterfactuals, keep: int | None) -> Answer:
+    def of(cls, found: Counterfactuals, keep: int | None) -> RowAnswer:
         """Take from a result what the table shows."""
         shown = found if keep is None else found.select(keep)
         names = [str(name) for name in found.encoding.schema.names]
@@ -100,18 +100,21 @@ def explain_rows(
     ------
     InvalidInput
         If rows lack columns, or a column has the name of one of ours.
+
+    Notes
+    -----
+    The order is not checked here, for every chunk anew: who makes a job or a frame does that once.
     """
-    order.check(explainer)
     features = features_of(rows, explainer, order)
     schema = order.schema_of(explainer, "int64" if order.id is None else rows[order.id].dtype)
-    settings = Settings(explainer, order, workers, memory, progress)
+    settings = RowsAsked(explainer, order, workers, memory, progress)
     answers = list(settings.answers(features))
     return assemble(schema, rows, answers, explainer)
 
 
 def failed_rows(schema: OutputSchema, rows: pd.DataFrame, message: str) -> pd.DataFrame:
     """Return rows as lines that say why they could not be explained."""
-    answers = [Answer(FAILED, message)] * len(rows)
+    answers = [RowAnswer(FAILED, message)] * len(rows)
     return assemble(schema, rows, answers, None)
 
 
@@ -157,7 +160,7 @@ def check_frame(rows: Any, order: Order) -> None:
 
 
 @dataclass(frozen=True)
-class Settings:
+class RowsAsked:
     """Whom to ask for what, and how."""
 
     explainer: Explainer
@@ -166,18 +169,18 @@ class Settings:
     memory: float
     progress: bool | None
 
-    def answers(self, rows: pd.DataFrame) -> Iterator[Answer]:
+    def answers(self, rows: pd.DataFrame) -> Iterator[RowAnswer]:
         """Yield an answer per row; on an error try halves again, down to the single row."""
         n_done = 0
         try:
             for found in self.results(rows):
-                yield Answer.of(found, self.order.keep)
+                yield RowAnswer.of(found, self.order.keep)
                 n_done += 1
         except Exception as error:  # of the model, a rule or a value: it belongs to some row
             if (cause := cause_in_machine(error)) is not None:
                 raise cause from None
             if len(rows) - n_done == 1 and n_done == 0:
-                yield Answer(FAILED, failure_text(error))
+                yield RowAnswer(FAILED, failure_text(error))
                 return
             rest = rows.iloc[n_done:]
             middle = (len(rest) + 1) // 2
@@ -218,7 +221,7 @@ def cause_in_machine(error: BaseException) -> BaseException | None:
 def assemble(
     schema: OutputSchema,
     rows: pd.DataFrame,
-    answers: Sequence[Answer],
+    answers: Sequence[RowAnswer],
     explainer: Explainer | None,
 ) -> pd.DataFrame:
     """Return the answers of rows as one frame; without an explainer none has counterfactuals."""
@@ -240,7 +243,7 @@ def assemble(
 def own_columns(
     schema: OutputSchema,
     rows: pd.DataFrame,
-    answers: Sequence[Answer],
+    answers: Sequence[RowAnswer],
     lines: Any,
     is_there: Bools,
 ) -> list[Any]:

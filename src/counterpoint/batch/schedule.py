@@ -1,6 +1,6 @@
-"""Plan: which rows are still to be done, and what is tried again, split and given up.
+"""ChunkSchedule: which rows are still to be done, and what is tried again, split and given up.
 
-Pace: how many rows a chunk has, and how long it may take, by what the last ones took.
+ChunkSizes: how many rows a chunk has, and how long it may take, by what the last ones took.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from counterpoint.batch.engines.engine import Chunk
 FEW = 8  # rows of the first chunks, of which nothing is known
 MOST = 10_000  # rows of any chunk: they are in memory while it is worked on
 GROWTH = 4  # a chunk has at most so many times the rows of the largest that was done
-NEWS = 0.3  # how much a chunk's own pace counts beside that of those before it
+NEWS = 0.3  # how much a chunk's own sizes counts beside that of those before it
 SLOTS = 40  # as many chunks in flight let each take a second longer: all pass through one process
 LONGEST = 60.0  # seconds
 PARTING = 8  # at the end chunks get smaller, so that no worker waits, but not smaller than this
@@ -23,7 +23,7 @@ PATIENCE = 8  # a chunk may take so many times what it should, and a single row'
 
 
 @dataclass
-class Pace:
+class ChunkSizes:
     """Sizes chunks by a running estimate of the time a row takes.
 
     Parameters
@@ -38,13 +38,13 @@ class Pace:
 
     Examples
     --------
-    >>> pace = Pace()
-    >>> pace.size(n_left=100_000, n_slots=4)
+    >>> sizes = ChunkSizes()
+    >>> sizes.size(n_left=100_000, n_slots=4)
     8
-    >>> pace.hear(n_rows=8, seconds=0.4)
-    >>> pace.size(n_left=100_000, n_slots=4)
+    >>> sizes.hear(n_rows=8, seconds=0.4)
+    >>> sizes.size(n_left=100_000, n_slots=4)
     32
-    >>> pace.limit(n_rows=1), round(pace.limit(n_rows=32))
+    >>> sizes.limit(n_rows=1), round(sizes.limit(n_rows=32))
     (120.0, 133)
     """
 
@@ -83,7 +83,7 @@ TRIES = 2  # of a chunk, before it is split; of a single row, before it is marke
 PIECES = 8
 
 
-class Plan:
+class ChunkSchedule:
     """Hands out rows in order, those that are tried again first.
 
     Parameters
@@ -95,14 +95,14 @@ class Plan:
 
     Examples
     --------
-    >>> plan = Plan(iter([Chunk(0, 5), Chunk(10, 12)]), n_left=7)
-    >>> plan.next(3), plan.next(3), plan.next(3), plan.next(3)
+    >>> schedule = ChunkSchedule(iter([Chunk(0, 5), Chunk(10, 12)]), n_left=7)
+    >>> schedule.next(3), schedule.next(3), schedule.next(3), schedule.next(3)
     (Chunk(start=0, stop=3), Chunk(start=3, stop=5), Chunk(start=10, stop=12), None)
-    >>> plan.fail(Chunk(0, 3)), plan.next(9)
+    >>> schedule.fail(Chunk(0, 3)), schedule.next(9)
     (None, Chunk(start=0, stop=3))
-    >>> plan.fail(Chunk(0, 3)), plan.next(9)
+    >>> schedule.fail(Chunk(0, 3)), schedule.next(9)
     (None, Chunk(start=0, stop=1))
-    >>> plan.fail(Chunk(0, 1)), plan.fail(Chunk(0, 1))
+    >>> schedule.fail(Chunk(0, 1)), schedule.fail(Chunk(0, 1))
     (None, Chunk(start=0, stop=1))
     """
 

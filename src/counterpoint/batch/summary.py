@@ -17,7 +17,7 @@ COUNTED = ["counterfactual", "status", "message", "evaluations"]
 
 
 @dataclass
-class Tally:
+class RowCounts:
     """Rows by status, and what they took.
 
     Attributes
@@ -35,8 +35,8 @@ class Tally:
 
     Examples
     --------
-    >>> one = Tally(2, 5, 400, Counter(found=2))
-    >>> both = one + Tally(1, 1, 0, Counter(failed=1), Counter({"no such level": 1}))
+    >>> one = RowCounts(2, 5, 400, Counter(found=2))
+    >>> both = one + RowCounts(1, 1, 0, Counter(failed=1), Counter({"no such level": 1}))
     >>> both.rows, dict(both.statuses)
     (3, {'found': 2, 'failed': 1})
     """
@@ -48,7 +48,7 @@ class Tally:
     messages: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, table: Any, prefix: str) -> Tally:
+    def of(cls, table: Any, prefix: str) -> RowCounts:
         """Count a table that `explain_rows` made."""
         compute = require_package("pyarrow.compute", "a batch job", '"counterpoint[cli]"')
         own = table.select([f"{prefix}{name}" for name in COUNTED]).rename_columns(COUNTED)
@@ -62,8 +62,8 @@ class Tally:
             messages=Counter(failed["message"].to_pylist()),
         )
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(
+    def __add__(self, other: RowCounts) -> RowCounts:
+        return RowCounts(
             self.rows + other.rows,
             self.lines + other.lines,
             self.evaluations + other.evaluations,
@@ -91,7 +91,7 @@ class Tally:
         }
 
     @classmethod
-    def read(cls, written: dict[str, Any]) -> Tally:
+    def read(cls, written: dict[str, Any]) -> RowCounts:
         """Return what `written` wrote."""
         return cls(
             int(written["rows"]),
@@ -116,7 +116,7 @@ class Summary:
         The folder of the parts.
     n_rows : int
         Rows of the input.
-    tally : Tally
+    counts : RowCounts
         What became of those that are done, in this run and before.
     n_before : int
         Rows that were done before this run.
@@ -130,8 +130,8 @@ class Summary:
     Examples
     --------
     >>> from collections import Counter
-    >>> tally = Tally(100, 803, 190_000, Counter(found=97, already_met=2, best_effort=1))
-    >>> summary = Summary(Path("out"), 100, tally, n_before=0, n_parts=1, seconds=12.5)
+    >>> counts = RowCounts(100, 803, 190_000, Counter(found=97, already_met=2, best_effort=1))
+    >>> summary = Summary(Path("out"), 100, counts, n_before=0, n_parts=1, seconds=12.5)
     >>> summary.found, summary.failed, summary.exit_status
     (97, 0, 1)
     >>> print(summary)
@@ -144,7 +144,7 @@ class Summary:
 
     out: Path
     n_rows: int
-    tally: Tally
+    counts: RowCounts
     n_before: int
     n_parts: int
     seconds: float
@@ -153,42 +153,42 @@ class Summary:
     @property
     def found(self) -> int:
         """Rows with a counterfactual that reaches the target."""
-        return self.tally.statuses["found"]
+        return self.counts.statuses["found"]
 
     @property
     def already_met(self) -> int:
         """Rows that reach the target as they are."""
-        return self.tally.statuses["already_met"]
+        return self.counts.statuses["already_met"]
 
     @property
     def best_effort(self) -> int:
         """Rows of which nothing that was tried reaches the target, or nothing that is allowed."""
-        return self.tally.statuses["best_effort"] + self.tally.statuses["infeasible"]
+        return self.counts.statuses["best_effort"] + self.counts.statuses["infeasible"]
 
     @property
     def failed(self) -> int:
         """Rows that could not be explained; their lines say why."""
-        return self.tally.failed
+        return self.counts.failed
 
     @property
     def evaluations(self) -> int:
         """How often the model was asked, for all rows together."""
-        return self.tally.evaluations
+        return self.counts.evaluations
 
     @property
     def messages(self) -> list[tuple[str, int]]:
         """The most frequent reasons why rows failed, with how many."""
-        return self.tally.frequent(FREQUENT)
+        return self.counts.frequent(FREQUENT)
 
     @property
     def rate(self) -> float:
         """Rows per second of this run."""
-        return (self.tally.rows - self.n_before) / max(self.seconds, 1e-9)
+        return (self.counts.rows - self.n_before) / max(self.seconds, 1e-9)
 
     @property
     def exit_status(self) -> int:
         """What the command line returns."""
-        if self.tally.rows < self.n_rows:
+        if self.counts.rows < self.n_rows:
             return INTERRUPTED
         if self.failed:
             return SOME_FAILED
@@ -199,14 +199,14 @@ class Summary:
         return {
             "out": str(self.out),
             "rows": self.n_rows,
-            "done": self.tally.rows,
+            "done": self.counts.rows,
             "done_before": self.n_before,
             "found": self.found,
             "already_met": self.already_met,
             "best_effort": self.best_effort,
             "failed": self.failed,
             "messages": [{"message": text, "rows": n} for text, n in self.messages],
-            "lines": self.tally.lines,
+            "lines": self.counts.lines,
             "evaluations": self.evaluations,
             "parts": self.n_parts,
             "seconds": round(self.seconds, 3),
@@ -219,7 +219,7 @@ class Summary:
 
     def _first_line(self) -> str:
         """Return how many rows, how long, and how fast."""
-        new = self.tally.rows - self.n_before
+        new = self.counts.rows - self.n_before
         took = f"{_duration(self.seconds)} ({self.rate:,.1f} rows/s"
         if new == 0 and self.n_before:
             return f"All {self.n_rows:,} rows were done before; nothing was left to do"
@@ -229,7 +229,7 @@ class Summary:
 
     def _statuses(self) -> list[str]:
         """Return a line for each thing that became of rows, and why some failed."""
-        counts = self.tally.statuses
+        counts = self.counts.statuses
         told = {
             "found": "found",
             "already_met": "reach the target already",
@@ -242,13 +242,13 @@ class Summary:
 
     def _last_lines(self) -> list[str]:
         """Return where the output is, or how to go on."""
-        if self.tally.rows < self.n_rows:
+        if self.counts.rows < self.n_rows:
             return [
-                f"Interrupted: {self.tally.rows:,} of {self.n_rows:,} rows are done. The same "
+                f"Interrupted: {self.counts.rows:,} of {self.n_rows:,} rows are done. The same "
                 "command goes on from here."
             ]
         files = "1 file" if self.n_parts == 1 else f"{self.n_parts:,} files"
-        return [f"{self.tally.lines:,} lines in {files}: {self.out / 'part-*.parquet'}"]
+        return [f"{self.counts.lines:,} lines in {files}: {self.out / 'part-*.parquet'}"]
 
 
 def _cut(text: str, most: int = 120) -> str:

@@ -21,7 +21,6 @@ def explain_all(options: argparse.Namespace) -> int:
     """Explain all rows of some files into a folder, or go on with that; return the exit status."""
     from counterpoint.batch.files import explain_files
     from counterpoint.cli import reading
-    from counterpoint.cli.main import search_of
 
     recipe = recipe_of(options)
     summary = explain_files(
@@ -29,7 +28,7 @@ def explain_all(options: argparse.Namespace) -> int:
         options.rows,
         options.out,
         reading.read_target(options.target, recipe.explainer().classes),
-        search_of(options),
+        reading.search_of(options),
         options.seed,
         fixed=options.fix,
         constraints=options.rule,

@@ -87,7 +87,7 @@ def explain(options: argparse.Namespace) -> int:
     results = explainer.explain_many(
         rows,
         reading.read_target(options.target, explainer.classes),
-        search_of(options),
+        reading.search_of(options),
         options.seed,
         fixed=options.fix,
         constraints=options.rule,
@@ -160,28 +160,6 @@ def check_output(options: argparse.Namespace) -> None:
         raise InvalidInput("--out must end in .parquet where several rows are explained.")
     if not options.out.absolute().parent.is_dir():
         raise InvalidInput(f"--out {str(options.out)!r} is in no folder there is; make it first.")
-
-
-def search_of(options: argparse.Namespace) -> Any:
-    """Return the search that is asked for."""
-    from counterpoint.search.settings import Search, WhatIf
-
-    budget: dict[str, Any] = {
-        name: value
-        for name in ("evaluations", "seconds")
-        if (value := getattr(options, name, None)) is not None
-    }
-    if options.method == "what-if":
-        if budget:
-            raise InvalidInput(
-                f"--method what-if asks no model, so --{min(budget)} has no meaning."
-            )
-        return WhatIf(n=max(1, options.keep if options.command == "batch" else options.show))
-    if options.method == "default":
-        return Search(**budget)
-    if "evaluations" in budget:
-        budget["generations"] = None
-    return Search.paper(options.method).with_(**budget)
 
 
 def save(results: list[Counterfactuals], options: argparse.Namespace) -> None:

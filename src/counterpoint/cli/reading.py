@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -138,3 +139,25 @@ def read_classes(text: str | None) -> list[Any] | None:
     if all(re.fullmatch(r"-?\d+", label) for label in labels):
         return [int(label) for label in labels]
     return labels
+
+
+def search_of(options: argparse.Namespace) -> Any:
+    """Return the search that is asked for."""
+    from counterpoint.search.settings import Search, WhatIf
+
+    budget: dict[str, Any] = {
+        name: value
+        for name in ("evaluations", "seconds")
+        if (value := getattr(options, name, None)) is not None
+    }
+    if options.method == "what-if":
+        if budget:
+            raise InvalidInput(
+                f"--method what-if asks no model, so --{min(budget)} has no meaning."
+            )
+        return WhatIf(n=max(1, options.keep if options.command == "batch" else options.show))
+    if options.method == "default":
+        return Search(**budget)
+    if "evaluations" in budget:
+        budget["generations"] = None
+    return Search.paper(options.method).with_(**budget)

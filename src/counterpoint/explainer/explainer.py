@@ -22,7 +22,6 @@ from counterpoint.explainer.schedule import (
     check_workers,
     plan_groups,
     search_groups,
-    tell_interrupted,
 )
 from counterpoint.explainer.task import (
     Task,
@@ -33,6 +32,7 @@ from counterpoint.explainer.task import (
     row_as_given,
 )
 from counterpoint.explainer.warm_up import warm_up
+from counterpoint.interrupt import tell_interrupted
 from counterpoint.problem.limits import CheckedLimits, Constraint, Limits, join_limits
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_objectives
 from counterpoint.problem.ranges import Range

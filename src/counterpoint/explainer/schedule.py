@@ -7,22 +7,18 @@ most models let go of Python's lock. What a row finds depends on nothing of this
 
 from __future__ import annotations
 
-import logging
 import os
-import signal
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from counterpoint.arrays import Ints
 from counterpoint.checks import check_number, check_whole
 from counterpoint.errors import InvalidInput
+from counterpoint.interrupt import stopped_by_signals
 from counterpoint.neighbours.index import NEAR, SINGLE, WIDE_BYTES, bytes_per_near_row
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.search.settings import Search, WhatIf
@@ -158,7 +154,7 @@ def search_groups(
         for group in grouping.groups:
             if watch.is_stopped:
                 return
-            with stopped_by_interrupt(watch):
+            with stopped_by_signals(watch):
                 results = search_group(group)
             yield results
         return
@@ -179,42 +175,6 @@ def _in_order(
     while (waiting and not watch.is_stopped) or begun:
         while waiting and len(begun) <= grouping.workers and not watch.is_stopped:
             begun.append(pool.submit(search_group, waiting.popleft()))
-        with stopped_by_interrupt(watch):
+        with stopped_by_signals(watch):
             results = begun.popleft().result()
         yield results
-
-
-@contextmanager
-def stopped_by_interrupt(watch: Watch) -> Iterator[None]:
-    """Let Ctrl-C stop the watched searches with the best so far; a second one stops at once.
-
-    Only where Python's own handler is in force: somebody else's is left alone.
-    """
-    is_ours = (
-        threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )
-    if not is_ours:
-        yield
-        return
-
-    def stop(number: int, frame: Any) -> None:
-        if watch.is_stopped:
-            signal.default_int_handler(number, frame)
-        watch.stop()
-
-    signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def tell_interrupted(n_done: int, n_rows: int) -> None:
-    """Say how many rows were explained before the interrupt."""
-    logging.getLogger("counterpoint").warning(
-        "interrupted: the first %d of %d rows are explained, the last of them as far as the "
-        "search had come.",
-        n_done,
-        n_rows,
-    )

@@ -21,7 +21,7 @@ from counterpoint.errors import CounterpointError, InvalidInput, MissingDependen
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explorer import describing, requests
 from counterpoint.explorer.guard import Guard
-from counterpoint.explorer.sessions import Answer, Session, Sessions, events_of
+from counterpoint.explorer.sessions import SearchAnswer, Sessions, VisitorSession, events_of
 from counterpoint.result.report.page import drawing_library
 from counterpoint.result.report.summary import title_of
 
@@ -33,7 +33,7 @@ TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServerLimits:
+class VisitorLimits:
     """What a visitor may take.
 
     Parameters
@@ -61,7 +61,7 @@ class Desk:
         Asked by several threads at once.
     rows : Rows
         The rows to pick from.
-    limits : ServerLimits
+    limits : VisitorLimits
         What a visitor may take.
     first : dict
         The question the page starts with.
@@ -71,7 +71,7 @@ class Desk:
 
     explainer: Explainer
     rows: describing.Rows
-    limits: ServerLimits
+    limits: VisitorLimits
     first: dict[str, Any]
     sessions: Sessions
     predictions: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(4))
@@ -130,7 +130,7 @@ class Desk:
         is_known = isinstance(had, str) and self.sessions.get(had) is not None
         return reply({"session": had if is_known else self.sessions.open()})
 
-    def session(self, name: str) -> Session:
+    def session(self, name: str) -> VisitorSession:
         """Return a session, or say that there is none of that name."""
         session = self.sessions.get(name)
         if session is None:
@@ -173,7 +173,7 @@ class Desk:
         headers = {"content-disposition": f'attachment; filename="{kept}.html"'}
         return Response(page, media_type="text/html; charset=utf-8", headers=headers)
 
-    def _answer(self, name: str) -> Answer:
+    def _answer(self, name: str) -> SearchAnswer:
         """Return the session's latest answer, or say that there is none."""
         answer = self.session(name).answer
         if answer is None:
@@ -187,7 +187,7 @@ def create_app(
     *,
     token: str,
     port: int,
-    limits: ServerLimits | None = None,
+    limits: VisitorLimits | None = None,
     first: dict[str, Any] | None = None,
 ) -> Guard:
     """Return the guarded application.
@@ -202,12 +202,12 @@ def create_app(
         The secret of the address.
     port : int
         Where the server listens.
-    limits : ServerLimits, optional
+    limits : VisitorLimits, optional
         What a visitor may take.
     first : dict, optional
         The question the page starts with: row, target, fixed, rules, max_changed, seed.
     """
-    limits, polite = limits or ServerLimits(), copy.copy(explainer)
+    limits, polite = limits or VisitorLimits(), copy.copy(explainer)
     polite.predictor = explainer.predictor.taking_turns()
     sessions = Sessions(polite, limits.searches)
     question = {"row": 0, "target": "", "fixed": [], "rules": [], "max_changed": None, "seed": 0}

@@ -26,7 +26,7 @@ MOST_RULES = 100
 
 
 @dataclass(frozen=True)
-class Question:
+class SearchRequest:
     """One search as a visitor asks for it.
 
     Parameters
@@ -74,7 +74,7 @@ def _refuse(name: str) -> Any:
 
 def read_question(
     sent: dict[str, Any], explainer: Explainer, rows: Rows, most_seconds: float
-) -> Question:
+) -> SearchRequest:
     """Check everything a search needs."""
     known = {"row", "values", "target", "fixed", "rules", "max_changed", "seed", "afresh"}
     if strange := sorted(set(sent) - known):
@@ -91,7 +91,7 @@ def read_question(
         raise InvalidInput(f"target must be a text such as 'good' or '0.5..1', got {target!r}.")
     seed = check_seed(sent.get("seed", 0))
     genome = read_values(sent.get("values"), explainer.schema.features)
-    return Question(
+    return SearchRequest(
         read_label(sent.get("row"), genome, rows),
         genome,
         read_target(target, explainer.classes, "target"),

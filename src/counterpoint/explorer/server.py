@@ -17,7 +17,7 @@ import uvicorn
 from counterpoint.cli.reading import read_target
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.explainer import Explainer
-from counterpoint.explorer.app import ServerLimits, create_app
+from counterpoint.explorer.app import VisitorLimits, create_app
 from counterpoint.explorer.describing import Rows
 from counterpoint.problem.limits import Limits
 from counterpoint.streams import check_seed
@@ -40,7 +40,7 @@ class Explorer:
         Other rows to pick from.
     port : int, default=0
         Where to listen; 0 takes any free port.
-    limits : ServerLimits, optional
+    limits : VisitorLimits, optional
         What a visitor may take.
     first : dict, optional
         The question the page starts with.
@@ -60,7 +60,7 @@ class Explorer:
         rows: pd.DataFrame | None = None,
         *,
         port: int = 0,
-        limits: ServerLimits | None = None,
+        limits: VisitorLimits | None = None,
         first: dict[str, Any] | None = None,
     ) -> None:
         self._socket = bound(port)
@@ -90,7 +90,7 @@ class Explorer:
 
 def starting_with(
     options: argparse.Namespace, explainer: Explainer
-) -> tuple[ServerLimits, dict[str, Any]]:
+) -> tuple[VisitorLimits, dict[str, Any]]:
     """Return what the options of the command line allow, and the question they start with."""
     if not 0 < options.seconds < math.inf:
         raise InvalidInput(f"--seconds must be a number above 0, got {options.seconds}.")
@@ -111,7 +111,7 @@ def starting_with(
         "max_changed": options.max_changes,
         "seed": check_seed(options.seed),
     }
-    return ServerLimits(seconds=options.seconds, searches=options.searches), first
+    return VisitorLimits(seconds=options.seconds, searches=options.searches), first
 
 
 def bound(port: int) -> socket.socket:

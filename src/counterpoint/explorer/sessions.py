@@ -25,7 +25,7 @@ from counterpoint.errors import CounterpointError, MissingDependency, TooBusyErr
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.group import explain_group
 from counterpoint.explainer.task import Task, problem_of, row_as_given
-from counterpoint.explorer.requests import Question, is_same
+from counterpoint.explorer.requests import SearchRequest, is_same
 from counterpoint.problem.objectives import GAP
 from counterpoint.problem.problem import Problem, Recalled
 from counterpoint.result.counterfactuals import Counterfactuals
@@ -37,7 +37,7 @@ from counterpoint.search.watch import Watch
 
 def search_row(
     explainer: Explainer,
-    question: Question,
+    question: SearchRequest,
     watch: Watch,
     earlier: Counterfactuals | None = None,
 ) -> Counterfactuals:
@@ -47,7 +47,7 @@ def search_row(
     ----------
     explainer : Explainer
         Asked by several threads at once.
-    question : Question
+    question : SearchRequest
         The row and what is asked of it.
     watch : Watch
         Hears how it goes, and tells it to stop.
@@ -84,10 +84,10 @@ LOG = logging.getLogger("counterpoint")
 PAUSE = 0.15  # seconds between two reports of progress
 
 
-class Answer:
+class SearchAnswer:
     """A result and what the page shows of it, figures drawn when first asked for."""
 
-    def __init__(self, found: Counterfactuals, question: Question) -> None:
+    def __init__(self, found: Counterfactuals, question: SearchRequest) -> None:
         self.found, self.question = found, question
         self.summary = summarise(found, datetime.datetime.now(datetime.UTC))
         self._lock = threading.Lock()
@@ -123,7 +123,7 @@ class Running:
 
     def __init__(self) -> None:
         self.watch = Watch(self._hear, self._see)
-        self.future: Future[Answer] | None = None
+        self.future: Future[SearchAnswer] | None = None
         self.n_asked = self.n_found = self.n_members = 0
         self._start: float | None = None
 
@@ -152,11 +152,11 @@ class Running:
         }
 
 
-class Session:
+class VisitorSession:
     """One visitor's latest answer and running search."""
 
     def __init__(self) -> None:
-        self.answer: Answer | None = None
+        self.answer: SearchAnswer | None = None
         self.running: Running | None = None
 
     def cancel(self) -> None:
@@ -180,7 +180,7 @@ class Sessions:
         self.explainer = explainer
         self._pool = ThreadPoolExecutor(n_searches, thread_name_prefix="counterpoint-search")
         self._most = n_searches + MOST_WAITING
-        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._sessions: OrderedDict[str, VisitorSession] = OrderedDict()
         self._lock = threading.Lock()
         self._active: set[Running] = set()
 
@@ -188,19 +188,19 @@ class Sessions:
         """Begin a session; return its name."""
         name = secrets.token_urlsafe(12)
         with self._lock:
-            self._sessions[name] = Session()
+            self._sessions[name] = VisitorSession()
             while len(self._sessions) > MOST_SESSIONS:
                 self._sessions.popitem(last=False)[1].cancel()
         return name
 
-    def get(self, name: str) -> Session | None:
+    def get(self, name: str) -> VisitorSession | None:
         """Return a session by its name, if it is still there."""
         with self._lock:
             if name in self._sessions:
                 self._sessions.move_to_end(name)
             return self._sessions.get(name)
 
-    def start(self, session: Session, question: Question) -> Running:
+    def start(self, session: VisitorSession, question: SearchRequest) -> Running:
         """Begin a search; an earlier one of the session is stopped."""
         session.cancel()
         running = Running()
@@ -216,17 +216,19 @@ class Sessions:
         running.future.add_done_callback(lambda _: self._end(session, running))
         return running
 
-    def _search(self, session: Session, question: Question, running: Running) -> Answer:
+    def _search(
+        self, session: VisitorSession, question: SearchRequest, running: Running
+    ) -> SearchAnswer:
         """Search, keep the answer in the session, and return it."""
         running.begin()
         earlier = earlier_of(session, question)
         found = search_row(self.explainer, question, running.watch, earlier)
-        answer = Answer(found, question)
+        answer = SearchAnswer(found, question)
         if session.running is running:  # else the visitor has asked something else meanwhile
             session.answer = answer
         return answer
 
-    def _end(self, session: Session, running: Running) -> None:
+    def _end(self, session: VisitorSession, running: Running) -> None:
         """Note that a search has ended, however it did."""
         with self._lock:
             self._active.discard(running)
@@ -242,7 +244,7 @@ class Sessions:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-def earlier_of(session: Session, question: Question) -> Counterfactuals | None:
+def earlier_of(session: VisitorSession, question: SearchRequest) -> Counterfactuals | None:
     """Return what a search starts from: the session's answer to another question, if it may.
 
     The same question is searched from scratch, so that asking twice gives the same answer.
@@ -275,7 +277,7 @@ async def events_of(running: Running, budget: int) -> AsyncIterator[tuple[str, d
         running.watch.stop()
 
 
-def _ending(ended: asyncio.Future[Answer]) -> tuple[str, dict[str, Any]]:
+def _ending(ended: asyncio.Future[SearchAnswer]) -> tuple[str, dict[str, Any]]:
     """Return the last event of a search."""
     if ended.cancelled():
         return "failed", {"error": "the search was given up before it began."}

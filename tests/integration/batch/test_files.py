@@ -91,7 +91,7 @@ def test_the_manifest_lists_the_parts_with_their_hashes(clean: dict[str, bytes])
     assert all(
         part["sha256"] == sha256(clean[part["name"]]).hexdigest() for part in manifest["parts"]
     )
-    assert sum(part["tally"]["rows"] for part in manifest["parts"]) == N_ROWS
+    assert sum(part["counts"]["rows"] for part in manifest["parts"]) == N_ROWS
 
 
 def test_a_job_that_is_done_does_nothing(rows: Path, tmp_path: Path) -> None:

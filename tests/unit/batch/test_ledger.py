@@ -13,7 +13,7 @@ import pytest
 from counterpoint.batch.engines.engine import Chunk
 from counterpoint.batch.folder import GROUP, Folder, write_part
 from counterpoint.batch.ledger import Damaged, Ledger
-from counterpoint.batch.summary import Tally
+from counterpoint.batch.summary import RowCounts
 from counterpoint.errors import CannotWrite, InvalidInput
 
 SCHEMA = pa.schema(
@@ -49,9 +49,9 @@ def ledger(tmp_path: Path) -> Ledger:
 def keep(ledger: Ledger, start: int, stop: int) -> None:
     """Keep the answer for some rows."""
     payload = answer(start, stop)
-    tally = ledger.check(Chunk(start, stop), payload)
-    assert tally is not None
-    ledger.keep(Chunk(start, stop), payload, tally)
+    counts = ledger.check(Chunk(start, stop), payload)
+    assert counts is not None
+    ledger.keep(Chunk(start, stop), payload, counts)
 
 
 def reopened(ledger: Ledger) -> Ledger:
@@ -67,7 +67,7 @@ def test_what_is_missing(ledger: Ledger) -> None:
 
     assert ledger.missing(0) == [Chunk(0, 2), Chunk(4, 6)]
     assert ledger.missing(1) == [Chunk(6, 10)]
-    assert ledger.tally().rows == 2
+    assert ledger.counts().rows == 2
 
 
 def test_a_finished_part_has_its_chunks_rows_and_they_are_gone(ledger: Ledger) -> None:
@@ -78,7 +78,7 @@ def test_a_finished_part_has_its_chunks_rows_and_they_are_gone(ledger: Ledger) -
 
     assert ledger.missing(0) == []
     assert not list(ledger.folder.work.glob("chunk-*"))
-    assert ledger.tally() == Tally(6, 12, 60, Counter(found=6))
+    assert ledger.counts() == RowCounts(6, 12, 60, Counter(found=6))
     assert reopened(ledger).missing(0) == []
 
 

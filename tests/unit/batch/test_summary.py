@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from counterpoint.batch.showing import Display
-from counterpoint.batch.summary import Summary, Tally
+from counterpoint.batch.summary import RowCounts, Summary
 
 
 def summary(n_rows: int = 10, n_before: int = 0, messages: int = 0, **statuses: int) -> Summary:
     """Return the summary of a job that ended like this."""
     told = Counter({f"reason {i}\nof many": i + 1 for i in range(messages)})
-    tally = Tally(sum(statuses.values()), 70, 12_000, Counter(statuses), told)
-    return Summary(Path("out"), n_rows, tally, n_before, 2, 4.0, tally.rows < n_rows)
+    counts = RowCounts(sum(statuses.values()), 70, 12_000, Counter(statuses), told)
+    return Summary(Path("out"), n_rows, counts, n_before, 2, 4.0, counts.rows < n_rows)
 
 
 @pytest.mark.parametrize(
@@ -59,46 +58,9 @@ def test_the_words_of_a_job_that_was_stopped_and_went_on() -> None:
 
 
 def test_a_message_cannot_move_the_cursor() -> None:
-    tally = Tally(1, 1, 0, Counter(failed=1), Counter({"cleared\x1b[2J" + "!" * 200: 1}))
+    counts = RowCounts(1, 1, 0, Counter(failed=1), Counter({"cleared\x1b[2J" + "!" * 200: 1}))
 
-    told = str(Summary(Path("out"), 1, tally, 0, 1, 1.0))
+    told = str(Summary(Path("out"), 1, counts, 0, 1, 1.0))
 
     assert "\x1b" not in told
     assert "!..." in told
-
-
-def test_lines_now_and_then_where_there_is_no_terminal(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    display = Display(100, 20, every=0.0)
-
-    display.say("going on")
-    display.tell(30, 1)
-    display.close()
-
-    first, second = capsys.readouterr().err.splitlines()
-    assert first == "counterpoint: going on"
-    assert second.startswith("counterpoint: 50/100 rows, ")
-    assert "1 failed" in second
-    assert second.endswith(" left")
-
-
-def test_a_bar_where_one_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    display = Display(100, 0, shown=True)
-
-    display.tell(100, 0)
-    display.close()
-
-    shown = capsys.readouterr().err
-    assert "explaining   0% |" in shown
-    assert "0/100 rows" in shown
-
-
-def test_nothing_is_shown_if_nothing_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    display = Display(100, 0, shown=False, every=0.0)
-
-    display.say("quiet")
-    display.tell(100, 0)
-    display.close()
-
-    assert capsys.readouterr().err == ""

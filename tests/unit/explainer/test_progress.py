@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from counterpoint.explainer import progress
-from counterpoint.explainer.progress import Progress
+from counterpoint.explainer.progress import JobProgress, Progress
 
 
 def drawn(monkeypatch: pytest.MonkeyPatch, n_rows: int = 4, budget: int = 100) -> str:
@@ -61,3 +61,40 @@ def test_no_count_is_lost_among_threads() -> None:
             thread.join()
 
     assert (bar.n_asked, bar.n_ended) == (4000, 4000)
+
+
+def test_lines_now_and_then_where_there_is_no_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    progress_of_job = JobProgress(100, 20, every=0.0)
+
+    progress_of_job.say("going on")
+    progress_of_job.tell(30, 1)
+    progress_of_job.close()
+
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "counterpoint: going on"
+    assert second.startswith("counterpoint: 50/100 rows, ")
+    assert "1 failed" in second
+    assert second.endswith(" left")
+
+
+def test_a_bar_where_one_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    progress_of_job = JobProgress(100, 0, shown=True)
+
+    progress_of_job.tell(100, 0)
+    progress_of_job.close()
+
+    shown = capsys.readouterr().err
+    assert "explaining   0% |" in shown
+    assert "0/100 rows" in shown
+
+
+def test_nothing_is_shown_if_nothing_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    progress_of_job = JobProgress(100, 0, shown=False, every=0.0)
+
+    progress_of_job.say("quiet")
+    progress_of_job.tell(100, 0)
+    progress_of_job.close()
+
+    assert capsys.readouterr().err == ""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from typing import Any, cast
 
@@ -25,7 +23,6 @@ from counterpoint.explainer.schedule import (
     n_cores,
     plan_groups,
     search_groups,
-    stopped_by_interrupt,
 )
 from counterpoint.search.watch import Watch
 
@@ -148,33 +145,6 @@ def test_an_error_in_a_group_reaches_the_caller(workers: int) -> None:
 
     with pytest.raises(InvalidInput, match="no good"):
         list(search_groups(plan(8, 1, workers), search_group, Watch()))
-
-
-def test_one_interrupt_asks_to_stop_and_a_second_one_raises() -> None:
-    watch = Watch()
-
-    with stopped_by_interrupt(watch):
-        os.kill(os.getpid(), signal.SIGINT)
-        stopped_after_one = watch.is_stopped
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
-
-    assert stopped_after_one
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_somebody_elses_interrupt_handler_is_left_alone() -> None:
-    caught: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _: caught.append(number))
-    try:
-        watch = Watch()
-        with stopped_by_interrupt(watch):
-            os.kill(os.getpid(), signal.SIGINT)
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    assert caught == [signal.SIGINT]
-    assert not watch.is_stopped
 
 
 def test_what_rules_take_leaves_room_for_fewer_rows() -> None:

@@ -10,7 +10,7 @@ from tests.served import Gated, explainer_of, observed
 
 import counterpoint as cp
 from counterpoint.explorer.describing import Rows, value_of
-from counterpoint.explorer.requests import Question, read_question
+from counterpoint.explorer.requests import SearchRequest, read_question
 from counterpoint.explorer.sessions import search_row
 from counterpoint.search.watch import Watch
 
@@ -27,7 +27,7 @@ def earlier(explainer: cp.Explainer) -> cp.Counterfactuals:
     return search_row(explainer, ask(explainer), Watch())
 
 
-def ask(explainer: cp.Explainer, row: int = ROW, **changes: Any) -> Question:
+def ask(explainer: cp.Explainer, row: int = ROW, **changes: Any) -> SearchRequest:
     """Return the question what would make a row good."""
     rows = Rows.of(explainer, observed(), None)
     values = [value_of(gene) for gene in rows.genomes[row]]

@@ -34,14 +34,14 @@ from counterpoint.batch.engines.engine import Chunk, Done, Lost
 from counterpoint.batch.engines.worker import (
     Attempt,
     Began,
-    Bench,
+    ChunkWorker,
     Counted,
     Ended,
-    Gone,
     Message,
     Note,
     Outcome,
-    explain_at_bench,
+    WorkerGone,
+    explain_at_worker,
 )
 from counterpoint.batch.order import Order
 from counterpoint.batch.recipe import Recipe
@@ -124,7 +124,7 @@ class DaskEngine:
         client = self._client
         packed = pickled((recipe, order), "what the job asks for", "use functions of modules")
         is_local = self._cluster is not None
-        bench = Bench(self._name, packed, __version__, is_local)
+        bench = ChunkWorker(self._name, packed, __version__, is_local)
         client.subscribe_topic(self._name, self._hear_began)
         client.subscribe_topic("all", self._hear_all)
         client.register_plugin(bench, name=self._name)
@@ -206,7 +206,7 @@ class DaskEngine:
     def _hear_all(self, event: tuple[float, dict[str, Any]]) -> None:
         told = event[1]
         if isinstance(told, dict) and told.get("action") == "remove-worker":
-            self._inbox.put(Gone(told["worker"], bool(told.get("expected", False))))
+            self._inbox.put(WorkerGone(told["worker"], bool(told.get("expected", False))))
 
     async def _follow(self, key: str, future: Any) -> None:
         try:
@@ -242,7 +242,7 @@ class DaskEngine:
         match message:
             case Began():
                 self._begin(message)
-            case Gone(worker, is_expected):
+            case WorkerGone(worker, is_expected):
                 self._judge(worker, is_expected)
             case Ended(key, outcome):
                 if key in self._attempts:
@@ -317,7 +317,7 @@ class DaskEngine:
         attempt.forget_worker()
         try:
             attempt.future = self._client.submit(
-                explain_at_bench,
+                explain_at_worker,
                 self._name,
                 attempt.key,
                 attempt.rows,

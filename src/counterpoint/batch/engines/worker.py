@@ -75,7 +75,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass
-class Bench(WorkerPlugin):
+class ChunkWorker(WorkerPlugin):
     """Explains chunks in a worker process.
 
     Parameters
@@ -181,7 +181,7 @@ def explained(recipe: Recipe, order: Order, rows: pd.DataFrame) -> Outcome:
     return Outcome("done", payload, seconds=time.perf_counter() - begun)
 
 
-def explain_at_bench(name: str, key: str, rows: pd.DataFrame) -> Outcome:
+def explain_at_worker(name: str, key: str, rows: pd.DataFrame) -> Outcome:
     """Explain a chunk at the bench of the worker this runs on; Dask calls it."""
     worker = require_package("distributed", "engine='dask'", EXTRA).get_worker()
     outcome: Outcome = worker.plugins[name].explain(key, rows)
@@ -215,7 +215,7 @@ class Began(NamedTuple):
     at: float
 
 
-class Gone(NamedTuple):
+class WorkerGone(NamedTuple):
     """A worker is gone, in good order or not."""
 
     worker: str
@@ -241,4 +241,4 @@ class Note(NamedTuple):
     text: str
 
 
-Message = Began | Gone | Ended | Counted | Note
+Message = Began | WorkerGone | Ended | Counted | Note
