@@ -9,8 +9,6 @@ from __future__ import annotations
 AGAINST_LAYERS: set[str] = set()
 
 IN_CYCLES: set[str] = {
-    "counterpoint.cli.batch",
-    "counterpoint.cli.main",
     "counterpoint.table.frames",
     "counterpoint.table.groups",
     "counterpoint.table.inference",
@@ -23,17 +21,12 @@ LONG_MODULES: set[str] = set()
 MANY_PARAMETERS: set[str] = {
     "counterpoint.density.leaf_density _find_boxes",
     "counterpoint.density.transformation_tree _test_numbers",
-    "counterpoint.problem.problem Problem.of",
 }
 
 DUPLICATE_CLASSES: set[str] = {
-    "Answer",
-    "Given",
     "Known",
     "Node",
     "Question",
-    "Session",
-    "Settings",
 }
 
 METAPHORS: set[str] = {
@@ -58,9 +51,6 @@ WITHOUT_UNIT_TEST: set[str] = {
     "explainer.building",
     "explainer.explainer",
     "explorer.describing",
-    "models.adapters.multi_output",
-    "problem.objectives",
-    "problem.problem",
     "result.choosing.safety",
     "result.figures.charts.changes",
     "result.figures.charts.response",
@@ -79,7 +69,5 @@ WITHOUT_UNIT_TEST: set[str] = {
     "result.words.english",
     "result.words.german",
     "result.words.language",
-    "search.nsga2.loop",
-    "search.watch",
     "table.inference",
 }
