@@ -11,7 +11,7 @@ import pandas as pd
 
 import counterpoint as cp
 from benchmarks.peers.subjects import Bools, Codec, Floats
-from counterpoint.table.schema import Precision
+from counterpoint.table.features import Precision
 
 
 class NotApplicable(ValueError):  # noqa: N818 - a statement about a method, not a mistake

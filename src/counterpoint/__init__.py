@@ -40,32 +40,32 @@ if TYPE_CHECKING:
     from counterpoint.result.file.loading import load
     from counterpoint.result.file.many import load_many, save_many
     from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
-    from counterpoint.table.kinds import Categorical, Date, Integer, Ordered, Real
+    from counterpoint.table.features import Categorical, Date, Integer, Ordered, Real
     from counterpoint.table.schema import Schema
 
 _HOMES = {
     "AcceleratorWarning": "errors",
     "CannotWrite": "errors",
-    "Categorical": "table.kinds",
+    "Categorical": "table.features",
     "CounterpointError": "errors",
     "Counterfactuals": "result.counterfactuals",
     "DataWarning": "errors",
-    "Date": "table.kinds",
+    "Date": "table.features",
     "Distance": "problem.own_objectives",
     "EngineError": "errors",
     "Explainer": "explainer.explainer",
     "Explore": "search.settings",
     "ForestPlausibility": "density.plausibility",
-    "Integer": "table.kinds",
+    "Integer": "table.features",
     "InvalidInput": "errors",
     "Limits": "problem.limits",
     "MissingDependency": "errors",
     "NSGA2": "search.settings",
     "NoSuchFile": "errors",
     "Objective": "problem.own_objectives",
-    "Ordered": "table.kinds",
+    "Ordered": "table.features",
     "PredictorError": "errors",
-    "Real": "table.kinds",
+    "Real": "table.features",
     "RandomSearch": "search.settings",
     "RemoteModel": "models.adapters.remote",
     "Schema": "table.schema",

@@ -8,13 +8,7 @@ from __future__ import annotations
 
 AGAINST_LAYERS: set[str] = set()
 
-IN_CYCLES: set[str] = {
-    "counterpoint.table.frames",
-    "counterpoint.table.groups",
-    "counterpoint.table.inference",
-    "counterpoint.table.kinds",
-    "counterpoint.table.schema",
-}
+IN_CYCLES: set[str] = set()
 
 LONG_MODULES: set[str] = set()
 
@@ -69,5 +63,4 @@ WITHOUT_UNIT_TEST: set[str] = {
     "result.words.english",
     "result.words.german",
     "result.words.language",
-    "table.inference",
 }

@@ -18,7 +18,7 @@ from counterpoint.result.figures.frames.axes import Axis, histogram, unique
 from counterpoint.result.figures.frames.changes import positions
 from counterpoint.result.figures.frames.common import ROW, changes_only
 from counterpoint.result.figures.frames.response import contour_levels
-from counterpoint.table.schema import OBJECTIVE_COLUMNS, Feature, Kind
+from counterpoint.table.features import OBJECTIVE_COLUMNS, Feature, Kind
 
 FOUND = explained()
 FEATURES = list(FOUND.encoding.schema.names)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import counterpoint as cp
 from counterpoint.result.file.saving import signed
-from counterpoint.table.schema import OBJECTIVE_COLUMNS
+from counterpoint.table.features import OBJECTIVE_COLUMNS
 
 SEARCH = cp.Search(generations=2, population=6)
 RULES: list[list[Any]] = [

@@ -93,7 +93,7 @@ def show_schema(schema: Schema) -> None:
     for title in ("column", "kind", "values"):
         table.add_column(title, overflow="fold")
     for feature in schema.features:
-        table.add_row(plain(feature.name), str(feature.kind), plain(feature.values))
+        table.add_row(plain(feature.name), str(feature.kind), plain(feature.values_text))
     rich_console().print(table)
 
 

@@ -42,9 +42,9 @@ from counterpoint.result.long_table import OutputSchema
 from counterpoint.search.settings import Search, WhatIf
 from counterpoint.search.watch import Watch
 from counterpoint.table.encoding import Encoding, Rows, as_frame
+from counterpoint.table.features import Declared, Precision
 from counterpoint.table.frames import read_data
-from counterpoint.table.kinds import Declared
-from counterpoint.table.schema import Precision, Schema, remarked
+from counterpoint.table.schema import infer_schema, remarked
 
 
 class Explainer(Built):
@@ -130,7 +130,7 @@ class Explainer(Built):
         accelerate: Literal["onnx"] | None = None,
     ) -> None:
         frame, form = read_data(data)
-        inferred = Schema.infer(frame, precision, features=features, groups=groups)
+        inferred = infer_schema(frame, precision, features, groups)
         schema = remarked(inferred, units, protected)
         known = Known(
             schema,

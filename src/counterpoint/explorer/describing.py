@@ -12,7 +12,8 @@ import pandas as pd
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.models.predictor import CHUNK
-from counterpoint.table.schema import Feature, Kind, Schema
+from counterpoint.table.features import Feature, Kind
+from counterpoint.table.schema import Schema
 from counterpoint.table.values import write_level, write_number
 
 ROWS_PER_PAGE = 6

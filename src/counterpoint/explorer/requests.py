@@ -20,7 +20,7 @@ from counterpoint.problem.target import TargetLike
 from counterpoint.rules.rules import Rules
 from counterpoint.search.settings import Search
 from counterpoint.streams import check_seed
-from counterpoint.table.schema import Feature, Kind
+from counterpoint.table.features import Feature, Kind
 
 MOST_RULES = 100
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from counterpoint.arrays import Floats, Ints
 from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import Feature, Kind
+from counterpoint.table.features import Feature, Kind
 
 # What a scikit-learn estimator remembers of frames: the columns it was fitted on, and whether it
 # is to return frames itself.

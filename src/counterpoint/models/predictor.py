@@ -29,7 +29,7 @@ from counterpoint.models.answers import (
 from counterpoint.models.fast_paths import Ask, quick_ways, quickest
 from counterpoint.models.threads import one_thread
 from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import Kind
+from counterpoint.table.features import Kind
 
 # A row's candidates are scored in blocks padded to a multiple of this: matrix products of such
 # blocks give the same bits alone and merged with others (tested in `is_batch_invariant`).

@@ -25,7 +25,8 @@ from counterpoint.models.predictor import BLOCK, pad
 from counterpoint.neighbours.gower import complete_rows
 from counterpoint.problem.objectives import DISTANCE, IMPLAUSIBILITY, OBJECTIVES
 from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import OBJECTIVE_COLUMNS, Schema
+from counterpoint.table.features import OBJECTIVE_COLUMNS
+from counterpoint.table.schema import Schema
 from counterpoint.table.space import Space
 from counterpoint.table.values import EXACT, write_number, write_numbers
 

@@ -14,8 +14,9 @@ from counterpoint.errors import InvalidInput, UnknownFeatureError, did_you_mean,
 from counterpoint.problem.target import is_same_label
 from counterpoint.rules.rules import Rule
 from counterpoint.rules.tree import InSet, Role, Word
-from counterpoint.table.dates import day_of
-from counterpoint.table.schema import Feature, Kind, Schema
+from counterpoint.table.features import Feature, Kind
+from counterpoint.table.schema import Schema
+from counterpoint.table.values import day_of
 
 # The ends of a number or a date, None for the data's own end; or the levels of a category.
 Range: TypeAlias = tuple[Any, Any] | Collection[Any]

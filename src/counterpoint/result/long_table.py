@@ -19,9 +19,9 @@ import pandas as pd
 from counterpoint.arrays import Bools, Floats
 from counterpoint.checks import is_whole, require_package
 from counterpoint.errors import CounterpointError, InvalidInput, listed
-from counterpoint.table.dates import as_days
+from counterpoint.table.features import Feature, Kind
 from counterpoint.table.frames import as_objects
-from counterpoint.table.schema import Feature, Kind
+from counterpoint.table.values import as_days
 
 MOMENT = np.dtype("datetime64[us]")  # reaches from the year 1 to 9999, and is what Spark counts in
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of an object in an error: another one in every run

@@ -18,7 +18,8 @@ from counterpoint.rules.normal_form import Count, NormalRule
 from counterpoint.rules.program import Records
 from counterpoint.rules.propagation import propagate
 from counterpoint.streams import next_uniform
-from counterpoint.table.schema import Kind, Schema
+from counterpoint.table.features import Kind
+from counterpoint.table.schema import Schema
 from counterpoint.table.space import Box, Space, snap
 
 SMALLEST_STRIDE = 0.01  # a feature that must differ goes so much of its range, up to all of it

@@ -43,8 +43,9 @@ from counterpoint.rules.tree import (
     unknown,
     write_number,
 )
-from counterpoint.table.dates import day_of
-from counterpoint.table.schema import Feature, Kind, Schema
+from counterpoint.table.features import Feature, Kind
+from counterpoint.table.schema import Schema
+from counterpoint.table.values import day_of
 
 OfOne = TypeVar("OfOne", bound=Changed | InRange | InSet | InSteps | Moves)
 OfMany = TypeVar("OfMany", bound=Fixed | AtMost | Together)

@@ -18,7 +18,8 @@ import numpy as np
 from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.errors import Signal
 from counterpoint.rules.arithmetic import OFF_STEP, ROUND_OFF, rounding_of
-from counterpoint.table.schema import Feature, Kind, Schema
+from counterpoint.table.features import Feature, Kind
+from counterpoint.table.schema import Schema
 
 
 def exact(value: float) -> Fraction:

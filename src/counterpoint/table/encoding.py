@@ -11,7 +11,7 @@ import pandas as pd
 from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.checks import is_number
 from counterpoint.errors import InvalidInput, UnknownFeatureError, did_you_mean, listed
-from counterpoint.table.dates import date_decoder, days_of
+from counterpoint.table.features import Feature, Kind
 from counterpoint.table.frames import (
     MARKS,
     PANDAS,
@@ -24,7 +24,8 @@ from counterpoint.table.frames import (
 )
 from counterpoint.table.groups import encode_group, expand
 from counterpoint.table.inference import numbers_of
-from counterpoint.table.schema import Feature, Kind, Schema
+from counterpoint.table.schema import Schema
+from counterpoint.table.values import date_decoder, days_of
 
 # A frame, series or array, a mapping of column to value, or a list of such mappings.
 Rows: TypeAlias = Any

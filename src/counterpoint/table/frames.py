@@ -18,8 +18,8 @@ import pandas as pd
 
 from counterpoint.arrays import Bools, Floats
 from counterpoint.errors import InvalidInput, listed
-from counterpoint.table import dates
-from counterpoint.table.schema import Feature, Kind, plain_dtype
+from counterpoint.table.features import Feature, Kind, plain_dtype
+from counterpoint.table.values import as_days
 
 FormKind = Literal["pandas", "polars", "pyarrow", "numpy"]
 Maker: TypeAlias = Callable[[Floats], Any]  # from the genes of a column (n,) to the column
@@ -238,7 +238,7 @@ def polars_maker(polars: Any, feature: Feature, dtype: Any) -> Maker:
     """Return the function that makes a Series of polars of genes."""
     if feature.kind is Kind.DATE:
         unit = "D" if dtype == polars.Date else dtype.time_unit
-        return lambda genes: polars.Series(dates.as_days(genes).astype(f"datetime64[{unit}]"))
+        return lambda genes: polars.Series(as_days(genes).astype(f"datetime64[{unit}]"))
     if feature.is_numeric:
         return lambda genes: polars.Series(genes.astype(plain_dtype(feature.dtype)))
     levels = polars.Series(list(feature.levels), dtype=dtype)
@@ -249,9 +249,7 @@ def arrow_maker(arrow: Any, feature: Feature, dtype: Any) -> Maker:
     """Return the function that makes an array of pyarrow of genes."""
     if feature.kind is Kind.DATE:
         unit = getattr(dtype, "unit", "D")  # of timestamps; dates have none
-        return lambda genes: arrow.array(
-            dates.as_days(genes).astype(f"datetime64[{unit}]"), type=dtype
-        )
+        return lambda genes: arrow.array(as_days(genes).astype(f"datetime64[{unit}]"), type=dtype)
     if feature.is_numeric:
         number = plain_dtype(feature.dtype)
         return lambda genes: arrow.array(genes.astype(number), type=dtype, from_pandas=False)
@@ -305,9 +303,9 @@ def array_maker(feature: Feature) -> Maker:
 def complete_array_maker(feature: Feature) -> Maker:
     """Return the function that makes one column of an array without missing values."""
     if feature.kind is Kind.DATE and feature.dtype == object:  # Python's dates
-        return lambda genes: dates.as_days(genes).astype(object)
+        return lambda genes: as_days(genes).astype(object)
     if feature.kind is Kind.DATE:  # among objects they become pandas' moments
-        return lambda genes: pd.Series(dates.as_days(genes).astype(feature.dtype))
+        return lambda genes: pd.Series(as_days(genes).astype(feature.dtype))
     if feature.is_numeric:
         return lambda genes: genes.astype(feature.dtype)
     levels = as_objects(feature.levels)

@@ -16,7 +16,7 @@ import pandas as pd
 
 from counterpoint.arrays import Bools, Floats
 from counterpoint.errors import DataWarning, InvalidInput, UnknownFeatureError, listed
-from counterpoint.table.schema import Feature, Kind
+from counterpoint.table.features import Feature, Kind
 
 OTHER = "other"  # the level of a group whose first column was dropped
 FEWEST_ROWS = 20  # from which a group is believed that nobody declared

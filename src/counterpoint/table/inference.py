@@ -14,30 +14,42 @@ from counterpoint.arrays import Floats
 from counterpoint.checks import check_choice, is_number
 from counterpoint.errors import DataWarning, InvalidInput, UnknownFeatureError, did_you_mean, listed
 from counterpoint.streams import MAX_GENES
-from counterpoint.table import dates, groups, kinds
-from counterpoint.table.frames import read_data
-from counterpoint.table.kinds import Declared
-from counterpoint.table.schema import (
+from counterpoint.table import groups
+from counterpoint.table.features import (
+    EXAMPLE,
     MOST_DECIMALS,
     OBJECTIVE_COLUMNS,
+    Categorical,
+    Date,
+    Declared,
     Feature,
+    Integer,
     Kind,
+    Ordered,
     Precision,
+    Real,
     plain_dtype,
 )
-from counterpoint.table.values import EXACT, LARGEST_WHOLE, write_day, write_number
+from counterpoint.table.values import (
+    EXACT,
+    LARGEST_WHOLE,
+    days_of,
+    holds_dates,
+    is_date_dtype,
+    write_day,
+    write_number,
+)
 
 MANY_LEVELS = 50  # more than a search can try one by one, or a reader compare
 
 
 def infer_features(
-    data: Any,
+    frame: pd.DataFrame,
     precision: Precision,
     declared: Mapping[Any, Declared] | None,
     grouped: Mapping[Any, Sequence[Any]] | None,
 ) -> tuple[tuple[Feature, ...], tuple[int, ...]]:
-    """Return what `Schema.infer` puts into a schema: features, and the order of their columns."""
-    frame = read_data(data)[0]
+    """Return the features of a frame, and the order of their columns in it."""
     check_frame(frame)
     check_choice("precision", precision, ("observed", "full"))
     kinds_of = check_declared(declared, frame)
@@ -73,7 +85,7 @@ def check_declared(declared: object, frame: pd.DataFrame) -> dict[Any, Declared]
         return {}
     if not isinstance(declared, Mapping):
         raise InvalidInput(
-            f"features must be a dict of column name to kind, got {declared!r}; {kinds.EXAMPLE}."
+            f"features must be a dict of column name to kind, got {declared!r}; {EXAMPLE}."
         )
     for name, kind in declared.items():
         if name not in frame.columns:
@@ -81,7 +93,7 @@ def check_declared(declared: object, frame: pd.DataFrame) -> dict[Any, Declared]
         if not isinstance(kind, Declared):
             raise InvalidInput(
                 f"features[{name!r}] must be a Real, Integer, Date, Categorical or Ordered, got "
-                f"{kind!r}; {kinds.EXAMPLE}."
+                f"{kind!r}; {EXAMPLE}."
             )
     return dict(declared)
 
@@ -119,23 +131,23 @@ def infer_complete(
 ) -> Feature:
     """Infer one feature from a column without missing values."""
     match declared:
-        case kinds.Categorical() | kinds.Ordered():
+        case Categorical() | Ordered():
             return declared_levels(column, declared)
-        case kinds.Date():
+        case Date():
             return infer_date(column, declared)
-        case kinds.Real() | kinds.Integer():
+        case Real() | Integer():
             return infer_number(column, precision, declared)
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):  # first: categories of booleans are levels too
         return infer_levels(column, tuple(dtype.categories), is_ordered=bool(dtype.ordered))
     if pd.api.types.is_bool_dtype(dtype):
         return Feature(column.name, Kind.BINARY, dtype, (False, True), 0.0, 1.0)
-    if dates.is_date_dtype(dtype):
+    if is_date_dtype(dtype):
         return infer_date(column)
     if is_numeric_dtype(dtype):
         return infer_number(column, precision)
     if pd.api.types.is_object_dtype(dtype) or pd.api.types.is_string_dtype(dtype):
-        if dates.holds_dates(column):
+        if holds_dates(column):
             return infer_date(column)
         return infer_levels(column, observed_levels(column), is_ordered=False)
     raise InvalidInput(
@@ -153,9 +165,9 @@ def is_numeric_dtype(dtype: Any) -> bool:
     )
 
 
-def infer_date(column: pd.Series[Any], declared: kinds.Date | None = None) -> Feature:
+def infer_date(column: pd.Series[Any], declared: Date | None = None) -> Feature:
     """Infer a feature of whole days."""
-    days = dates.days_of(column, "data")
+    days = days_of(column, "data")
     low, high = ends_of(column, days, declared, *(declared.days if declared else (None, None)))
     feature = Feature(column.name, Kind.DATE, column.dtype, (), low, high)
     check_held(feature, declared)
@@ -165,7 +177,7 @@ def infer_date(column: pd.Series[Any], declared: kinds.Date | None = None) -> Fe
 def infer_number(
     column: pd.Series[Any],
     precision: Precision,
-    declared: kinds.Real | kinds.Integer | None = None,
+    declared: Real | Integer | None = None,
 ) -> Feature:
     """Infer an integer or real feature with its range and decimals."""
     name, dtype = column.name, column.dtype
@@ -176,7 +188,7 @@ def infer_number(
     low, high = ends_of(
         column, values, declared, *((declared.low, declared.high) if declared else (None, None))
     )
-    if is_whole or isinstance(declared, kinds.Integer):
+    if is_whole or isinstance(declared, Integer):
         feature = Feature(name, Kind.INTEGER, dtype, (), low, high)
         check_held(feature, declared)
         return feature
@@ -186,14 +198,14 @@ def infer_number(
             "convert it with .astype('float32')."
         )
     decimals = observed_decimals(values, dtype) if precision == "observed" else None
-    if isinstance(declared, kinds.Real) and declared.decimals is not None:
+    if isinstance(declared, Real) and declared.decimals is not None:
         decimals = declared.decimals
     feature = Feature(name, Kind.REAL, dtype, (), low, high, decimals)
     check_held(feature, declared)
     return feature
 
 
-def check_numeric(column: pd.Series[Any], declared: kinds.Real | kinds.Integer) -> None:
+def check_numeric(column: pd.Series[Any], declared: Real | Integer) -> None:
     """Refuse a column that cannot be the number it is declared to be."""
     kind, name, dtype = type(declared).__name__, column.name, column.dtype
     if not is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
@@ -201,12 +213,12 @@ def check_numeric(column: pd.Series[Any], declared: kinds.Real | kinds.Integer) 
             f"features[{name!r}] is {kind}, but the column has dtype {dtype}; convert it to "
             "numbers first."
         )
-    if isinstance(declared, kinds.Real) and pd.api.types.is_integer_dtype(dtype):
+    if isinstance(declared, Real) and pd.api.types.is_integer_dtype(dtype):
         raise InvalidInput(
             f"features[{name!r}] is Real, but the column's dtype {dtype} holds whole numbers only; "
             "declare it Integer, or convert the data to floats."
         )
-    if isinstance(declared, kinds.Integer):
+    if isinstance(declared, Integer):
         values = numbers_of(column, "data")
         if (broken := values[values != np.rint(values)]).size:
             raise InvalidInput(
@@ -227,7 +239,7 @@ def ends_of(
     start, end = least if low is None else float(low), most if high is None else float(high)
     if least < start or most > end:
         beyond = least if least < start else most
-        is_date = isinstance(declared, kinds.Date)
+        is_date = isinstance(declared, Date)
         text = write_day(beyond) if is_date else write_number(beyond, digits=EXACT)
         raise InvalidInput(
             f"data column {column.name!r} has {text}, beyond the declared {declared}; widen it, "
@@ -262,7 +274,7 @@ def infer_levels(column: pd.Series[Any], levels: tuple[Any, ...], *, is_ordered:
     return Feature(column.name, kind, column.dtype, levels, 0.0, len(levels) - 1.0)
 
 
-def declared_levels(column: pd.Series[Any], declared: kinds.Categorical | kinds.Ordered) -> Feature:
+def declared_levels(column: pd.Series[Any], declared: Categorical | Ordered) -> Feature:
     """Return a feature of the levels that were declared, or of those the data show."""
     seen = distinct(column)
     levels = declared.levels
@@ -283,7 +295,7 @@ def declared_levels(column: pd.Series[Any], declared: kinds.Categorical | kinds.
             f"features[{column.name!r}] names the level {unheld[0]!r}, which the column's dtype "
             f"{column.dtype} cannot hold."
         )
-    return infer_levels(column, levels, is_ordered=isinstance(declared, kinds.Ordered))
+    return infer_levels(column, levels, is_ordered=isinstance(declared, Ordered))
 
 
 def unheld_levels(dtype: Any, levels: Sequence[Any]) -> list[Any]:

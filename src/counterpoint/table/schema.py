@@ -1,145 +1,21 @@
-"""Features and schema: what each column of the data is, with its unit and its protection."""
+"""Schema: the features of a table, inferred from its data, with their units and protection."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
-import numpy as np
+import pandas as pd
 
 from counterpoint.checks import check_list
 from counterpoint.errors import InvalidInput, UnknownFeatureError
-from counterpoint.table import dates
-from counterpoint.table.values import LARGEST_WHOLE, write_level, write_value
+from counterpoint.table.features import Declared, Feature, Precision
+from counterpoint.table.frames import read_data
+from counterpoint.table.inference import infer_features
 
-if TYPE_CHECKING:
-    from counterpoint.table.kinds import Declared
-
-
-Precision = Literal["observed", "full"]
-
-LARGEST_SINGLE = 2.0**24  # and float32
-MOST_DECIMALS = 12
-OBJECTIVE_COLUMNS = ("prediction", "gap", "distance", "changes", "implausibility")
-SHOWN_LEVELS = 8
-
-
-class Kind(StrEnum):
-    """How a feature's values relate: decides its distance, crossover and mutation."""
-
-    REAL = "real"
-    INTEGER = "integer"
-    DATE = "date"
-    CATEGORICAL = "categorical"
-    ORDERED = "ordered"
-    BINARY = "binary"
-
-
-@dataclass(frozen=True)
-class Feature:
-    """What can change by itself: one column of the data, or a one-hot group of columns.
-
-    Parameters
-    ----------
-    name : hashable
-        The column's label, or the group's name.
-    kind : Kind
-        Real, integer, date, categorical, ordered or binary.
-    dtype : numpy or pandas dtype
-        The column's own dtype, in which counterfactuals are returned; of a group that of its first.
-    levels : tuple
-        The values of a feature that is not a number, in code order; empty for numbers.
-    low, high : float
-        Smallest and largest value of the data or as declared, in days for dates; or code.
-    decimals : int or None
-        Decimal places a real feature is searched on; None searches the reals.
-    columns : tuple of Feature
-        The columns of a one-hot group, one per level; a last level without a column stands for all
-        of them being 0. Empty for a feature that is a column itself.
-    missing : {"", "None", "nan", "NA"}
-        What stands for a missing value in the data, if there are any: Python's None, NaN (NaT of
-        dates) or pandas' NA.
-    unit : str
-        What the numbers are counted in, for readers; empty if nobody said.
-    is_protected : bool
-        Whether it is never to be proposed to people as something to change.
-    """
-
-    name: Hashable
-    kind: Kind
-    dtype: Any
-    levels: tuple[Any, ...]
-    low: float
-    high: float
-    decimals: int | None = None
-    columns: tuple[Feature, ...] = ()
-    missing: str = ""
-    unit: str = ""
-    is_protected: bool = False
-
-    @property
-    def has_missing(self) -> bool:
-        """Whether the data miss some of its values."""
-        return self.missing != ""
-
-    @property
-    def is_numeric(self) -> bool:
-        """Whether the values are numbers, or days, rather than levels."""
-        return self.kind in (Kind.REAL, Kind.INTEGER, Kind.DATE)
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether the data show a single value, which leaves nothing to change."""
-        return self.low == self.high if self.is_numeric else len(self.levels) == 1
-
-    @property
-    def is_single(self) -> bool:
-        """Whether the column holds numbers of float32, plain or nullable."""
-        return self.is_numeric and bool(plain_dtype(self.dtype) == np.float32)
-
-    @property
-    def dtype_range(self) -> tuple[float, float]:
-        """The smallest and largest number the column's dtype and a genome can both hold."""
-        if self.kind is Kind.DATE:
-            return dates.range_of(self.dtype)
-        dtype = plain_dtype(self.dtype)
-        if self.kind is Kind.INTEGER and dtype.kind == "f":
-            largest = LARGEST_SINGLE if self.is_single else LARGEST_WHOLE
-            return -largest, largest
-        if self.kind is Kind.INTEGER:
-            whole = np.iinfo(dtype)
-            return max(float(whole.min), -LARGEST_WHOLE), min(float(whole.max), LARGEST_WHOLE)
-        largest = float(np.finfo(np.float32 if self.is_single else np.float64).max)
-        return -largest, largest
-
-    def shown(self, gene: float) -> str:
-        """Return a value as text: a number, a date or a level."""
-        return write_value(self, gene)
-
-    @property
-    def values(self) -> str:
-        """What the feature can be, as text."""
-        if not self.is_numeric:
-            mark = " < " if self.kind is Kind.ORDERED else ", "
-            more = len(self.levels) - SHOWN_LEVELS
-            texts = [write_level(level) for level in self.levels[:SHOWN_LEVELS]]
-            text = mark.join([*texts, f"{more} more"] if more > 0 else texts)
-        elif self.is_constant:
-            text = self.shown(self.low)
-        else:
-            text = f"{self.shown(self.low)} to {self.shown(self.high)}"
-        text += f" {self.unit}" if self.unit else ""
-        text += f", {self.decimals} decimals" if self.decimals else ""
-        text += " or missing" if self.has_missing else ""
-        text += f" (one-hot in {len(self.columns)} columns)" if self.columns else ""
-        text += " (protected)" if self.is_protected else ""
-        return f"{text} (constant)" if self.is_constant else text
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.kind} {self.values}"
+LONGEST_UNIT = 40
 
 
 @dataclass(frozen=True, repr=False)
@@ -201,10 +77,7 @@ class Schema:
             If the frame is empty, has duplicate columns, infinite values, a column without any
             value or of a kind we cannot search, or is not what is declared of it.
         """
-        # Inference makes features and schemas, so it cannot be imported before they are there.
-        from counterpoint.table.inference import infer_features
-
-        return cls(*infer_features(data, precision, features, groups))
+        return infer_schema(read_data(data)[0], precision, features, groups)
 
     @property
     def names(self) -> tuple[Hashable, ...]:
@@ -231,7 +104,7 @@ class Schema:
         return len(self.features)
 
     def __str__(self) -> str:
-        cells = [(str(each.name), str(each.kind), each.values) for each in self.features]
+        cells = [(str(each.name), str(each.kind), each.values_text) for each in self.features]
         widths = [max(len(row[i]) for row in cells) for i in range(2)]
         return "\n".join(
             f"{name:<{widths[0]}}  {kind:<{widths[1]}}  {values}" for name, kind, values in cells
@@ -240,12 +113,14 @@ class Schema:
     __repr__ = __str__
 
 
-def plain_dtype(dtype: Any) -> Any:
-    """Return the NumPy dtype behind a nullable, Arrow or sparse dtype of numbers."""
-    return getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))
-
-
-LONGEST_UNIT = 40
+def infer_schema(
+    frame: pd.DataFrame,
+    precision: Precision,
+    features: Mapping[Any, Declared] | None,
+    groups: Mapping[Any, Sequence[Any]] | None,
+) -> Schema:
+    """Return the schema of data that were read into a frame; `Schema.infer` reads them first."""
+    return Schema(*infer_features(frame, precision, features, groups))
 
 
 def remarked(

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.kernels import inner, kernel
-from counterpoint.table.schema import Kind, Schema
+from counterpoint.table.features import Kind
+from counterpoint.table.schema import Schema
 
 # One feature of one row: one argument of a kernel instead of nine, which it compiles faster.
 FEATURE = np.dtype(

@@ -26,7 +26,7 @@ from tests.strategies import generator
 from counterpoint.arrays import Floats
 from counterpoint.models.column_tables import MOST_CELLS, tabulate
 from counterpoint.table.encoding import Encoding
-from counterpoint.table.kinds import Categorical
+from counterpoint.table.features import Categorical
 from counterpoint.table.schema import Schema
 
 N = 80

@@ -13,7 +13,8 @@ from counterpoint.problem.problem import search_box
 from counterpoint.rules.bounds import Bounds, RowDomains
 from counterpoint.rules.rules import Rules
 from counterpoint.table.encoding import Encoding, as_frame
-from counterpoint.table.schema import Precision, Schema
+from counterpoint.table.features import Precision
+from counterpoint.table.schema import Schema
 from counterpoint.table.space import Box, describe_space
 
 DATA = pd.DataFrame(

@@ -11,8 +11,9 @@ import pytest
 
 from counterpoint.errors import InvalidInput
 from counterpoint.table.encoding import Encoding, as_frame
+from counterpoint.table.features import Kind
 from counterpoint.table.frames import PANDAS, read_data
-from counterpoint.table.schema import Kind, Schema
+from counterpoint.table.schema import Schema
 
 DAYS = [datetime.date(2020, 2, 28), datetime.date(2021, 3, 1), datetime.date(2020, 2, 28)]
 MIDNIGHTS = [datetime.datetime(day.year, day.month, day.day) for day in DAYS]

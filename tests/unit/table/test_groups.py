@@ -9,9 +9,9 @@ import pytest
 
 from counterpoint.errors import DataWarning, InvalidInput, UnknownFeatureError
 from counterpoint.table.encoding import Encoding
+from counterpoint.table.features import Integer, Kind
 from counterpoint.table.groups import level_names
-from counterpoint.table.kinds import Integer
-from counterpoint.table.schema import Kind, Schema
+from counterpoint.table.schema import Schema
 
 JOBS = ["clerk", "nurse", "smith"]
 

@@ -1,250 +1,92 @@
+"""Units and protected features: what is refused, and how they are kept."""
+
 from __future__ import annotations
 
-from decimal import Decimal
+import json
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
+from tests.documents import load_changed
 
-from counterpoint.errors import InvalidInput
-from counterpoint.table.inference import observed_decimals
-from counterpoint.table.schema import OBJECTIVE_COLUMNS, Feature, Kind, Precision, Schema
+import counterpoint as cp
 
-
-def infer(values: Any, precision: Precision = "observed") -> Feature:
-    return Schema.infer(pd.DataFrame({"x": values}), precision).features[0]
+DATA = pd.DataFrame({"age": [20, 30, 40], "job": ["a", "b", "a"]})
 
 
-def category(values: list[Any], categories: list[Any], *, ordered: bool = False) -> pd.Categorical:
-    return pd.Categorical(values, categories=categories, ordered=ordered)
+def explainer(**remarks: Any) -> cp.Explainer:
+    return cp.Explainer(lambda rows: rows["age"] / 100, DATA, **remarks)
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        [3, 1, 2],
-        np.array([3, 1, 2], dtype=np.int8),
-        np.array([3, 1, 2], dtype=np.uint64),
-        pd.array([3, 1, 2], dtype="Int64"),
-        pd.arrays.SparseArray([3, 1, 2]),
-    ],
-)
-def test_whole_number_dtypes_are_integer_features(values: Any) -> None:
-    feature = infer(values)
-
-    assert feature.kind is Kind.INTEGER
-    assert (feature.low, feature.high) == (1.0, 3.0)
-    assert feature.levels == ()
-    assert feature.decimals is None
-    assert feature.dtype == pd.Series(values).dtype
-
-
-@pytest.mark.parametrize(
-    ("values", "is_single"),
-    [
-        ([3.0, 1.5], False),
-        (np.array([3.0, 1.5], dtype=np.float32), True),
-        (pd.array([3.0, 1.5], dtype="Float64"), False),
-        (pd.array([3.0, 1.5], dtype="Float32"), True),
-        (pd.arrays.SparseArray([3.0, 1.5]), False),
-    ],
-)
-def test_float_dtypes_are_real_features_with_their_decimals(values: Any, is_single: bool) -> None:
-    feature = infer(values)
-
-    assert feature.kind is Kind.REAL
-    assert (feature.low, feature.high, feature.decimals) == (1.5, 3.0, 1)
-    assert feature.is_single is is_single
-    assert feature.dtype == pd.Series(values).dtype
-
-
-@pytest.mark.parametrize("dtype", ["bool", "boolean"])
-@pytest.mark.parametrize("values", [[True, False], [True, True]])
-def test_booleans_are_binary_even_if_only_one_was_observed(dtype: str, values: list[bool]) -> None:
-    feature = infer(pd.Series(values, dtype=dtype))
-
-    assert feature.kind is Kind.BINARY
-    assert feature.levels == (False, True)
-    assert (feature.low, feature.high) == (0.0, 1.0)
-
-
-@pytest.mark.parametrize("dtype", [object, "str", "string"])
-def test_text_is_categorical_with_its_sorted_levels(dtype: Any) -> None:
-    feature = infer(pd.Series(["rent", "own", "free", "own"], dtype=dtype))
-
-    assert feature.kind is Kind.CATEGORICAL
-    assert feature.levels == ("free", "own", "rent")
-    assert (feature.low, feature.high) == (0.0, 2.0)
-
-
-def test_two_levels_are_binary_and_one_is_constant() -> None:
-    pair, single = infer(["yes", "no"]), infer(["yes", "yes"])
-
-    assert pair.kind is Kind.BINARY
-    assert not pair.is_constant
-    assert single.kind is Kind.CATEGORICAL
-    assert single.is_constant
-
-
-def test_levels_of_several_types_are_sorted_by_type() -> None:
-    feature = infer(pd.Series(["b", 2, "a", 1], dtype=object))
-
-    assert feature.levels == (1, 2, "a", "b")
-
-
-@pytest.mark.parametrize(
-    ("values", "kind"),
-    [
-        (category(["low"], ["low", "mid", "high"]), Kind.CATEGORICAL),
-        (category(["low"], ["low", "high"]), Kind.BINARY),
-        (category(["low"], ["low", "mid", "high"], ordered=True), Kind.ORDERED),
-        (category(["low"], ["low", "high"], ordered=True), Kind.ORDERED),
-        (category([20], [10, 20, 30]), Kind.CATEGORICAL),
-        (category([True], [True, False]), Kind.BINARY),
-    ],
-)
-def test_a_category_keeps_its_categories_in_their_order(values: pd.Categorical, kind: Kind) -> None:
-    feature = infer(values)
-
-    assert feature.kind is kind
-    assert list(feature.levels) == values.categories.to_list()
-    assert feature.high == len(values.categories) - 1.0
-
-
-def test_features_come_in_the_order_of_the_columns() -> None:
-    schema = Schema.infer(pd.DataFrame({"b": [1, 2], 3: [0.5, 1.0], "a": ["u", "v"]}))
-
-    assert schema.names == ("b", 3, "a")
-    assert len(schema) == 3
-
-
-def test_a_schema_prints_one_line_per_feature() -> None:
-    data = pd.DataFrame(
-        {
-            "age": [22, 35],
-            "rate": [0.5, 1.25],
-            "own": [True, False],
-            "job": ["clerk", "nurse"],
-            "size": category(["S", "L"], ["S", "M", "L"], ordered=True),
-            "since": pd.to_datetime(["2020-01-01", "2024-02-29"]),
-            "fix": [3, 3],
-            "town": category(["t0", "t9"], [f"t{i}" for i in range(10)]),
-        }
-    )
-
-    schema = Schema.infer(data)
+def test_the_schema_prints_them() -> None:
+    schema = explainer(units={"age": "years"}, protected=["job"]).schema
 
     assert str(schema).splitlines() == [
-        "age    integer      22 to 35",
-        "rate   real         0.50 to 1.25, 2 decimals",
-        "own    binary       False, True",
-        "job    binary       clerk, nurse",
-        "size   ordered      S < M < L",
-        "since  date         2020-01-01 to 2024-02-29",
-        "fix    integer      3 (constant)",
-        "town   categorical  t0, t1, t2, t3, t4, t5, t6, t7, 2 more",
+        "age  integer  20 to 40 years",
+        "job  binary   a, b (protected)",
     ]
-    assert repr(schema) == str(schema)
 
 
 @pytest.mark.parametrize(
-    ("values", "dtype", "decimals"),
+    ("remarks", "message"),
     [
-        ([1.0, 200.0], "float64", 0),
-        ([0.1, 0.25, -3.125], "float64", 3),
-        ([0.1, 0.7], "float32", 1),
-        ([123456.7], "float32", 1),
-        ([1e-12], "float64", 12),
-        ([1e-13], "float64", None),
-        ([1 / 3], "float64", None),
-        ([2.0**52], "float64", None),
-        ([1e300, 0.5], "float64", None),
+        ({"units": {"agee": "years"}}, "units names 'agee', which is not a column of the data; did "
+            "you mean 'age'?"),
+        ({"units": {"age": ""}}, "units['age'] must be a text of 1 to 40 characters, got ''; for "
+            "example 'months'."),
+        ({"units": {"age": 3}}, "units['age'] must be a text of 1 to 40 characters, got 3; for "
+            "example 'months'."),
+        ({"units": {"age": "a\nb"}}, "units['age'] must be a text of 1 to 40 characters, got "
+            "'a\\nb'; for example 'months'."),
+        ({"units": {"job": "years"}}, "units names 'job', which is binary and has no unit; only "
+            "numbers have one."),
+        ({"units": ["age"]}, "units must be a dict of feature to unit, got ['age']; for example "
+            "units={'duration': 'months'}."),
+        ({"protected": ["agee"]}, "protected names 'agee', which is not a column of the data; did "
+            "you mean 'age'?"),
+        ({"protected": "age"}, "protected must be a list of features, got 'age'; for example "
+            "protected=['sex']."),
+    ],
+)  # fmt: skip
+def test_remarks_on_nothing_are_refused(remarks: dict[str, Any], message: str) -> None:
+    with pytest.raises(cp.CounterpointError) as raised:
+        explainer(**remarks)
+
+    assert str(raised.value) == message
+
+
+def test_remarks_are_saved_and_change_no_fingerprint(tmp_path: Path) -> None:
+    remarked = explainer(units={"age": "years"}, protected=["job"])
+    found = remarked.explain(DATA[:1], (0.3, 1.0))
+    found.save(tmp_path / "found.json")
+
+    loaded = cp.load(tmp_path / "found.json")
+
+    assert loaded.encoding.schema == remarked.schema
+    plain = explainer().explain(DATA[:1], (0.3, 1.0))
+    assert loaded.fingerprints == plain.fingerprints
+    plain.save(tmp_path / "plain.json")
+    assert json.loads((tmp_path / "plain.json").read_text())["remarks"] is None
+
+
+@pytest.mark.parametrize(
+    ("remarks", "message"),
+    [
+        ({"units": [None], "is_protected": [False, False]}, "$.remarks.units must have 2 entries"),
+        ({"units": [None, "x"], "is_protected": [False, False]}, "units names 'job'"),
+        ({"units": [3, None], "is_protected": [False, False]}, "units[0] must be a text"),
+        ({"units": [None, None], "is_protected": [0, False]}, "is_protected[0] must be true or"),
+        ({"units": [None, None]}, "$.remarks lacks the key 'is_protected'"),
     ],
 )
-def test_decimals_are_the_fewest_that_write_every_value(
-    values: list[float], dtype: str, decimals: int | None
+def test_nonsense_in_the_remarks_of_a_file_is_refused(
+    tmp_path: Path, remarks: Any, message: str
 ) -> None:
-    found = observed_decimals(np.array(values, dtype=dtype).astype(np.float64), np.dtype(dtype))
+    explainer().explain(DATA[:1], (0.3, 1.0)).save(tmp_path / "found.json")
+    document = json.loads((tmp_path / "found.json").read_text())
 
-    assert found == decimals
+    with pytest.raises(cp.InvalidInput) as raised:
+        load_changed(document, tmp_path / "x.json", lambda d: d.update(remarks=remarks))
 
-
-def test_full_precision_looks_at_no_decimals() -> None:
-    assert infer([0.5, 1.0], "full").decimals is None
-
-
-@pytest.mark.parametrize(
-    ("values", "range_"),
-    [
-        (np.array([1], dtype=np.int8), (-128.0, 127.0)),
-        (np.array([1], dtype=np.uint16), (0.0, 65535.0)),
-        (pd.array([1], dtype="UInt8"), (0.0, 255.0)),
-        (np.array([1], dtype=np.int64), (-(2.0**53), 2.0**53)),
-        (np.array([0.5], dtype=np.float32), (-3.4028234663852886e38, 3.4028234663852886e38)),
-    ],
-)
-def test_a_feature_knows_what_its_dtype_can_hold(values: Any, range_: tuple[float, float]) -> None:
-    assert infer(values).dtype_range == range_
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        (np.array([1.0, 2.0], dtype=np.float16), r"'x' has dtype float16.*astype\('float32'\)"),
-        (pd.to_datetime(["2020-01-01 12:30"]), r"'x' has times of day, first 2020-01-01T12:30"),
-        (pd.to_timedelta([1], unit="D"), r"'x' has dtype timedelta64.*cannot be searched"),
-        ([1 + 2j], r"'x' has dtype complex128, which cannot be searched; use numbers"),
-        ([np.nan, np.nan], r"data column 'x' has no values at all, only missing ones; drop it"),
-        ([None, None], r"data column 'x' has no values at all"),
-        (pd.array([None], dtype="Int64"), r"data column 'x' has no values at all"),
-        (category([None], ["a"]), r"data column 'x' has no values at all"),
-        ([True, None], r"holds only booleans; .*or .astype\('boolean'\) if values are missing"),
-        ([1.0, np.inf], r"data column 'x' has infinite values; replace them"),
-        ([1, 2**53], r"'x' holds whole numbers beyond 2\*\*53.*drop the column"),
-        (np.array([2**63], dtype=np.uint64), r"'x' holds whole numbers beyond 2\*\*53"),
-        (pd.Series([1, 2], dtype=object), r"'x' has dtype object but holds only numbers; convert"),
-        (pd.Series([1.5, True], dtype=object), r"'x' .* holds only numbers.*pd.to_numeric"),
-        ([Decimal("1.5"), Decimal(2)], r"'x' .* holds only numbers; convert it with pd.to_numeric"),
-        (pd.Series([True, False], dtype=object), r"'x' .* holds only booleans.*astype\(bool\)"),
-        ([["a"], ["b"]], r"'x' holds values that cannot be levels.*use strings, numbers"),
-    ],
-)
-def test_a_column_that_cannot_be_searched_is_refused(values: Any, message: str) -> None:
-    with pytest.raises(InvalidInput, match=message):
-        infer(values)
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (np.ones(2), r"data must be a DataFrame of pandas or polars.*got an array of shape \(2,\)"),
-        ({"x": [1, 2]}, r"data must be a DataFrame.*got dict"),
-        (None, r"data must be a DataFrame.*got NoneType"),
-        (pd.Series([1, 2]), r"data must be a DataFrame.*got Series"),
-        (pd.DataFrame({"x": []}), r"data is empty: 0 rows, 1 columns; pass the observed rows"),
-        (pd.DataFrame(index=[0, 1]), r"data is empty: 2 rows, 0 columns"),
-        (
-            pd.DataFrame([[1, 2, 3]], columns=["a", "b", "a"]),
-            r"data has duplicate columns 'a'; give each its own name",
-        ),
-    ],
-)
-def test_what_is_no_table_of_observed_rows_is_refused(data: Any, message: str) -> None:
-    with pytest.raises(InvalidInput, match=message):
-        Schema.infer(data)
-
-
-@pytest.mark.parametrize("name", OBJECTIVE_COLUMNS)
-def test_the_names_of_the_results_own_columns_are_refused(name: str) -> None:
-    data = pd.DataFrame({"age": [1, 2], name: [1, 2]})
-
-    with pytest.raises(InvalidInput, match=f"data has columns named '{name}'.*rename them"):
-        Schema.infer(data)
-
-
-def test_an_unknown_precision_is_refused() -> None:
-    data = pd.DataFrame({"x": [1.0]})
-
-    with pytest.raises(InvalidInput, match="precision must be 'observed' or 'full', got 'exact'"):
-        Schema.infer(data, "exact")  # type: ignore[arg-type]
+    assert message in str(raised.value)

@@ -22,9 +22,9 @@ import pandas as pd
 
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput, MissingDependency, listed
+from counterpoint.table.features import MOST_DECIMALS, Feature, Kind, plain_dtype
 from counterpoint.table.frames import MARKS
 from counterpoint.table.inference import unheld_levels
-from counterpoint.table.schema import MOST_DECIMALS, Feature, Kind, plain_dtype
 from counterpoint.table.values import LARGEST_WHOLE
 
 FORMAT = "counterpoint/counterfactuals"

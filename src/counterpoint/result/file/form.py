@@ -11,8 +11,9 @@ from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput
 from counterpoint.result.file.document import Node
 from counterpoint.table.encoding import Encoding
+from counterpoint.table.features import Feature
 from counterpoint.table.frames import PANDAS, Form
-from counterpoint.table.schema import Feature, Schema
+from counterpoint.table.schema import Schema
 
 KINDS = {"pandas", "polars", "pyarrow", "numpy"}
 UNITS = ("ms", "us", "ns")

@@ -39,8 +39,9 @@ from counterpoint.result.file.parts import (
 from counterpoint.result.file.saving import signed
 from counterpoint.rules.rules import Rules
 from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
+from counterpoint.table.features import OBJECTIVE_COLUMNS, Kind
 from counterpoint.table.files import Pathlike, check_path
-from counterpoint.table.schema import OBJECTIVE_COLUMNS, Kind, Schema
+from counterpoint.table.schema import Schema
 
 MOST_BYTES = 2**26
 KEYS = (

@@ -30,7 +30,8 @@ from counterpoint.problem.own_objectives import (
 from counterpoint.result.facts import AbsentFunction, AbsentScore, Facts
 from counterpoint.result.file.document import Node, read_label, write_label
 from counterpoint.rules.rules import Rule, Rules
-from counterpoint.table.schema import Feature, Schema, remarked
+from counterpoint.table.features import Feature
+from counterpoint.table.schema import Schema, remarked
 
 
 def write_aims(facts: Facts) -> dict[str, Any] | None:

@@ -24,7 +24,7 @@ from counterpoint.result.choosing.orders import attributes_of, best_of, knee, re
 from counterpoint.result.data import ResultData
 from counterpoint.result.words.message import message
 from counterpoint.result.words.sentences import changes_protected, sentence
-from counterpoint.table.schema import Feature, Kind
+from counterpoint.table.features import Feature, Kind
 from counterpoint.table.values import EXACT, write_level, write_number, write_pair
 from counterpoint.version import __version__
 

@@ -18,7 +18,7 @@ from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.result.data import ResultData
 from counterpoint.result.words.language import count_candidates
 from counterpoint.result.words.sentences import grammar_of, said, spoken
-from counterpoint.table.schema import Feature
+from counterpoint.table.features import Feature
 from counterpoint.table.values import counted, write_number, write_pair
 
 EARLY = {

@@ -19,7 +19,7 @@ from counterpoint.result.data import ResultData
 from counterpoint.result.words.english import ENGLISH
 from counterpoint.result.words.german import GERMAN
 from counterpoint.result.words.language import Aim, Change, Grammar, Lang, Reader, Wish
-from counterpoint.table.schema import Feature
+from counterpoint.table.features import Feature
 from counterpoint.table.values import (
     EXACT,
     Signs,

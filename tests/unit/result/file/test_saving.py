@@ -23,7 +23,7 @@ from counterpoint.result.facts import Trace
 from counterpoint.result.file.document import Node, read_dtype, read_label, write_dtype, write_label
 from counterpoint.result.file.fingerprint import round_digits
 from counterpoint.result.file.saving import signed
-from counterpoint.table.schema import Feature
+from counterpoint.table.features import Feature
 
 DATA = pd.DataFrame(
     {

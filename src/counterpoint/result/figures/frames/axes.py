@@ -17,7 +17,7 @@ import pandas as pd
 from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.result.data import ResultData
 from counterpoint.result.figures.frames.common import all_genes, is_loaded, observed_genes
-from counterpoint.table.schema import Feature, Kind
+from counterpoint.table.features import Feature, Kind
 from counterpoint.table.values import PLAIN, write_level
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ufffe\uffff\u2028\u2029]")

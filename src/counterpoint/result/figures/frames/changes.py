@@ -22,7 +22,7 @@ from counterpoint.result.figures.frames.common import (
     everyone,
     shown,
 )
-from counterpoint.table.schema import Feature
+from counterpoint.table.features import Feature
 
 MOST_AXES = 12
 BELOW = 0.15  # of an axis: how far missing values stand below all others

@@ -1,0 +1,304 @@
+"""Features: what a column is, with its kind, levels, range, unit and protection.
+
+Kinds are inferred from the data, or declared where what the data show is not what is meant:
+``features={"age": Integer(18, 90), "grade": Ordered(["low", "mid", "high"])}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import KW_ONLY, dataclass
+from enum import StrEnum
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from counterpoint.checks import check_list, is_number
+from counterpoint.errors import InvalidInput
+from counterpoint.table.values import (
+    LARGEST_WHOLE,
+    day_of,
+    range_of_days,
+    write_level,
+    write_value,
+)
+
+Precision = Literal["observed", "full"]
+
+LARGEST_SINGLE = 2.0**24  # beyond it float32 skips integers
+MOST_DECIMALS = 12
+OBJECTIVE_COLUMNS = ("prediction", "gap", "distance", "changes", "implausibility")
+SHOWN_LEVELS = 8
+
+
+class Kind(StrEnum):
+    """How a feature's values relate: decides its distance, crossover and mutation."""
+
+    REAL = "real"
+    INTEGER = "integer"
+    DATE = "date"
+    CATEGORICAL = "categorical"
+    ORDERED = "ordered"
+    BINARY = "binary"
+
+
+@dataclass(frozen=True)
+class Feature:
+    """What can change by itself: one column of the data, or a one-hot group of columns.
+
+    Parameters
+    ----------
+    name : hashable
+        The column's label, or the group's name.
+    kind : Kind
+        Real, integer, date, categorical, ordered or binary.
+    dtype : numpy or pandas dtype
+        The column's own dtype, in which counterfactuals are returned; of a group that of its first.
+    levels : tuple
+        The values of a feature that is not a number, in code order; empty for numbers.
+    low, high : float
+        Smallest and largest value of the data or as declared, in days for dates; or code.
+    decimals : int or None
+        Decimal places a real feature is searched on; None searches the reals.
+    columns : tuple of Feature
+        The columns of a one-hot group, one per level; a last level without a column stands for all
+        of them being 0. Empty for a feature that is a column itself.
+    missing : {"", "None", "nan", "NA"}
+        What stands for a missing value in the data, if there are any: Python's None, NaN (NaT of
+        dates) or pandas' NA.
+    unit : str
+        What the numbers are counted in, for readers; empty if nobody said.
+    is_protected : bool
+        Whether it is never to be proposed to people as something to change.
+    """
+
+    name: Hashable
+    kind: Kind
+    dtype: Any
+    levels: tuple[Any, ...]
+    low: float
+    high: float
+    decimals: int | None = None
+    columns: tuple[Feature, ...] = ()
+    missing: str = ""
+    unit: str = ""
+    is_protected: bool = False
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether the data miss some of its values."""
+        return self.missing != ""
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the values are numbers, or days, rather than levels."""
+        return self.kind in (Kind.REAL, Kind.INTEGER, Kind.DATE)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the data show a single value, which leaves nothing to change."""
+        return self.low == self.high if self.is_numeric else len(self.levels) == 1
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the column holds numbers of float32, plain or nullable."""
+        return self.is_numeric and bool(plain_dtype(self.dtype) == np.float32)
+
+    @property
+    def dtype_range(self) -> tuple[float, float]:
+        """The smallest and largest number the column's dtype and a genome can both hold."""
+        if self.kind is Kind.DATE:
+            return range_of_days(self.dtype)
+        dtype = plain_dtype(self.dtype)
+        if self.kind is Kind.INTEGER and dtype.kind == "f":
+            largest = LARGEST_SINGLE if self.is_single else LARGEST_WHOLE
+            return -largest, largest
+        if self.kind is Kind.INTEGER:
+            whole = np.iinfo(dtype)
+            return max(float(whole.min), -LARGEST_WHOLE), min(float(whole.max), LARGEST_WHOLE)
+        largest = float(np.finfo(np.float32 if self.is_single else np.float64).max)
+        return -largest, largest
+
+    def shown(self, gene: float) -> str:
+        """Return a value as text: a number, a date or a level."""
+        return write_value(self, gene)
+
+    @property
+    def values_text(self) -> str:
+        """What the feature can be, as text."""
+        if not self.is_numeric:
+            mark = " < " if self.kind is Kind.ORDERED else ", "
+            more = len(self.levels) - SHOWN_LEVELS
+            texts = [write_level(level) for level in self.levels[:SHOWN_LEVELS]]
+            text = mark.join([*texts, f"{more} more"] if more > 0 else texts)
+        elif self.is_constant:
+            text = self.shown(self.low)
+        else:
+            text = f"{self.shown(self.low)} to {self.shown(self.high)}"
+        text += f" {self.unit}" if self.unit else ""
+        text += f", {self.decimals} decimals" if self.decimals else ""
+        text += " or missing" if self.has_missing else ""
+        text += f" (one-hot in {len(self.columns)} columns)" if self.columns else ""
+        text += " (protected)" if self.is_protected else ""
+        return f"{text} (constant)" if self.is_constant else text
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.kind} {self.values_text}"
+
+
+def plain_dtype(dtype: Any) -> Any:
+    """Return the NumPy dtype behind a nullable, Arrow or sparse dtype of numbers."""
+    return getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))
+
+
+@dataclass(frozen=True)
+class Real:
+    """A number on a scale.
+
+    Parameters
+    ----------
+    low, high : number, optional
+        The range it is searched in and measured by; None is the end seen in the data.
+    decimals : int, optional
+        The decimal places it is searched on; None leaves that to `precision`.
+
+    Examples
+    --------
+    >>> Real(0, 1, decimals=2)
+    Real(low=0, high=1, decimals=2)
+    """
+
+    low: float | None = None
+    high: float | None = None
+    _: KW_ONLY
+    decimals: int | None = None
+
+    def __post_init__(self) -> None:
+        check_ends(self)
+        if self.decimals is not None and (
+            isinstance(self.decimals, bool)
+            or not isinstance(self.decimals, int)
+            or not 0 <= self.decimals <= MOST_DECIMALS
+        ):
+            raise InvalidInput(
+                f"Real.decimals must be a whole number from 0 to {MOST_DECIMALS} or None, got "
+                f"{self.decimals!r}."
+            )
+
+
+@dataclass(frozen=True)
+class Integer:
+    """A whole number, also of a column of floats.
+
+    Parameters
+    ----------
+    low, high : int, optional
+        The range it is searched in and measured by; None is the end seen in the data.
+    """
+
+    low: int | None = None
+    high: int | None = None
+
+    def __post_init__(self) -> None:
+        check_ends(self)
+        for end in (self.low, self.high):
+            if end is not None and end != int(end):
+                raise InvalidInput(f"Integer must have whole ends, got {end!r}.")
+
+
+@dataclass(frozen=True)
+class Date:
+    """A date, searched in whole days.
+
+    Parameters
+    ----------
+    low, high : date, Timestamp or text such as "2024-12-31", optional
+        The range it is searched in and measured by; None is the end seen in the data.
+
+    Examples
+    --------
+    >>> Date("2024-02-30")
+    Traceback (most recent call last):
+    counterpoint.errors.InvalidInput: Date must hold dates, got '2024-02-30'; write them as in ...
+    """
+
+    low: Any = None
+    high: Any = None
+
+    def __post_init__(self) -> None:
+        low, high = self.days
+        if low is not None and high is not None and low > high:
+            raise InvalidInput(f"Date must have low <= high, got {self.low!r} and {self.high!r}.")
+
+    @property
+    def days(self) -> tuple[float | None, float | None]:
+        """The ends as days since 1970-01-01."""
+        ends = [None if end is None else day_of(end, "Date") for end in (self.low, self.high)]
+        return ends[0], ends[1]
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """One of several levels without an order.
+
+    Parameters
+    ----------
+    levels : list, optional
+        The levels, also those the data do not show; None takes those of the data.
+
+    Examples
+    --------
+    >>> Categorical(["own", "rent"]).levels
+    ('own', 'rent')
+    """
+
+    levels: tuple[Any, ...] | None = None
+
+    def __init__(self, levels: Iterable[Any] | None = None) -> None:
+        checked = None if levels is None else check_levels(levels, "Categorical")
+        object.__setattr__(self, "levels", checked)
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """One of several levels, from the lowest to the highest.
+
+    Parameters
+    ----------
+    levels : list
+        The levels in their order, also those the data do not show.
+    """
+
+    levels: tuple[Any, ...]
+
+    def __init__(self, levels: Iterable[Any]) -> None:
+        object.__setattr__(self, "levels", check_levels(levels, "Ordered"))
+
+
+Declared: TypeAlias = Real | Integer | Date | Categorical | Ordered
+EXAMPLE = 'for example features={"age": Integer(18, 90)}'
+
+
+def check_ends(declared: Real | Integer) -> None:
+    """Refuse ends that are no finite numbers in order."""
+    name, ends = type(declared).__name__, (declared.low, declared.high)
+    for end in ends:
+        if end is not None and not (is_number(end) and np.isfinite(float(end))):
+            raise InvalidInput(f"{name} must have finite numbers or None as ends, got {end!r}.")
+    if None not in ends and ends[0] > ends[1]:  # type: ignore[operator]
+        raise InvalidInput(f"{name} must have low <= high, got {ends[0]!r} and {ends[1]!r}.")
+
+
+def check_levels(levels: Iterable[Any], name: str) -> tuple[Any, ...]:
+    """Return levels as a tuple; refuse none, repeated ones and what cannot be one."""
+    several = check_list(f"{name}.levels", levels, "levels", f"{name}(['low', 'high'])")
+    found = tuple(level.item() if isinstance(level, np.generic) else level for level in several)
+    try:
+        n_different = len(set(found))
+    except TypeError as error:
+        raise InvalidInput(f"{name} has a level that cannot be one ({error}).") from error
+    if n_different < max(1, len(found)):
+        raise InvalidInput(
+            f"{name} must have at least one level and none twice, got {list(found)!r}."
+        )
+    return found
