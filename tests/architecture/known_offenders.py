@@ -12,20 +12,11 @@ IN_CYCLES: set[str] = set()
 
 LONG_MODULES: set[str] = set()
 
-MANY_PARAMETERS: set[str] = {
-    "counterpoint.density.leaf_density _find_boxes",
-    "counterpoint.density.transformation_tree _test_numbers",
-}
+MANY_PARAMETERS: set[str] = set()
 
-DUPLICATE_CLASSES: set[str] = {
-    "Known",
-    "Node",
-    "Question",
-}
+DUPLICATE_CLASSES: set[str] = set()
 
 METAPHORS: set[str] = {
-    "counterpoint.density.bernstein _room_to_climb",
-    "counterpoint.models.column_tables nameless",
     "counterpoint.result.choosing.subset Room",
     "counterpoint.result.choosing.subset _room",
 }
@@ -42,8 +33,6 @@ WITHOUT_UNIT_TEST: set[str] = {
     "cli.batch",
     "cli.reading",
     "cli.showing",
-    "explainer.building",
-    "explainer.explainer",
     "explorer.describing",
     "result.choosing.safety",
     "result.figures.charts.changes",

@@ -96,7 +96,7 @@ def fit(counts: Floats) -> Floats:
     """
     weights = counts / counts.sum()
     increments = _start(weights)
-    _maximise(increments, weights, _increment_basis(len(counts)), _room_to_climb(len(counts)))
+    _maximise(increments, weights, _increment_basis(len(counts)), _newton_scratch(len(counts)))
     return np.asarray(np.cumsum(increments))
 
 
@@ -204,8 +204,8 @@ def _describe_cells(
         masses[cell] = max(0.0, _find_score(cell, heights, design, scores[cell]))
 
 
-class Climb(NamedTuple):
-    """Room for one maximisation, with K cells and p parameters.
+class NewtonScratch(NamedTuple):
+    """Scratch of one maximisation, with K cells and p parameters.
 
     Attributes
     ----------
@@ -231,11 +231,12 @@ class Climb(NamedTuple):
     candidate: Floats
 
 
-def _room_to_climb(n_cells: int, p: int = N_COEFFICIENTS) -> Climb:
+def _newton_scratch(n_cells: int, p: int = N_COEFFICIENTS) -> NewtonScratch:
+    """Return scratch for so many cells and parameters."""
     score, gradient, blocked, step, candidate = np.empty((5, p))
     curvature, factor = np.empty((2, p, p))
     heights = np.empty(n_cells + 1)
-    return Climb(heights, score, gradient, curvature, factor, blocked, step, candidate)
+    return NewtonScratch(heights, score, gradient, curvature, factor, blocked, step, candidate)
 
 
 @inner
@@ -253,13 +254,15 @@ def _log_likelihood(parameters: Floats, weights: Floats, design: Floats, heights
 
 
 @part
-def _differentiate(parameters: Floats, weights: Floats, design: Floats, climb: Climb) -> None:
+def _differentiate(
+    parameters: Floats, weights: Floats, design: Floats, scratch: NewtonScratch
+) -> None:
     """Write gradient and negative Hessian of the weighted log-likelihood."""
     score, gradient, curvature, heights = (
-        climb.score,
-        climb.gradient,
-        climb.curvature,
-        climb.heights,
+        scratch.score,
+        scratch.gradient,
+        scratch.curvature,
+        scratch.heights,
     )
     gradient[:] = 0.0
     curvature[:] = 0.0
@@ -292,14 +295,19 @@ def _block(parameters: Floats, gradient: Floats, blocked: Floats) -> None:
 
 
 @part
-def _find_step(damping: float, climb: Climb) -> None:
+def _find_step(damping: float, scratch: NewtonScratch) -> None:
     """Write Newton's step of the unblocked parameters, by Cholesky's factorisation of the matrix.
 
     The diagonal is enlarged in proportion to itself (Levenberg-Marquardt) and by a little more,
     so that the matrix is positive definite even when a leaf has fewer occupied cells than
     parameters.
     """
-    curvature, factor, blocked, step = climb.curvature, climb.factor, climb.blocked, climb.step
+    curvature, factor, blocked, step = (
+        scratch.curvature,
+        scratch.factor,
+        scratch.blocked,
+        scratch.step,
+    )
     size = len(step)
     for i in range(size):
         for j in range(i + 1):
@@ -310,7 +318,7 @@ def _find_step(damping: float, climb: Climb) -> None:
             for k in range(j):
                 value -= factor[i, k] * factor[j, k]
             factor[i, j] = value / factor[j, j] if i > j else math.sqrt(max(value, 1e-14))
-        step[i] = climb.gradient[i] if blocked[i] == 0.0 else 0.0
+        step[i] = scratch.gradient[i] if blocked[i] == 0.0 else 0.0
         for k in range(i):
             step[i] -= factor[i, k] * step[k]
         step[i] /= factor[i, i]
@@ -321,39 +329,39 @@ def _find_step(damping: float, climb: Climb) -> None:
 
 
 @part
-def _take_step(parameters: Floats, climb: Climb) -> float:
+def _take_step(parameters: Floats, scratch: NewtonScratch) -> float:
     """Write where the step ends, increments put back inside their bounds; return its promise.
 
     That is what the log-likelihood would gain if it were linear.
     """
-    candidate, promise = climb.candidate, 0.0
+    candidate, promise = scratch.candidate, 0.0
     for j in range(len(parameters)):
-        candidate[j] = parameters[j] + climb.step[j]
+        candidate[j] = parameters[j] + scratch.step[j]
         if j > 0:
             candidate[j] = min(max(candidate[j], MIN_INCREMENT), MAX_INCREMENT)
         moved = candidate[j] - parameters[j]
-        promise += climb.gradient[j] * moved * (1.0 - climb.blocked[j])
+        promise += scratch.gradient[j] * moved * (1.0 - scratch.blocked[j])
     return promise
 
 
 @kernel
-def _maximise(parameters: Floats, weights: Floats, design: Floats, climb: Climb) -> None:
+def _maximise(parameters: Floats, weights: Floats, design: Floats, scratch: NewtonScratch) -> None:
     """Climb the concave log-likelihood by damped, projected Newton steps, in place."""
-    likelihood = _log_likelihood(parameters, weights, design, climb.heights)
+    likelihood = _log_likelihood(parameters, weights, design, scratch.heights)
     damping = 1e-3
     for _ in range(_MAX_STEPS):
-        _differentiate(parameters, weights, design, climb)
-        _block(parameters, climb.gradient, climb.blocked)
+        _differentiate(parameters, weights, design, scratch)
+        _block(parameters, scratch.gradient, scratch.blocked)
         for _ in range(_MAX_REJECTIONS):
-            _find_step(damping, climb)
-            promise = _take_step(parameters, climb)
-            gained = _log_likelihood(climb.candidate, weights, design, climb.heights)
+            _find_step(damping, scratch)
+            promise = _take_step(parameters, scratch)
+            gained = _log_likelihood(scratch.candidate, weights, design, scratch.heights)
             if gained > likelihood:
                 break
             damping *= 10.0
         if not gained > likelihood:
             break
-        assign(parameters, climb.candidate)
+        assign(parameters, scratch.candidate)
         likelihood, damping = gained, damping * 0.03
         if promise < _TOLERANCE:
             break

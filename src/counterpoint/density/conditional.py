@@ -14,7 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.density.transformation_tree import Covariates, Node, Response, grow, nearest_cells
+from counterpoint.density.transformation_tree import (
+    Covariates,
+    Response,
+    TreeNode,
+    grow,
+    nearest_cells,
+)
 from counterpoint.kernels import inner, kernel
 
 PROBABILITY_FLOOR = 1e-12  # of a cell that a leaf deems impossible, in log-likelihoods
@@ -242,7 +248,7 @@ class ConditionalSampler:
         return np.log(np.maximum(upper - lower, PROBABILITY_FLOOR))
 
 
-def _flatten(forest: list[list[Node]], supports: list[Floats], n_levels: Ints) -> Trees:
+def _flatten(forest: list[list[TreeNode]], supports: list[Floats], n_levels: Ints) -> Trees:
     """Lay the trees out one after the other."""
     nodes = [node for tree in forest for node in tree]
     roots = np.array([0, *accumulate(len(tree) for tree in forest)], dtype=np.int64)[:-1]
@@ -267,7 +273,7 @@ def _flatten(forest: list[list[Node]], supports: list[Floats], n_levels: Ints) -
     )
 
 
-def _level_table(nodes: list[Node], max_levels: int) -> Bools:
+def _level_table(nodes: list[TreeNode], max_levels: int) -> Bools:
     table = np.zeros((len(nodes), max_levels), dtype=np.bool_)
     for row, node in zip(table, nodes, strict=True):
         if node.split is not None and node.split.left_levels is not None:

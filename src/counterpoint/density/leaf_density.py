@@ -232,7 +232,6 @@ def gather(
     tally = np.zeros((n_leaves, n_places))
     for k in range(spots.shape[1]):
         np.add.at(tally, (flat, np.tile(spots[:, k], n_trees)), 1.0)
-    lower, upper = np.full((n_leaves, p), -np.inf), np.full((n_leaves, p), np.inf)
     _, first = np.unique(flat, return_index=True)
     tree, member = np.divmod(first, places.shape[1])
     spot = np.zeros(rows.shape[1], dtype=np.int64)
@@ -240,24 +239,52 @@ def gather(
     spot[columns.levels] = np.cumsum(columns.n_groups) - columns.n_groups
     width = np.ones(rows.shape[1], dtype=np.int64)
     width[columns.levels] = columns.n_groups
-    allowed = np.ones((n_leaves, n_places), dtype=np.bool_)
-    _find_boxes(grove, tree, member, rows, spot, width, lower, upper, allowed)
-    return Statistics(count, mean, square, lower, upper, tally, allowed)
+    boxes = Boxes(
+        np.full((n_leaves, p), -np.inf),
+        np.full((n_leaves, p), np.inf),
+        np.ones((n_leaves, n_places), dtype=np.bool_),
+    )
+    _find_boxes(grove, rows, tree, member, Spots(spot, width), boxes)
+    return Statistics(count, mean, square, boxes.lower, boxes.upper, tally, boxes.allowed)
+
+
+class Spots(NamedTuple):
+    """Where a feature stands in the arrays of leaves.
+
+    Attributes
+    ----------
+    first : ndarray of shape (d,)
+        Its column among the numbers, or the place of its first level.
+    width : ndarray of shape (d,)
+        How many places its levels take; 1 for numbers.
+    """
+
+    first: Ints
+    width: Ints
+
+
+class Boxes(NamedTuple):
+    """What the splits on the way to each leaf leave to its rows.
+
+    Attributes
+    ----------
+    lower, upper : ndarray of shape (leaves, p)
+        The range of each number.
+    allowed : ndarray of shape (leaves, places)
+        Which levels are left.
+    """
+
+    lower: Floats
+    upper: Floats
+    allowed: Bools
 
 
 @kernel
 def _find_boxes(
-    grove: Grove,
-    tree: Ints,
-    member: Ints,
-    rows: Floats,
-    spot: Ints,
-    width: Ints,
-    lower: Floats,
-    upper: Floats,
-    allowed: Bools,
+    grove: Grove, rows: Floats, tree: Ints, member: Ints, spots: Spots, boxes: Boxes
 ) -> None:
     """Write the box of each leaf but the root's, and its levels: the path of a row in it tells."""
+    lower, upper, spot = boxes.lower, boxes.upper, spots.first
     for leaf in range(1, len(tree)):
         node = grove.roots[tree[leaf] - 1]  # tree 0 is the root alone
         while grove.left[node] != LEAF:
@@ -271,9 +298,9 @@ def _find_boxes(
                     upper[leaf, spot[j]] = min(upper[leaf, spot[j]], edge)
             else:
                 goes_right = value == grove.level[node]
-                for level in range(width[j]):
+                for level in range(spots.width[j]):
                     if (level == grove.level[node]) != goes_right:
-                        allowed[leaf, spot[j] + level] = False
+                        boxes.allowed[leaf, spot[j] + level] = False
             node = grove.right[node] if goes_right else grove.left[node]
 
 

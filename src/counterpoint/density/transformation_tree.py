@@ -158,9 +158,26 @@ def _log_far_tail(shape: Floats, half: Floats) -> Floats:
 def number_statistics(genomes: Floats, rows: Ints, cells: Ints, scores: Floats) -> Floats:
     """Return ``|Z'x|^2`` of every column, centred to unit length; -1 if it is constant here."""
     d = genomes.shape[1]
-    sums, mean, norm, statistic = np.zeros((len(scores), d)), *np.zeros((3, d))
-    _test_numbers(genomes, rows, cells, scores, sums, mean, norm, statistic)
+    mean, norm, statistic = np.zeros((3, d))
+    scratch = ColumnSums(np.zeros((len(scores), d)), mean, norm)
+    _test_numbers(genomes, rows, cells, scores, scratch, statistic)
     return statistic
+
+
+class ColumnSums(NamedTuple):
+    """Scratch of one test of all columns, zero at first.
+
+    Attributes
+    ----------
+    deviations : ndarray of shape (K, d)
+        The sum of a column's deviations from its mean, in each cell.
+    mean, norm : ndarray of shape (d,)
+        The column's mean, and the sum of its squared deviations.
+    """
+
+    deviations: Floats
+    mean: Floats
+    norm: Floats
 
 
 @kernel
@@ -169,13 +186,11 @@ def _test_numbers(
     rows: Ints,
     cells: Ints,
     scores: Floats,
-    sums: Floats,
-    mean: Floats,
-    norm: Floats,
+    scratch: ColumnSums,
     statistic: Floats,
 ) -> None:
-    """Write the statistics of all columns; the other arrays written to are scratch, all zero."""
-    d = genomes.shape[1]
+    """Write the statistics of all columns."""
+    d, sums, mean, norm = genomes.shape[1], scratch.deviations, scratch.mean, scratch.norm
     for j in range(d):
         statistic[j] = -1.0  # until the column is seen to vary
     for row in rows:
@@ -282,7 +297,7 @@ class Split(NamedTuple):
         return np.asarray(self.left_levels[column.astype(np.int64)])
 
 
-class Node(NamedTuple):
+class TreeNode(NamedTuple):
     """A node in the list of its tree; a leaf has no split, its children follow one another."""
 
     split: Split | None
@@ -290,7 +305,7 @@ class Node(NamedTuple):
     probabilities: Floats
 
 
-def grow(response: Response, covariates: Covariates) -> list[Node]:
+def grow(response: Response, covariates: Covariates) -> list[TreeNode]:
     """Grow one tree breadth first.
 
     Parameters
@@ -302,17 +317,17 @@ def grow(response: Response, covariates: Covariates) -> list[Node]:
 
     Returns
     -------
-    list of Node
+    list of TreeNode
         The root is first; an inner node's children are ``left`` and ``left + 1``.
     """
-    nodes: list[Node] = []
+    nodes: list[TreeNode] = []
     pending = [(np.arange(len(response.cells)), 0)]
     for rows, depth in pending:  # grows while it is walked
         fitted = response.fit(rows)
         split = None
         if depth < MAX_DEPTH and len(rows) >= MIN_SPLIT:
             split = _find_split(response.cells[rows], covariates, rows, fitted.scores)
-        nodes.append(Node(split, len(pending), fitted.probabilities))
+        nodes.append(TreeNode(split, len(pending), fitted.probabilities))
         if split is not None:
             goes_left = split.sends_left(covariates.genomes[rows, split.feature])
             pending += [(rows[goes_left], depth + 1), (rows[~goes_left], depth + 1)]

@@ -17,7 +17,6 @@ from counterpoint.models.predictor import Predictor
 from counterpoint.problem.observed import Observed
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_aims
 from counterpoint.table.encoding import Encoding
-from counterpoint.table.frames import Form
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import describe_space
 
@@ -27,15 +26,13 @@ INSTEAD = (
 )
 
 
-class Known(NamedTuple):
-    """What is known of the data.
+class EncodedData(NamedTuple):
+    """The caller's data, read and encoded.
 
     Attributes
     ----------
-    schema : Schema
-        What the columns are.
-    form : Form
-        The kind of table they came in.
+    encoding : Encoding
+        What the columns are, and the kind of table they came in.
     genomes : ndarray of shape (n, d)
         The observed rows.
     may_miss : ndarray of shape (d,)
@@ -44,8 +41,7 @@ class Known(NamedTuple):
         The weights of the k nearest rows.
     """
 
-    schema: Schema
-    form: Form
+    encoding: Encoding
     genomes: Floats
     may_miss: Bools
     shares: Floats
@@ -112,20 +108,19 @@ class Built:
         """The model's class labels, or None if it has a single output."""
         return self.predictor.classes
 
-    def _build(self, known: Known, given: Given, accelerate: Literal["onnx"] | None) -> None:
-        """Fit what is needed, from what is known of the data and what the caller gave."""
-        self._given = given
-        self.schema, genomes = known.schema, known.genomes
-        self.encoding = Encoding(self.schema, known.form)
+    def _build(self, data: EncodedData, given: Given, accelerate: Literal["onnx"] | None) -> None:
+        """Fit what searches need, from the data and what else the caller gave."""
+        self._given, self.encoding, genomes = given, data.encoding, data.genomes
+        self.schema = data.encoding.schema
         genomes.setflags(write=False)
-        space = describe_space(self.schema, genomes, known.may_miss)
+        space = describe_space(self.schema, genomes, data.may_miss)
         aims = check_aims(
             given.objectives, given.distance, given.plausibility, self.encoding, genomes, space
         )
         predictor = Predictor(given.model, self.encoding, genomes, given.classes)
         self.predictor = accelerated(predictor, accelerate)
         outputs = self.predictor.observed_outputs
-        self.observed = Observed(genomes, outputs, space, known.shares, aims)
+        self.observed = Observed(genomes, outputs, space, data.shares, aims)
 
     def __copy__(self) -> Self:
         """Return one that shares all it is made of: a copy stays here, and builds nothing."""
@@ -133,20 +128,19 @@ class Built:
         twin.__dict__ |= self.__dict__
         return twin
 
-    def __getstate__(self) -> tuple[Known, bytes, Literal["onnx"] | None]:
+    def __getstate__(self) -> tuple[EncodedData, bytes, Literal["onnx"] | None]:
         """Return what it is built of; a pickle holds the data, the model and the settings."""
-        known = Known(
-            self.schema,
-            self.encoding.form,
+        data = EncodedData(
+            self.encoding,
             self.observed.genomes,
             self.observed.space.may_miss,
             self.observed.shares,
         )
         # An accelerator that was not believed is not asked again, nor warned of.
         accelerate: Literal["onnx"] | None = "onnx" if self.predictor.is_accelerated else None
-        return known, self._given.packed(), accelerate
+        return data, self._given.packed(), accelerate
 
-    def __setstate__(self, state: tuple[Known, bytes, Literal["onnx"] | None]) -> None:
+    def __setstate__(self, state: tuple[EncodedData, bytes, Literal["onnx"] | None]) -> None:
         """Build it again, with the same results bit for bit; nothing is warned of twice."""
-        known, packed, accelerate = state
-        self._build(known, Given.unpacked(packed), accelerate)
+        data, packed, accelerate = state
+        self._build(data, Given.unpacked(packed), accelerate)

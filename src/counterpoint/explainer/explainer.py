@@ -11,7 +11,7 @@ import pandas as pd
 
 from counterpoint.arrays import Ints
 from counterpoint.errors import InvalidInput
-from counterpoint.explainer.building import Built, Given, Known
+from counterpoint.explainer.building import Built, EncodedData, Given
 from counterpoint.explainer.group import explain_group
 from counterpoint.explainer.progress import Progress
 from counterpoint.explainer.schedule import (
@@ -130,17 +130,16 @@ class Explainer(Built):
         accelerate: Literal["onnx"] | None = None,
     ) -> None:
         frame, form = read_data(data)
-        inferred = infer_schema(frame, precision, features, groups)
-        schema = remarked(inferred, units, protected)
-        known = Known(
-            schema,
-            form,
-            genomes=Encoding(schema, form).encode(frame, "data"),
+        schema = remarked(infer_schema(frame, precision, features, groups), units, protected)
+        encoding = Encoding(schema, form)
+        encoded = EncodedData(
+            encoding,
+            genomes=encoding.encode(frame, "data"),
             may_miss=check_allowed(allow_missing, schema),
             shares=check_weights(k, weights, len(frame)),
         )
         given = Given(model, check_objectives(objectives), distance, plausibility, classes)
-        self._build(known, given, accelerate)
+        self._build(encoded, given, accelerate)
 
     def output_schema(
         self, id: str | None = None, id_dtype: Any = "int64", prefix: str = ""

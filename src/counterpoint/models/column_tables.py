@@ -24,20 +24,20 @@ from counterpoint.table.features import Feature, Kind
 OF_FRAMES = ("feature_names_in_", "_sklearn_output_config")
 
 
-def nameless(part: Any) -> Any:
-    """Return an estimator that knows nothing of frames, its parts likewise.
+def without_names(part: Any) -> Any:
+    """Return an estimator that remembers no column names, its parts likewise.
 
     Asked with an array, the copy has no names to miss, so it does not warn. It is as shallow as
     can be: nothing of the caller's is written to, and whatever knows no frames is shared.
     """
     if type(part) in (list, tuple):
-        items = [nameless(item) for item in part]
+        items = [without_names(item) for item in part]
         has_changed = any(new is not old for new, old in zip(items, part, strict=True))
         return type(part)(items) if has_changed else part
     if not any(hasattr(part, method) for method in ("predict", "predict_proba", "transform")):
         return part
     own = getattr(part, "__dict__", {})
-    kept = {name: nameless(value) for name, value in own.items() if name not in OF_FRAMES}
+    kept = {name: without_names(value) for name, value in own.items() if name not in OF_FRAMES}
     if len(kept) == len(own) and all(kept[name] is own[name] for name in own):
         return part
     bare = copy.copy(part)
@@ -103,7 +103,7 @@ def tabulate(transformer: Any, encoding: Encoding, observed: Floats) -> ColumnTa
         if not any(features[j].is_numeric for j in inputs):
             of_levels.append((inputs, made))
         elif all(is_plain(features[j]) for j in inputs):
-            numbers.append((inputs, made, nameless(part)))
+            numbers.append((inputs, made, without_names(part)))
         else:  # numbers and levels go in together
             return None
     asked = sorted({int(j) for inputs, _ in of_levels for j in inputs})

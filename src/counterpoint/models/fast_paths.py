@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from counterpoint.arrays import Floats
-from counterpoint.models.column_tables import ColumnTables, is_plain, nameless, tabulate
+from counterpoint.models.column_tables import ColumnTables, is_plain, tabulate, without_names
 from counterpoint.models.trees import add_up, of_boosting, of_forest
 from counterpoint.table.encoding import Encoding
 
@@ -186,10 +186,10 @@ def bare_ways(model: Any, encoding: Encoding, observed: Floats) -> Iterator[Way]
     is_tabled = not encoding.has_missing
     tables, rest = past_columns(model, encoding, observed) if is_tabled else (None, model)
     if tables is not None:
-        yield Way(tables, nameless(rest))
+        yield Way(tables, without_names(rest))
     elif all(map(is_plain, encoding.columns)):
         for to_array in array_layouts(encoding):
-            yield Way(to_array, nameless(model))
+            yield Way(to_array, without_names(model))
 
 
 def past_columns(

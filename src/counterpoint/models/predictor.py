@@ -37,8 +37,8 @@ BLOCK = 8
 CHUNK = 65_536  # rows of the observed data scored in one call
 
 
-class Question(NamedTuple):
-    """One thing to ask a model about genomes: as its user would, and by the quickest exact way."""
+class ModelMethod(NamedTuple):
+    """A method of a model, asked as its user would and by the quickest way that is exact."""
 
     plain: Ask
     quick: Ask
@@ -117,7 +117,7 @@ class Predictor:
         """Return a predictor whose scores come from an accelerator; labels stay the model's."""
         quick = copy.copy(self)
         quick._own, quick.tolerance = self, tolerance
-        quick._score = Question(self._score.plain, ask)
+        quick._score = ModelMethod(self._score.plain, ask)
         return quick
 
     def taking_turns(self) -> Predictor:
@@ -248,8 +248,8 @@ class Predictor:
                 raise several_outputs(n_columns)  # a regressor's: classes would have been told
             self.classes = tuple(range(n_columns)) if n_columns > 1 else None
 
-    def _asked_plainly(self, method: str) -> Question:
-        """Return the question of a method, asked as the model's user would: with frames."""
+    def _asked_plainly(self, method: str) -> ModelMethod:
+        """Return a method of the model, asked as the model's user would: with frames."""
         function = getattr(self.model, method)
         decode = self._decode_of(self.model)
 
@@ -258,7 +258,7 @@ class Predictor:
             with self._turn:  # held only for an adapter that bears one thread at a time
                 return function(rows)
 
-        return Question(plain, plain)
+        return ModelMethod(plain, plain)
 
     def _decode_of(self, model: Any) -> Callable[[Floats], Any]:
         """Return what turns genomes into the rows a model takes; it may write to them.
@@ -291,13 +291,13 @@ class Predictor:
             f"{len(genomes)} rows, first for {first}.{self._hint(genomes)}"
         )
 
-    def _ask(self, question: Question, genomes: Floats) -> Any:
+    def _ask(self, method: ModelMethod, genomes: Floats) -> Any:
         """Ask the model; an error of its own gets the row count added."""
-        if question.quick is not question.plain:
+        if method.quick is not method.plain:
             with suppress(Exception):  # what a quick way cannot do, the model may
-                return question.quick(genomes)
+                return method.quick(genomes)
         try:
-            return question.plain(genomes)
+            return method.plain(genomes)
         except CounterpointError:  # an adapter's own, which says more
             raise
         except Exception as error:
@@ -319,8 +319,8 @@ class Predictor:
         )
 
 
-def in_turns(question: Question, lock: threading.Lock) -> Question:
-    """Return a question that one thread asks at a time."""
+def in_turns(method: ModelMethod, lock: threading.Lock) -> ModelMethod:
+    """Return a method that one thread asks at a time."""
 
     def waiting(ask: Ask) -> Ask:
         def ask_alone(genomes: Floats) -> Any:
@@ -329,9 +329,9 @@ def in_turns(question: Question, lock: threading.Lock) -> Question:
 
         return ask_alone
 
-    plain = waiting(question.plain)
-    is_plain = question.quick is question.plain
-    return Question(plain, plain if is_plain else waiting(question.quick))
+    plain = waiting(method.plain)
+    is_plain = method.quick is method.plain
+    return ModelMethod(plain, plain if is_plain else waiting(method.quick))
 
 
 def pad(blocks: Floats) -> Floats:

@@ -332,15 +332,17 @@ PLAIN = Aims()
 
 
 def check_aims(
-    objectives: object,
+    objectives: tuple[Objective, ...],
     distance: object,
     plausibility: object,
     encoding: Encoding,
     observed: Floats,
     space: Space,
 ) -> Aims:
-    """Return the caller's aims, each tried on a few observed rows; a plausibility is fitted."""
-    own = check_objectives(objectives)
+    """Return the caller's aims, each tried on a few observed rows; a plausibility is fitted.
+
+    The objectives have been through `check_objectives`.
+    """
     has_missing, observed = bool((observed == MISSING).any()), complete_rows(observed)
     if distance is not None and not isinstance(distance, Distance):
         raise InvalidInput(
@@ -362,7 +364,7 @@ def check_aims(
             f"plausibility must be a ForestPlausibility, an Objective or None, got "
             f"{plausibility!r}."
         )
-    aims = Aims(own, distance, fitted)
+    aims = Aims(objectives, distance, fitted)
     if aims == PLAIN:
         return PLAIN  # it is told by its identity: nothing is asked then
     check_names(aims, encoding.schema)

@@ -170,7 +170,7 @@ def test_a_saved_result_says_what_rated_it(tmp_path: Path) -> None:
     assert str(loaded) == str(found)
     pd.testing.assert_frame_equal(loaded.to_frame(), found.to_frame())
     score: Any = loaded.facts.aims.plausibility
-    with pytest.raises(cp.InvalidInput, match=r"^the plausibility \(the share .* was not saved"):
+    with pytest.raises(cp.InvalidInput, match=r"^the plausibility \(the share .* is not kept"):
         score.score(found.genomes)
 
 

@@ -13,8 +13,8 @@ from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.density import transformation_tree as tree_module
 from counterpoint.density.transformation_tree import (
     Covariates,
-    Node,
     Response,
+    TreeNode,
     association,
     grow,
     log_survival,
@@ -31,13 +31,13 @@ def covariates_of(genomes: Floats, n_levels: list[int], feature: int = 0) -> Cov
     return found
 
 
-def grow_column(genomes: Floats, n_levels: list[int], feature: int = 0) -> list[Node]:
+def grow_column(genomes: Floats, n_levels: list[int], feature: int = 0) -> list[TreeNode]:
     levels = n_levels[feature]
     response = Response.of(genomes[:, feature], is_integer=False, n_levels=levels)
     return grow(response, covariates_of(genomes, n_levels, feature))
 
 
-def rows_per_node(nodes: list[Node], genomes: Floats) -> list[tuple[int, int]]:
+def rows_per_node(nodes: list[TreeNode], genomes: Floats) -> list[tuple[int, int]]:
     """(rows, depth) of each node, by sending the rows down again."""
     found = {0: (np.arange(len(genomes)), 0)}
     for i, node in enumerate(nodes):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.problem.own_objectives import PLAIN, check_aims
+from counterpoint.problem.own_objectives import PLAIN, check_aims, check_objectives
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import describe_space
@@ -25,7 +25,8 @@ def pay(rows: pd.DataFrame, row: pd.DataFrame) -> Any:
 
 
 def aims_of(objectives: Any = (), distance: Any = None, plausibility: Any = None) -> Any:
-    return check_aims(objectives, distance, plausibility, ENCODING, GENOMES, SPACE)
+    own = check_objectives(objectives)
+    return check_aims(own, distance, plausibility, ENCODING, GENOMES, SPACE)
 
 
 def test_without_any_the_aims_are_the_plain_ones() -> None:

@@ -14,7 +14,7 @@ from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from counterpoint.models.column_tables import nameless
+from counterpoint.models.column_tables import without_names
 
 N = 60
 
@@ -44,11 +44,11 @@ def fitted(request: pytest.FixtureRequest) -> Any:
     return MODELS[request.param].fit(DATA, LABELS)
 
 
-def test_a_nameless_copy_answers_arrays_as_the_estimator_answers_frames(fitted: Any) -> None:
+def test_a_copy_without_names_answers_arrays_as_the_estimator_answers_frames(fitted: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
 
-        bare = nameless(fitted)
+        bare = without_names(fitted)
 
         np.testing.assert_array_equal(
             bare.predict_proba(DATA.to_numpy()), fitted.predict_proba(DATA)
@@ -59,7 +59,7 @@ def test_a_nameless_copy_answers_arrays_as_the_estimator_answers_frames(fitted: 
 def test_the_estimator_keeps_its_names_and_everything_else(fitted: Any) -> None:
     before = pickle.dumps(fitted)
 
-    bare = nameless(fitted)
+    bare = without_names(fitted)
 
     bare.predict_proba(DATA.to_numpy())
     assert pickle.dumps(fitted) == before
@@ -70,8 +70,8 @@ def test_the_estimator_keeps_its_names_and_everything_else(fitted: Any) -> None:
 def test_what_knows_no_names_is_shared() -> None:
     forest = RandomForestClassifier(3, random_state=0).fit(DATA, LABELS)
 
-    bare = nameless(forest)
+    bare = without_names(forest)
 
     assert bare.estimators_ is forest.estimators_
-    assert nameless(forest.estimators_[0]) is forest.estimators_[0]
-    assert nameless(DATA) is DATA
+    assert without_names(forest.estimators_[0]) is forest.estimators_[0]
+    assert without_names(DATA) is DATA
