@@ -14,9 +14,8 @@ from tests.cases import Logistic, square
 
 import counterpoint as cp
 from counterpoint.batch.files import Batch, engine_named
-from counterpoint.batch.order import Order
-from counterpoint.batch.recipe import Recipe
-from counterpoint.batch.schedule import ChunkSizes
+from counterpoint.batch.job import ChunkSizes
+from counterpoint.batch.order import Order, Recipe
 from counterpoint.batch.summary import Summary
 from counterpoint.interrupt import StopFlag
 

@@ -29,8 +29,7 @@ import pandas as pd
 
 from counterpoint.arrays import Floats
 from counterpoint.batch.engines.engine import Chunk, Done, Engine, Lost, work
-from counterpoint.batch.order import Order
-from counterpoint.batch.recipe import Recipe
+from counterpoint.batch.order import Order, Recipe
 from counterpoint.models.adapters.scorer import Scorer
 from counterpoint.problem.own_objectives import Distance, Objective
 from counterpoint.table.encoding import Encoding

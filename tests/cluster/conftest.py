@@ -13,7 +13,7 @@ from tests.cluster.jobs import end_all
 from tests.cluster.world import ORDER, Factory, applicants
 
 from counterpoint.batch.engines.engine import work
-from counterpoint.batch.recipe import Recipe
+from counterpoint.batch.order import Recipe
 
 if os.environ.get("COUNTERPOINT_DASK") == "required":
     importlib.import_module("distributed")  # the gate fails where these tests would be skipped

@@ -18,12 +18,10 @@ import pandas as pd
 from tests.cluster import world
 
 import counterpoint
-from counterpoint.batch.engines.engine import Engine
-from counterpoint.batch.engines.threads import Threads
+from counterpoint.batch.engines.engine import Engine, Threads
 from counterpoint.batch.files import Batch
-from counterpoint.batch.order import Order
-from counterpoint.batch.recipe import Recipe
-from counterpoint.batch.schedule import ChunkSizes
+from counterpoint.batch.job import ChunkSizes
+from counterpoint.batch.order import Order, Recipe
 
 ROOT = Path(__file__).parents[2]
 PART_ROWS = 16

@@ -22,7 +22,7 @@ from counterpoint.batch.engines import cluster as cluster_module
 from counterpoint.batch.engines import dask as engine_module
 from counterpoint.batch.engines.dask import DaskEngine
 from counterpoint.batch.engines.engine import Chunk, Done, Lost, work
-from counterpoint.batch.recipe import Recipe
+from counterpoint.batch.order import Recipe
 from counterpoint.errors import EngineError, InvalidInput
 
 pytest.importorskip("distributed", reason="the Dask engine needs counterpoint[dask]")

@@ -15,9 +15,8 @@ from tests.cluster.world import ORDER, RAISES, applicants
 
 import counterpoint as cp
 from counterpoint.batch.engines.dask import DaskEngine
-from counterpoint.batch.engines.threads import Threads
-from counterpoint.batch.order import Order
-from counterpoint.batch.recipe import Recipe
+from counterpoint.batch.engines.engine import Threads
+from counterpoint.batch.order import Order, Recipe
 
 distributed = pytest.importorskip("distributed", reason="needs counterpoint[dask]")
 

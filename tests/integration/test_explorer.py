@@ -30,7 +30,7 @@ from tests.visitor import Visitor
 import counterpoint as cp
 from counterpoint.cli.main import main
 from counterpoint.explorer.app import VisitorLimits, create_app
-from counterpoint.explorer.describing import Rows
+from counterpoint.explorer.requests import Rows
 from counterpoint.explorer.server import Explorer, bound
 from counterpoint.explorer.sessions import MOST_SESSIONS, MOST_WAITING, Sessions
 from counterpoint.result.report.summary import summarise
@@ -332,7 +332,7 @@ def test_an_error_of_our_own_is_told_without_its_traceback(
     rows = Rows.of(explainer, observed(), None)
     app = create_app(explainer, rows, token="t", port=1)  # noqa: S106
     visitor = Visitor(app, "http://127.0.0.1:1")
-    monkeypatch.setattr("counterpoint.explorer.describing.describe_rows", lambda *_: 1 / 0)
+    monkeypatch.setattr("counterpoint.explorer.requests.describe_rows", lambda *_: 1 / 0)
 
     answer = visitor.get("/api/rows", params={"token": "t"})
 

@@ -20,7 +20,7 @@ from counterpoint.datasets import load_credit
 from counterpoint.result.facts import Live
 from counterpoint.rules.rules import Rules
 from counterpoint.search.archive import Archive
-from counterpoint.search.hypervolume import hypervolume
+from counterpoint.search.front import hypervolume
 from counterpoint.table.encoding import Encoding
 
 DATA, RISK = load_credit()

@@ -11,7 +11,7 @@ import pytest
 
 import counterpoint as cp
 from counterpoint.cli.showing import changes_table
-from counterpoint.explorer.describing import Rows, describe_features, describe_row
+from counterpoint.explorer.requests import Rows, describe_features, describe_row
 from counterpoint.result.report.summary import summarise
 from counterpoint.result.words.message import changes_frame, row_line
 from counterpoint.result.words.sentences import sentence

@@ -16,7 +16,7 @@ import counterpoint as cp
 from counterpoint.arrays import Floats, Ints
 from counterpoint.problem.problem import Evaluation, Problem
 from counterpoint.search.archive import Archive
-from counterpoint.search.hypervolume import hypervolume, hypervolume_history
+from counterpoint.search.front import hypervolume, hypervolume_history
 from counterpoint.search.settings import Initialization, Method
 
 STARTS: tuple[Initialization, ...] = get_args(Initialization)

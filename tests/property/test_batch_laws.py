@@ -29,9 +29,8 @@ from tests.batches import write_rows as write
 
 from counterpoint.batch.engines.engine import Chunk, Done, Lost, work
 from counterpoint.batch.files import Batch
-from counterpoint.batch.order import Order
-from counterpoint.batch.recipe import Recipe
-from counterpoint.batch.schedule import FEW, GROWTH, MOST, ChunkSchedule, ChunkSizes, split
+from counterpoint.batch.job import FEW, GROWTH, MOST, ChunkSchedule, ChunkSizes, split
+from counterpoint.batch.order import Order, Recipe
 
 Harm = Callable[[Path], None]
 

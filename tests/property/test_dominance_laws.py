@@ -15,22 +15,22 @@ from tests.strategies import generator
 
 from counterpoint.arrays import Floats, Ints
 from counterpoint.neighbours import gower as distance
-from counterpoint.search.nsga2 import dominance
-from counterpoint.search.nsga2.dominance import (
+from counterpoint.search.nsga2 import selection as by_penalty
+from counterpoint.search.nsga2.selection import (
     Ranking,
     empty_ranking,
     find_best,
     find_crowding,
     find_fronts,
     find_penalized_fronts,
+    select_mates,
 )
-from counterpoint.search.nsga2.selection import select_mates
 from counterpoint.streams import row_keys
 from counterpoint.table import space as identity
 
-add_ranks = called(dominance.add_ranks)
+add_ranks = called(by_penalty.add_ranks)
 are_equal = called(identity.are_equal)
-dominates = called(dominance.dominates)
+dominates = called(by_penalty.dominates)
 gower = called(distance.gower)
 
 COMPILED = settings(deadline=None)  # the first call compiles

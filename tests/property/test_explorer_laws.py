@@ -14,9 +14,17 @@ from tests.served import Gated, explainer_of, observed
 from tests.visitor import Visitor
 
 import counterpoint as cp
-from counterpoint.explorer.describing import Rows, describe_rows, predict, value_of
 from counterpoint.explorer.guard import Guard
-from counterpoint.explorer.requests import check_lines, read_object, read_question, read_values
+from counterpoint.explorer.requests import (
+    Rows,
+    check_lines,
+    describe_rows,
+    predict,
+    read_object,
+    read_question,
+    read_values,
+    value_of,
+)
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
 JSON = st.recursive(

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 import counterpoint as cp
 from counterpoint.batch.engines.engine import work
-from counterpoint.batch.order import Order
-from counterpoint.batch.recipe import Recipe
+from counterpoint.batch.order import Order, Recipe
 from counterpoint.batch.rows import explain_rows
 
 FEW = cp.Search(evaluations=24)

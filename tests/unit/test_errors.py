@@ -9,12 +9,7 @@ import pytest
 
 import counterpoint as cp
 from counterpoint import errors
-from counterpoint.errors import (
-    CounterpointError,
-    UnknownFeatureError,
-    did_you_mean,
-    listed,
-)
+from counterpoint.errors import CounterpointError, UnknownFeatureError, did_you_mean, listed
 
 PACKAGE = Path(errors.__file__).parent
 OURS = [getattr(errors, name) for name in errors.__all__]

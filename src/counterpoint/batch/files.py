@@ -10,23 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from counterpoint.batch.engines.engine import Chunk, Engine, packed
-from counterpoint.batch.engines.threads import Threads
-from counterpoint.batch.folder import Folder
-from counterpoint.batch.inputs import Inputs, Names
-from counterpoint.batch.job import Job
-from counterpoint.batch.ledger import Ledger
-from counterpoint.batch.manifest import (
+from counterpoint.batch.engines.engine import Chunk, Engine, Threads, packed
+from counterpoint.batch.folder import (
     NAME,
+    Folder,
     describe_job,
     read_manifest,
     refuse_another,
     write_manifest,
 )
-from counterpoint.batch.order import Order
-from counterpoint.batch.recipe import Recipe
+from counterpoint.batch.inputs import Inputs, Names
+from counterpoint.batch.job import ChunkSizes, Job
+from counterpoint.batch.ledger import Ledger
+from counterpoint.batch.order import Order, Recipe
 from counterpoint.batch.rows import failed_rows
-from counterpoint.batch.schedule import ChunkSizes
 from counterpoint.batch.summary import Summary
 from counterpoint.checks import check_choice, check_number, check_whole, require_package
 from counterpoint.errors import InvalidInput, did_you_mean, listed

@@ -9,8 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from counterpoint.batch.order import Order
-from counterpoint.batch.recipe import Make, Recipe
+from counterpoint.batch.order import Make, Order, Recipe
 from counterpoint.batch.rows import columns_of, explain_rows
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.explainer import Explainer

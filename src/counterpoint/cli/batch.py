@@ -13,7 +13,7 @@ from counterpoint.errors import InvalidInput
 if TYPE_CHECKING:
     import pandas as pd
 
-    from counterpoint.batch.recipe import Recipe
+    from counterpoint.batch.order import Recipe
     from counterpoint.batch.summary import Summary
 
 
@@ -55,7 +55,7 @@ def tell(summary: Summary, *, as_json: bool) -> None:
 
 def recipe_of(options: argparse.Namespace) -> Recipe:
     """Return how a process gets the explainer: of the contents of the files that are named."""
-    from counterpoint.batch.recipe import Files, Recipe
+    from counterpoint.batch.order import Files, Recipe
     from counterpoint.cli import reading
     from counterpoint.models.files import load_model
 

@@ -39,8 +39,8 @@ from counterpoint.problem.ranges import Range
 from counterpoint.problem.target import TargetLike
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.long_table import OutputSchema
+from counterpoint.search.archive import Watch
 from counterpoint.search.settings import Search, WhatIf
-from counterpoint.search.watch import Watch
 from counterpoint.table.encoding import Encoding, Rows, as_frame
 from counterpoint.table.features import Declared, Precision
 from counterpoint.table.frames import read_data

@@ -20,10 +20,9 @@ from counterpoint.problem.objectives import GAP, denied_gaps
 from counterpoint.problem.problem import Problem
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.facts import Again, Facts, Live
-from counterpoint.search.archive import Archive
+from counterpoint.search.archive import Archive, Watch
 from counterpoint.search.run import run
 from counterpoint.search.settings import Search, WhatIf
-from counterpoint.search.watch import Watch
 
 
 def explain_group(

@@ -21,8 +21,8 @@ from counterpoint.errors import InvalidInput
 from counterpoint.interrupt import stopped_by_signals
 from counterpoint.neighbours.index import NEAR, SINGLE, WIDE_BYTES, bytes_per_near_row
 from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.search.archive import Watch
 from counterpoint.search.settings import Search, WhatIf
-from counterpoint.search.watch import Watch
 
 MEMORY = 4.0  # GiB a call may use for rows in flight and for results, unless told otherwise
 MOST_TOGETHER = (

@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from counterpoint.errors import CounterpointError, InvalidInput, MissingDependency, TooBusyError
 from counterpoint.explainer.explainer import Explainer
-from counterpoint.explorer import describing, requests
+from counterpoint.explorer import requests
 from counterpoint.explorer.guard import Guard
 from counterpoint.explorer.sessions import SearchAnswer, Sessions, VisitorSession, events_of
 from counterpoint.result.report.page import drawing_library
@@ -70,7 +70,7 @@ class Desk:
     """
 
     explainer: Explainer
-    rows: describing.Rows
+    rows: requests.Rows
     limits: VisitorLimits
     first: dict[str, Any]
     sessions: Sessions
@@ -92,13 +92,13 @@ class Desk:
         labels = None if explainer.classes is None else [str(each) for each in explainer.classes]
         return reply(
             {
-                "features": describing.describe_features(explainer.schema),
+                "features": requests.describe_features(explainer.schema),
                 "classes": labels,
                 "n_rows": len(self.rows),
-                "per_page": describing.ROWS_PER_PAGE,
+                "per_page": requests.ROWS_PER_PAGE,
                 "seconds": self.limits.seconds,
                 "first": self.first,
-                "row": describing.describe_row(self.rows, explainer, self.first["row"]),
+                "row": requests.describe_row(self.rows, explainer, self.first["row"]),
             }
         )
 
@@ -109,14 +109,14 @@ class Desk:
             raise InvalidInput(f"start must be a whole number of at least 0, got {text!r}.")
         find = request.query_params.get("find", "")
         arguments = (self.rows, self.explainer, int(text), find)
-        return reply(await self.in_thread(describing.describe_rows, *arguments))
+        return reply(await self.in_thread(requests.describe_rows, *arguments))
 
     async def predict(self, request: Request) -> Response:
         """Return what the model says of a row as it is edited."""
         sent = requests.read_object(await request.body())
         genome = requests.read_values(sent.get("values"), self.explainer.schema.features)
         async with self.predictions:
-            said = await self.in_thread(describing.predict, self.explainer, genome)
+            said = await self.in_thread(requests.predict, self.explainer, genome)
         return reply(said)
 
     async def check(self, request: Request) -> Response:
@@ -183,7 +183,7 @@ class Desk:
 
 def create_app(
     explainer: Explainer,
-    rows: describing.Rows,
+    rows: requests.Rows,
     *,
     token: str,
     port: int,

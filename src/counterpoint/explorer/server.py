@@ -18,7 +18,7 @@ from counterpoint.cli.reading import read_target
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explorer.app import VisitorLimits, create_app
-from counterpoint.explorer.describing import Rows
+from counterpoint.explorer.requests import Rows
 from counterpoint.problem.limits import Limits
 from counterpoint.streams import check_seed
 

@@ -31,8 +31,7 @@ from counterpoint.problem.problem import Problem, Recalled
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.report.page import draw_figures, report_page
 from counterpoint.result.report.summary import summarise
-from counterpoint.search.archive import Archive
-from counterpoint.search.watch import Watch
+from counterpoint.search.archive import Archive, Watch
 
 
 def search_row(

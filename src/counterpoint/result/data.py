@@ -22,7 +22,7 @@ from counterpoint.problem.target import Target
 from counterpoint.result.facts import Diagnosis, Facts, Live, Origin, Stopped, Trace, diagnose
 from counterpoint.result.file.fingerprint import Fingerprints, take_fingerprints
 from counterpoint.search.archive import Archive
-from counterpoint.search.hypervolume import hypervolume_history
+from counterpoint.search.front import hypervolume_history
 from counterpoint.search.settings import Search, WhatIf
 from counterpoint.table.encoding import Encoding, as_frame
 from counterpoint.table.frames import in_form

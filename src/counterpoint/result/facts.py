@@ -19,7 +19,7 @@ from counterpoint.problem.target import Target
 from counterpoint.result.file.fingerprint import Fingerprints
 from counterpoint.rules.rules import Rule, Rules
 from counterpoint.search.archive import Archive
-from counterpoint.search.baselines import is_reaching, is_wanted, observed_predictions
+from counterpoint.search.feasibility import is_reaching, is_wanted, observed_predictions
 from counterpoint.search.settings import Search, WhatIf
 
 Stopped = Literal["budget", "patience", "exhausted", "seconds", "interrupt", ""]

@@ -11,12 +11,12 @@ from counterpoint.kernels import kernel
 from counterpoint.neighbours.gower import gower, gower_weights, gower_with_missing
 from counterpoint.problem.objectives import GAP
 from counterpoint.result.data import ResultData
-from counterpoint.search import hypervolume as indicators
+from counterpoint.search import front
 
 
 def hypervolume(found: ResultData) -> float:
     """Return the hypervolume of the set with the paper's reference point."""
-    return indicators.hypervolume(found.objectives, found.reference)
+    return front.hypervolume(found.objectives, found.reference)
 
 
 def diversity(found: ResultData) -> float:
@@ -50,7 +50,7 @@ def coverage(found: ResultData, other: ResultData) -> float:
     ours, theirs = found.valid().objectives, other.valid().objectives
     if len(ours) == 0 or len(theirs) == 0:
         return float("nan")
-    return float(indicators.covered(theirs, ours).mean())
+    return float(front.covered(theirs, ours).mean())
 
 
 def change_frequency(found: ResultData) -> pd.Series[float]:

@@ -1,8 +1,9 @@
-"""Feasibility: where rows may be searched; candidates that break rules are repaired or made anew.
+"""Feasibility: which rows the limits and rules allow, of those observed and of those made.
 
-Written rules are repaired in the kernels. Functions can only be asked, which is done for all rows
-at once; what they refuse is made again with other draws, a few times. Where nothing feasible was
-made, the row itself fills the place, where it is no candidate.
+Of the observed rows, those that reach the target within the limits are found by their distance.
+Candidates that break written rules are repaired in the kernels. Functions can only be asked, which
+is done for all candidates at once; those they refuse are made again with other draws, a few times.
+Where nothing feasible was made, the explained row itself fills the place and is no candidate.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints, Keys
 from counterpoint.kernels import inner, kernel
+from counterpoint.neighbours.gower import gower_to_all
+from counterpoint.neighbours.index import nearest_first, rough_distances, single_slack
 from counterpoint.problem.problem import Problem
 from counterpoint.rules.program import Program, Records, make_scratch
 from counterpoint.rules.repair import Repair, repair_genome
@@ -202,3 +205,106 @@ def feasible(
         is_good |= is_better
     genomes = np.where(is_good[..., None], made.genomes, problem.rows[:, None])
     return Candidates(genomes, made.keeps | ~is_good[..., None]), is_good
+
+
+def nearest_wanted(problem: Problem, n: int) -> tuple[Ints, Ints]:
+    """Return the n nearest distinct observed rows (r, n) each row may become, and their number.
+
+    They reach the row's target and obey its limits; where there are fewer, index 0 pads.
+    """
+    wanted = np.zeros((len(problem.rows), n), dtype=np.int64)
+    n_wanted = np.zeros(len(problem.rows), dtype=np.int64)
+    for a in range(len(problem.rows)):
+        nearest = nearest_wanted_of(problem, a, n)
+        wanted[a, : len(nearest)], n_wanted[a] = nearest, len(nearest)
+    return wanted, n_wanted
+
+
+def nearest_wanted_of(problem: Problem, a: int, n: int) -> Ints:
+    """Return the n nearest distinct observed rows row a may become: of those at hand if they do."""
+    near_rows, indexed = problem.near_rows, problem.observed.indexed
+    at = near_rows.at[a]
+    nearest = _nearest_among(
+        problem, a, n, near_rows.order[at, : near_rows.n_near], near_rows.horizon[at]
+    )
+    if nearest is not None:
+        return nearest
+    reaching = np.flatnonzero(is_reaching(problem, a, indexed.which))
+    distances = rough_distances(problem.rows[[a]], indexed, near_rows.weight[[at]], near_rows.cap)[
+        0
+    ]
+    distances, n_near = distances[reaching], near_rows.n_near
+    while nearest is None:
+        near = nearest_first(distances, min(n_near, len(reaching)))
+        is_all = len(near) == len(reaching)
+        horizon = np.inf if is_all else distances[near[-1]] - single_slack(problem.rows.shape[1])
+        nearest = _nearest_among(problem, a, n, reaching[near], horizon)
+        n_near *= 4
+    return nearest
+
+
+def _nearest_among(problem: Problem, a: int, n: int, places: Ints, horizon: float) -> Ints | None:
+    """Return the n nearest distinct observed rows row a may become, if they are among `places`.
+
+    These are indexed rows; all others are at least as far as `horizon`.
+    """
+    near_rows, indexed = problem.near_rows, problem.observed.indexed
+    wanted = np.sort(places[is_wanted(problem, a, indexed.which[places])])
+    weight, row = near_rows.weight[near_rows.at[a]], problem.rows[a]
+    distances = gower_to_all(row, indexed.genomes[wanted], weight, near_rows.cap)
+    order = np.argsort(distances, kind="stable")
+    nearest = first_distinct(indexed.genomes, wanted[order[distances[order] <= horizon]], n)
+    return indexed.which[nearest] if len(nearest) == n or horizon == np.inf else None
+
+
+def first_distinct(genomes: Floats, order: Ints, n: int) -> Ints:
+    """Return the first n of `order` whose genomes differ: rows that repeat answer once."""
+    chosen: dict[bytes, int] = {}
+    for i in order.tolist():
+        chosen.setdefault(genomes[i].tobytes(), i)
+        if len(chosen) == n:
+            break
+    return np.array(list(chosen.values()), dtype=np.int64)
+
+
+def observed_predictions(problem: Problem, a: int, which: Ints | slice) -> Floats:
+    """Return what the model says of some of the observed rows, in terms of row a's target."""
+    return problem.targets[a].prediction(problem.observed.outputs[which])
+
+
+def is_reaching(problem: Problem, a: int, which: Ints | slice) -> Bools:
+    """Return which of these observed rows reach row a's target; `predict` must agree.
+
+    Those with missing values do not, for a counterfactual has all.
+    """
+    target, predictions = problem.targets[a], observed_predictions(problem, a, which)
+    reaches: Bools = (predictions >= target.low) & (predictions <= target.high)
+    if problem.observed.has_missing:
+        reaches &= problem.observed.is_complete[which]
+    if target.is_decision:
+        reaches &= target.accepts_label(problem.predictor.observed_labels[which])
+    return reaches
+
+
+def is_wanted(problem: Problem, a: int, which: Ints | slice) -> Bools:
+    """Return which of these observed rows reach row a's target and obey its limits and rules."""
+    wanted = is_reaching(problem, a, which)
+    reaching = np.flatnonzero(wanted)  # often few: only these are compared with the limits
+    wanted[reaching] = is_allowed(problem, a, problem.observed.genomes[which][reaching])
+    return wanted
+
+
+def is_allowed(problem: Problem, a: int, genomes: Floats) -> Bools:
+    """Return which genomes (n, d) row a's limits and rules allow."""
+    box, row, limits = problem.box, problem.rows[a], problem.limits
+    obeys: Bools = (genomes[:, limits.is_fixed] == row[limits.is_fixed]).all(axis=1)
+    is_inside = (genomes >= box.lower[a]) & (genomes <= box.upper[a])
+    if problem.row_rules is not None or problem.observed.has_missing:
+        # Rules can leave the row's own value beside the box, and no box holds a missing one.
+        is_inside |= (genomes == row) & ~box.is_forced[a]
+    obeys &= is_inside.all(axis=1)
+    obeys &= (genomes != row).sum(axis=1) <= limits.max_changed
+    if problem.row_rules is not None:
+        within, alone = np.flatnonzero(obeys), problem.alone(np.array([a]))
+        obeys[within] = alone.obeys(genomes[None, within])[0]
+    return obeys

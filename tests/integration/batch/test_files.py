@@ -169,7 +169,7 @@ def test_too_many_hanging_threads_end_the_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release = threading.Event()
-    monkeypatch.setattr("counterpoint.batch.engines.threads.MOST_ABANDONED", 1)
+    monkeypatch.setattr("counterpoint.batch.engines.engine.MOST_ABANDONED", 1)
     try:
         with pytest.raises(cp.CounterpointError, match=r"2 threads hang in the model .* --engine"):
             run_batch(poisoned(tmp_path), tmp_path / "out", whom=hanging(release), row_timeout=0.5)
@@ -259,7 +259,7 @@ def test_another_version_is_refused(
     rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_batch(rows, tmp_path / "out")
-    monkeypatch.setattr("counterpoint.batch.manifest.__version__", "9.9")
+    monkeypatch.setattr("counterpoint.batch.folder.__version__", "9.9")
 
     with pytest.raises(cp.InvalidInput, match=r'counterpoint = "0.*", and this one has "9.9"'):
         run_batch(rows, tmp_path / "out")

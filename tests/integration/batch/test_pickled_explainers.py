@@ -19,8 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from tests.frameworks import framework
 
 import counterpoint as cp
-from counterpoint.batch.order import Order
-from counterpoint.batch.recipe import Files, Recipe
+from counterpoint.batch.order import Files, Order, Recipe
 from counterpoint.batch.rows import explain_rows
 
 N = 40

@@ -10,13 +10,16 @@ from tests.served import Gated, explainer_of, observed
 
 import counterpoint as cp
 from counterpoint.arrays import MISSING
-from counterpoint.explorer.describing import Rows, describe_features, describe_rows, value_of
 from counterpoint.explorer.requests import (
+    Rows,
     check_lines,
+    describe_features,
+    describe_rows,
     is_same,
     read_object,
     read_question,
     read_values,
+    value_of,
 )
 
 

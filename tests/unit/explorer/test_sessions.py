@@ -9,10 +9,9 @@ import pytest
 from tests.served import Gated, explainer_of, observed
 
 import counterpoint as cp
-from counterpoint.explorer.describing import Rows, value_of
-from counterpoint.explorer.requests import SearchRequest, read_question
+from counterpoint.explorer.requests import Rows, SearchRequest, read_question, value_of
 from counterpoint.explorer.sessions import search_row
-from counterpoint.search.watch import Watch
+from counterpoint.search.archive import Watch
 
 ROW = 2
 

@@ -12,7 +12,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 from tests.strategies import generator
 
 import counterpoint as cp
-from counterpoint.search.hypervolume import covered, hypervolume, hypervolume_history
+from counterpoint.search.front import covered, hypervolume, hypervolume_history
 
 NAMES = ["a", "b", "c", "d"]
 SLOPES = np.array([3.0, 2.0, 1.0, 0.0])

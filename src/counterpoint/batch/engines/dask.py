@@ -43,8 +43,7 @@ from counterpoint.batch.engines.worker import (
     WorkerGone,
     explain_at_worker,
 )
-from counterpoint.batch.order import Order
-from counterpoint.batch.recipe import Recipe
+from counterpoint.batch.order import Order, Recipe
 from counterpoint.checks import require_package
 from counterpoint.errors import EngineError, InvalidInput
 from counterpoint.models.files import pickled

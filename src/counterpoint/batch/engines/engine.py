@@ -1,24 +1,27 @@
-"""Working: what every engine runs on a chunk, wherever its process is.
-
-What a job asks of the thing that does its work: threads here, or processes elsewhere.
+"""Engines: what a job asks of whatever does its work, and the engine that needs nothing else.
 
 The job decides what is done, in which order and how often it is tried again. An engine only runs
-``working.work`` on the rows of a chunk and reports what became of it; each chunk submitted is
-reported exactly once, as ``Done`` or as ``Lost``, unless the job gave it up.
+`work` on the rows of a chunk and reports what became of it: each chunk is reported exactly once, as
+`Done` or as `Lost`, unless the job gave it up. `Threads` are threads of this process that share one
+explainer.
 """
 
 from __future__ import annotations
 
 import io
+import queue
+import threading
+import time
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import pandas as pd
 
-from counterpoint.batch.order import Order
-from counterpoint.batch.recipe import Recipe
+from counterpoint.batch.order import Order, Recipe
 from counterpoint.batch.rows import explain_rows
 from counterpoint.checks import require_package
+from counterpoint.errors import CounterpointError, EngineError
+from counterpoint.explainer.schedule import check_workers
 from counterpoint.result.long_table import OutputSchema
 
 
@@ -100,3 +103,133 @@ def packed(frame: pd.DataFrame, schema: OutputSchema) -> bytes:
     with ipc.new_stream(stream, table.schema, options=options) as writer:
         writer.write_table(table)
     return stream.getvalue()
+
+
+MOST_ABANDONED = 64  # threads that never came back; a row that hangs costs about eight of them
+LEAVING = 1.0  # seconds that threads have to end when the engine is closed
+
+
+class Threads:
+    """Explains chunks on threads; models that may not be shared are asked by one only.
+
+    A thread cannot be killed. One that takes too long is left alone, with what it holds, and
+    another takes its place; after too many of them the job is ended.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Whom to ask.
+    order : Order
+        What is asked.
+    workers : int, optional
+        How many threads; None uses all cores, but one thread for what may not be shared.
+    """
+
+    name = "threads"
+
+    def __init__(self, recipe: Recipe, order: Order, workers: int | None = None) -> None:
+        self._recipe, self._order = recipe, order
+        self.workers = check_workers(workers, is_shared=order.is_shared(recipe.explainer()))
+        self._waiting: queue.SimpleQueue[tuple[Chunk, int, pd.DataFrame] | None]
+        self._waiting = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[tuple[int, Done | Lost | Exception]] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._tickets: dict[Chunk, int] = {}  # the submission that counts; others are void
+        self._begun: dict[Chunk, float] = {}
+        self._n_submitted = self.n_abandoned = 0
+        self._threads = [self._new_thread() for _ in range(self.workers)]
+
+    def _new_thread(self) -> threading.Thread:
+        """Start a thread that does not keep the process alive."""
+        thread = threading.Thread(target=self._work, name="counterpoint-batch", daemon=True)
+        thread.start()
+        return thread
+
+    def _work(self) -> None:
+        """Work on one chunk after the other, until told to end or left behind."""
+        while (taken := self._waiting.get()) is not None:
+            chunk, ticket, rows = taken
+            with self._lock:
+                if self._tickets.get(chunk) != ticket:
+                    continue  # given up while it waited
+                begun = self._begun[chunk] = time.monotonic()
+            event: Done | Lost | Exception
+            try:
+                payload = work(self._recipe, self._order, rows)
+                event = Done(chunk, payload, time.monotonic() - begun)
+            except MemoryError:
+                event = Lost(chunk, "memory ran out")
+            except SystemExit:  # a process would have ended; a thread is not worth a job
+                event = Lost(chunk, "the model ended its thread")
+            except Exception as error:  # told to the job, which ends
+                event = error
+            with self._lock:
+                if self._tickets.get(chunk) != ticket:
+                    return  # left behind: another thread has this one's place
+                del self._tickets[chunk], self._begun[chunk]
+            self._events.put((ticket, event))
+
+    def slots(self) -> int:
+        """Return how many chunks are worth having in flight."""
+        return self.workers + 1
+
+    def submit(self, chunk: Chunk, rows: pd.DataFrame) -> None:
+        """Have a chunk worked on."""
+        with self._lock:
+            self._n_submitted += 1
+            self._tickets[chunk] = self._n_submitted
+        self._waiting.put((chunk, self._n_submitted, rows))
+
+    def wait(self, seconds: float) -> list[Done | Lost]:
+        """Return what has happened.
+
+        Raises
+        ------
+        CounterpointError
+            If nothing can be explained, or too many threads hang.
+        """
+        if self.n_abandoned > MOST_ABANDONED:
+            raise EngineError(
+                f"{self.n_abandoned} threads hang in the model and cannot be ended; use --engine "
+                "dask (engine='dask'), whose processes can be."
+            )
+        found: list[Done | Lost] = []
+        try:
+            found.append(self._told(self._events.get(timeout=seconds)[1]))
+            while True:
+                found.append(self._told(self._events.get_nowait()[1]))
+        except queue.Empty:
+            return found
+
+    def _told(self, event: Done | Lost | Exception) -> Done | Lost:
+        """Return an event; raise an error that concerns all rows."""
+        if isinstance(event, CounterpointError):
+            raise event
+        if isinstance(event, Exception):
+            raise EngineError(f"{type(event).__name__}: {event}") from event
+        return event
+
+    def running(self) -> dict[Chunk, float]:
+        """Return the chunks that are worked on, and for how long."""
+        now = time.monotonic()
+        with self._lock:
+            return {chunk: now - begun for chunk, begun in self._begun.items()}
+
+    def give_up(self, chunk: Chunk) -> None:
+        """Leave a chunk's thread behind and start another."""
+        with self._lock:
+            self._tickets.pop(chunk, None)
+            was_begun = self._begun.pop(chunk, None) is not None
+        if was_begun:
+            self.n_abandoned += 1
+            self._threads.append(self._new_thread())
+
+    def close(self) -> None:
+        """Let the threads end after what they are doing; wait for them only a moment."""
+        with self._lock:
+            self._tickets.clear()
+        for _ in self._threads:
+            self._waiting.put(None)
+        until = time.monotonic() + LEAVING
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))

@@ -33,8 +33,7 @@ from counterpoint.errors import Signal
 from counterpoint.version import __version__
 
 if TYPE_CHECKING:
-    from counterpoint.batch.order import Order
-    from counterpoint.batch.recipe import Recipe
+    from counterpoint.batch.order import Order, Recipe
     from counterpoint.explainer.explainer import Explainer
 
     WorkerPlugin = object  # so that types do not depend on what is installed

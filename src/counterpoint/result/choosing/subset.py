@@ -24,7 +24,7 @@ from counterpoint.neighbours.gower import distances_to, gower_weights
 from counterpoint.result.choosing import orders
 from counterpoint.result.choosing.safety import safest
 from counterpoint.result.data import ResultData
-from counterpoint.search.hypervolume import hypervolume, is_exact
+from counterpoint.search.front import hypervolume, is_exact
 
 MOST_BOXES = 4096  # beyond it hypervolumes are quicker
 LOW, HIGH = 0, 1

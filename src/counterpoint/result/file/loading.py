@@ -26,8 +26,7 @@ from counterpoint.result.file.document import (
     read_feature,
     read_label,
 )
-from counterpoint.result.file.fingerprint import Fingerprints
-from counterpoint.result.file.form import read_form
+from counterpoint.result.file.fingerprint import Fingerprints, read_form
 from counterpoint.result.file.parts import (
     check_rules,
     read_aims,

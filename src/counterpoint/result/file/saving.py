@@ -26,7 +26,7 @@ from counterpoint.result.file.document import (
     write_feature,
     write_label,
 )
-from counterpoint.result.file.form import write_form
+from counterpoint.result.file.fingerprint import write_form
 from counterpoint.result.file.parts import write_aims, write_limits, write_remarks
 from counterpoint.table.encoding import as_frame
 from counterpoint.table.files import Pathlike, write_whole

@@ -15,8 +15,7 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.problem.problem import Problem, Recalled
-from counterpoint.search.archive import Archive
-from counterpoint.search.baselines import is_allowed, nearest_wanted, observed_predictions
+from counterpoint.search.archive import Archive, Watch
 from counterpoint.search.explore.offspring import (
     FirstCandidates,
     Knowledge,
@@ -28,9 +27,16 @@ from counterpoint.search.explore.offspring import (
     probabilities_of,
 )
 from counterpoint.search.explore.parents import ArchiveView
-from counterpoint.search.feasibility import RETRIES, draws_of, repairs_of, search_space
+from counterpoint.search.feasibility import (
+    RETRIES,
+    draws_of,
+    is_allowed,
+    nearest_wanted,
+    observed_predictions,
+    repairs_of,
+    search_space,
+)
 from counterpoint.search.settings import Explore
-from counterpoint.search.watch import Watch
 from counterpoint.table.space import empty_memory, remember_all
 
 WEIGHTS = MoveWeights()

@@ -15,12 +15,7 @@ from counterpoint.neighbours.nearest import Neighbours, empty_neighbours, find_n
 from counterpoint.problem.problem import Problem
 from counterpoint.search.explore import moves
 from counterpoint.search.explore.moves import Draws, RowSpace, draw, keep_limits, pick, start_draws
-from counterpoint.search.explore.parents import (
-    ArchiveView,
-    ParentClasses,
-    choose_parent,
-    classify,
-)
+from counterpoint.search.explore.parents import ArchiveView, ParentClasses, choose_parent, classify
 from counterpoint.search.feasibility import (
     RowRepairs,
     SearchSpace,

@@ -13,7 +13,7 @@ import numpy as np
 
 from counterpoint.arrays import Ints
 from counterpoint.problem.problem import Problem
-from counterpoint.search.archive import Archive
+from counterpoint.search.archive import Archive, Watch
 from counterpoint.search.feasibility import Candidates, feasible, search_space
 from counterpoint.search.nsga2.initialization import (
     Curves,
@@ -24,7 +24,6 @@ from counterpoint.search.nsga2.initialization import (
 from counterpoint.search.nsga2.selection import Population, select_mates, select_survivors
 from counterpoint.search.nsga2.variation import Operators, vary
 from counterpoint.search.settings import NSGA2
-from counterpoint.search.watch import Watch
 
 
 def evolve(problem: Problem, search: NSGA2, watch: Watch | None = None) -> Archive:

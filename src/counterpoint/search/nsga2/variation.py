@@ -12,8 +12,7 @@ from counterpoint.density.conditional import Trees, draw_value
 from counterpoint.kernels import assign, inner, kernel
 from counterpoint.search.explore.moves import GOES_MISSING
 from counterpoint.search.feasibility import Candidates, SearchSpace
-from counterpoint.search.nsga2.dominance import sort_by
-from counterpoint.search.nsga2.selection import Population
+from counterpoint.search.nsga2.selection import Population, sort_by
 from counterpoint.search.settings import NSGA2
 from counterpoint.streams import WHOLE, Stage, uniform
 from counterpoint.table.space import Features, Space, from_uniform, snap

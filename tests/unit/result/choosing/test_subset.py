@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput
 from counterpoint.result.choosing.subset import greatest_contribution
-from counterpoint.search.hypervolume import hypervolume
+from counterpoint.search.front import hypervolume
 
 GRID = [
     np.linspace(0.0, 0.5, 4),

@@ -11,7 +11,7 @@ from counterpoint.arrays import Floats
 from counterpoint.result.choosing import subset
 from counterpoint.result.choosing import subset as room
 from counterpoint.result.choosing.subset import Room
-from counterpoint.search.hypervolume import hypervolume
+from counterpoint.search.front import hypervolume
 
 
 @st.composite

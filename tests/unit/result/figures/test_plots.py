@@ -18,9 +18,8 @@ from tests.strategies import generator
 import counterpoint as cp
 from counterpoint.errors import InvalidInput, MissingDependency, UnknownFeatureError
 from counterpoint.result.figures.charts.theme import DARK, LIGHT
-from counterpoint.result.figures.frames.axes import MOST_LEVELS, Axis, wrapped
 from counterpoint.result.figures.frames.changes import MOST_ARROWS
-from counterpoint.result.figures.frames.common import INVALID, VALID
+from counterpoint.result.figures.frames.common import INVALID, MOST_LEVELS, VALID, Axis, wrapped
 
 Draw = Callable[[cp.Counterfactuals], Any]
 

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.search.baselines import is_wanted
 from counterpoint.search.explore.loop import most_seen
-from counterpoint.search.feasibility import RETRIES
+from counterpoint.search.feasibility import RETRIES, is_wanted
 
 DATA = pd.DataFrame(
     {

@@ -14,7 +14,6 @@ import pandas as pd
 
 from counterpoint.result.data import ResultData
 from counterpoint.result.figures.charts import theme
-from counterpoint.result.figures.frames.axes import Axis, wrapped
 from counterpoint.result.figures.frames.changes import (
     MOST_ARROWS,
     MOST_AXES,
@@ -22,7 +21,7 @@ from counterpoint.result.figures.frames.changes import (
     lines_and_note,
     strips_and_axes,
 )
-from counterpoint.result.figures.frames.common import MOST_SHOWN, ROW, how_many
+from counterpoint.result.figures.frames.common import MOST_SHOWN, ROW, Axis, how_many, wrapped
 from counterpoint.result.words.message import message
 
 PARALLEL_TITLE = "What changes from the row"

@@ -14,8 +14,7 @@ import pandas as pd
 
 from counterpoint.result.data import ResultData
 from counterpoint.result.figures.charts import theme
-from counterpoint.result.figures.frames.axes import Axis, prediction_name
-from counterpoint.result.figures.frames.common import VALID
+from counterpoint.result.figures.frames.common import VALID, Axis, prediction_name
 from counterpoint.result.figures.frames.response import (
     CURVE_POINTS,
     MOST_CURVES,

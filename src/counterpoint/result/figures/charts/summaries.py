@@ -8,8 +8,7 @@ import altair as alt
 
 from counterpoint.result.data import ResultData
 from counterpoint.result.figures.charts import theme
-from counterpoint.result.figures.frames.axes import titled
-from counterpoint.result.figures.frames.common import MOST_SHOWN, how_many
+from counterpoint.result.figures.frames.common import MOST_SHOWN, how_many, titled
 from counterpoint.result.figures.frames.summaries import (
     MOST_BARS,
     frequency_data,

@@ -16,8 +16,15 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from counterpoint.result.figures.frames.axes import Axis, titled
-from counterpoint.result.figures.frames.common import INVALID, OUTCOMES, ROW, VALID, Frames
+from counterpoint.result.figures.frames.common import (
+    INVALID,
+    OUTCOMES,
+    ROW,
+    VALID,
+    Axis,
+    Frames,
+    titled,
+)
 
 FONT = "Inter, Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
 DASHES = {ROW: [1, 0], VALID: [1, 0], INVALID: [5, 3]}

@@ -13,13 +13,17 @@ import pandas as pd
 
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.result.data import ResultData
-from counterpoint.result.figures.frames.axes import Axis, clean, histogram, level_texts, names_of
 from counterpoint.result.figures.frames.common import (
     MOST_SHOWN,
+    Axis,
     Frames,
     all_genes,
     chosen,
+    clean,
     everyone,
+    histogram,
+    level_texts,
+    names_of,
     shown,
 )
 from counterpoint.table.features import Feature

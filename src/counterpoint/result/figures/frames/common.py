@@ -1,8 +1,16 @@
-"""What all figures share: who a line or point is, which features are shown, asking the model."""
+"""What all figures share: which candidates and features are shown, their texts and their axes.
+
+An `Axis` is one feature in its own units: numbers and dates as they are, levels side by side. Texts
+of names and values are unique, never empty and without control characters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +22,8 @@ from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.result.data import ResultData
 from counterpoint.result.words.language import count_candidates
+from counterpoint.table.features import Feature, Kind
+from counterpoint.table.values import PLAIN, write_level
 
 Frames: TypeAlias = dict[str, pd.DataFrame]
 
@@ -164,3 +174,274 @@ def target_ends(found: ResultData) -> list[float]:
     """Return the finite ends of the target's interval, each once."""
     ends = dict.fromkeys((found.target.low, found.target.high))
     return [end for end in ends if np.isfinite(end)]
+
+
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ufffe\uffff\u2028\u2029]")
+
+
+def clean(value: object) -> str:
+    r"""Return a name or level as one line of text that any renderer bears.
+
+    Examples
+    --------
+    >>> clean("a\nb"), clean(""), clean(("x", 1))
+    ('a b', "''", "('x', 1)")
+    """
+    text = str(value)
+    # A lone half of a pair has no place in a file: it would make the whole chart unreadable.
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    line = CONTROL.sub(" ", text)
+    return line if line.strip() else repr(text)
+
+
+def titled(text: str) -> str:
+    """Return a text fit for the title of an axis, a legend or a tooltip.
+
+    Vega-Lite writes these into expressions and escapes no backslash, so that a name could end the
+    text it stands in; look-alikes cannot. Values are data and stay as they are.
+
+    Examples
+    --------
+    >>> titled('5" pipe')
+    '5” pipe'
+    """
+    return text.replace("\\", "\u2216").replace('"', "\u201d")
+
+
+def unique(values: Iterable[object]) -> list[str]:
+    """Return texts that tell the values apart, also 1 from "1".
+
+    Examples
+    --------
+    >>> unique([1, "1", "age", "1 (2)"])
+    ['1', '1 (2)', 'age', '1 (2) (2)']
+    """
+    seen: Counter[str] = Counter()
+    texts: list[str] = []
+    for value in values:
+        text = base = clean(value)
+        while text in seen:
+            seen[base] += 1
+            text = f"{base} ({seen[base]})"
+        seen[text] += 1
+        texts.append(text)
+    return texts
+
+
+def level_texts(feature: Feature) -> list[str]:
+    """Return the levels of a feature as texts that tell them apart."""
+    return unique(write_level(level) for level in feature.levels)
+
+
+def names_of(found: ResultData) -> list[str]:
+    """Return the names of all features as texts."""
+    return unique(found.encoding.schema.names)
+
+
+def wrapped(text: str, width: int = 14, lines: int = 3) -> str:
+    r"""Return a text in a few short lines, the last with an ellipsis if it does not fit.
+
+    Examples
+    --------
+    >>> wrapped("present_residence_since")
+    'present_\nresidence_\nsince'
+    """
+    spaced = re.sub(r"([_.\-/:])(?=\S)", r"\1 ", text)
+    parts = textwrap.wrap(spaced, width, max_lines=lines, placeholder=" …") or [text]
+    return "\n".join(re.sub(r"([_.\-/:]) ", r"\1", part) for part in parts)
+
+
+def prediction_name(found: ResultData) -> str:
+    """Return what the prediction is, as the title of an axis.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import counterpoint as cp
+    >>> data = pd.DataFrame({"a": [0, 1, 2, 3]})
+    >>> prediction_name(cp.Explainer(lambda rows: rows["a"] / 3, data).explain({"a": 0}, 1.0))
+    'Prediction'
+    """
+    target = found.target
+    if target.label is None:
+        return "Prediction"
+    label = titled(clean(target.label))
+    return f"Probability of not “{label}”" if target.is_complement else f"Probability of “{label}”"
+
+
+DAY = 86_400_000.0  # milliseconds: what charts count dates in
+MOST_LEVELS = 20
+MOST_BARS = 30
+COARSE = 60.0  # whole numbers so few that half a step at the ends is seen
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One feature as an axis.
+
+    Parameters
+    ----------
+    place : int
+        Which feature it is.
+    feature : Feature
+        The feature.
+    title : str
+        Its name as text.
+    low, high : float
+        The smallest and largest gene of the data, the row and the candidates; for levels the
+        first and the last place.
+    codes : ndarray
+        The levels that are shown, in order, and `MISSING` at last if the row or a candidate
+        lacks a value; empty for numbers.
+    n_levels : int
+        How many levels the feature has; more than `codes` if some are left out.
+    is_row_missing : bool
+        Whether the row has no value, and no place for it: one on a scale of numbers.
+    """
+
+    place: int
+    feature: Feature
+    title: str
+    low: float
+    high: float
+    codes: Floats
+    n_levels: int
+    is_row_missing: bool
+
+    @classmethod
+    def of(cls, found: ResultData, place: int) -> Axis:
+        """Return the axis of one feature."""
+        feature = found.encoding.schema.features[place]
+        title, own = names_of(found)[place], all_genes(found)[:, place]
+        is_missing = bool(np.isnan(own[0]))
+        if feature.is_numeric:
+            genes = np.concatenate([observed_genes(found, place), own])
+            genes = genes[np.isfinite(genes)]
+            ends = [feature.low, feature.high] if is_loaded(found) or len(genes) == 0 else []
+            low, high = np.min([*genes, *ends]), np.max([*genes, *ends])
+            none = np.empty(0)
+            return cls(place, feature, title, float(low), float(high), none, 0, is_missing)
+        codes = shown_levels(found, place, len(feature.levels)).astype(np.float64)
+        codes = np.append(codes, MISSING) if np.isnan(own).any() else codes
+        high, n_levels = float(len(codes) - 1), len(feature.levels)
+        return cls(place, feature, title, 0.0, high, codes, n_levels, is_row_missing=False)
+
+    @property
+    def heading(self) -> str:
+        """The title with the unit, if there is one."""
+        return f"{self.title} ({self.feature.unit})" if self.feature.unit else self.title
+
+    @property
+    def is_level(self) -> bool:
+        """Whether levels stand side by side instead of numbers."""
+        return not self.feature.is_numeric
+
+    @property
+    def is_date(self) -> bool:
+        """Whether it is a scale of dates."""
+        return self.feature.kind is Kind.DATE
+
+    @property
+    def labels(self) -> list[str]:
+        """The texts of the levels shown."""
+        texts = level_texts(self.feature)
+        return [PLAIN.missing if code == MISSING else texts[int(code)] for code in self.codes]
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """Where the axis begins and ends, with half a place around levels and few values."""
+        is_coarse = self.feature.kind is not Kind.REAL and self.high - self.low <= COARSE
+        room = 0.5 if self.is_level or is_coarse or self.low == self.high else 0.0
+        ends = self.scaled(np.array([self.low - room, self.high + room]))
+        return float(ends[0]), float(ends[1])
+
+    @property
+    def left_out(self) -> str:
+        """Say how many levels are not shown, if any."""
+        n = int((self.codes != MISSING).sum())
+        return f"Shown: {n} of {self.n_levels} levels of {self.title}" if n < self.n_levels else ""
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know of the axis, in sentences."""
+        missing = f"The row's {self.title} is missing: it has no place on the axis"
+        return [note for note in (self.left_out, missing if self.is_row_missing else "") if note]
+
+    def scaled(self, genes: Floats) -> Floats:
+        """Return genes, or places of levels, in the units of the axis: dates in milliseconds."""
+        return genes * DAY if self.is_date else genes
+
+    def at(self, genes: Floats) -> Floats:
+        """Return where genes stand on the axis; NaN for missing ones and levels not shown."""
+        if not self.is_level:
+            return self.scaled(genes)
+        return np.array([self._place_of_level(gene) for gene in genes], dtype=np.float64)
+
+    def _place_of_level(self, gene: float) -> float:
+        """Return which of the shown levels a gene is."""
+        hit = np.flatnonzero(self.codes == (MISSING if np.isnan(gene) else gene))
+        return float(hit[0]) if len(hit) else np.nan
+
+    def written(self, genes: Floats) -> list[str]:
+        """Return the values of genes as texts."""
+        return [clean(self.feature.shown(gene)) for gene in genes]
+
+    def grid(self, resolution: int) -> Floats:
+        """Return genes over the whole axis that the feature can really have, in order."""
+        if self.is_level:
+            return self.codes
+        feature, values = self.feature, np.linspace(self.low, self.high, resolution)
+        if feature.kind is not Kind.REAL:
+            values = np.rint(values)
+        elif feature.decimals is not None:
+            values = np.round(values, feature.decimals)
+        if feature.is_single:  # what the model would be given
+            values = values.astype(np.float32).astype(np.float64)
+        return np.unique(np.clip(values, self.low, self.high))
+
+    def cells(self, genes: Floats) -> tuple[Floats, Floats]:
+        """Return where the cell around each gene of a grid begins and ends."""
+        places = self.at(genes)
+        if self.is_level:
+            return places - 0.5, places + 0.5
+        between = (places[1:] + places[:-1]) / 2.0
+        low, high = self.domain
+        return np.array([low, *between]), np.array([*between, high])
+
+
+def shown_levels(found: ResultData, place: int, n_levels: int) -> Ints:
+    """Return the levels to show: all, or those of the row and set, then the most frequent ones."""
+    if n_levels <= MOST_LEVELS:
+        return np.arange(n_levels)
+    genes = all_genes(found)[:, place]
+    occurring = genes[np.isfinite(genes)].astype(np.int64)
+    counts = np.bincount(observed_genes(found, place).astype(np.int64), minlength=n_levels)
+    first = np.unique(occurring, return_index=True)[1]
+    order = [*occurring[np.sort(first)], *np.argsort(-counts, kind="stable")]
+    return np.sort(np.array(list(dict.fromkeys(order))[:MOST_LEVELS], dtype=np.int64))
+
+
+def histogram(found: ResultData, axis: Axis) -> pd.DataFrame:
+    """Return the bars of the observed rows on an axis: start, end, count and share."""
+    genes = observed_genes(found, axis.place, drop_missing=not axis.is_level)
+    edges = bar_edges(axis)
+    if axis.is_level:
+        counts = np.array([(genes == code).sum() for code in axis.codes])
+    else:
+        counts = np.histogram(genes, bins=edges)[0]
+    ends = axis.scaled(edges)
+    share = counts / max(1, len(genes))
+    return pd.DataFrame({"start": ends[:-1], "end": ends[1:], "count": counts, "share": share})
+
+
+def bar_edges(axis: Axis) -> Floats:
+    """Return where bars begin and end: around whole numbers and levels, or evenly spaced."""
+    low, high = axis.low, axis.high
+    if axis.is_level:
+        return np.arange(len(axis.codes) + 1, dtype=np.float64) - 0.5
+    if axis.feature.kind is Kind.REAL and low < high:
+        shares = np.linspace(0.0, 1.0, MOST_BARS + 1)
+        return np.asarray(low * (1.0 - shares) + high * shares)  # exact at both ends
+    step = max(1.0, np.ceil((high - low + 1.0) / MOST_BARS))
+    n_bars = int((high - low) // step) + 1
+    return np.asarray(low - 0.5 + step * np.arange(n_bars + 1))

@@ -15,8 +15,8 @@ from counterpoint.arrays import Floats
 from counterpoint.checks import check_whole, require_package
 from counterpoint.errors import InvalidInput
 from counterpoint.result.data import ResultData
-from counterpoint.result.figures.frames.axes import Axis, histogram
 from counterpoint.result.figures.frames.common import (
+    Axis,
     Frames,
     all_genes,
     ask,
@@ -24,6 +24,7 @@ from counterpoint.result.figures.frames.common import (
     check_can_ask,
     chosen,
     everyone,
+    histogram,
     place_of,
     target_ends,
     varied,

@@ -9,8 +9,15 @@ from counterpoint.arrays import Floats
 from counterpoint.checks import check_whole
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.result.data import ResultData
-from counterpoint.result.figures.frames.axes import names_of, unique
-from counterpoint.result.figures.frames.common import MOST_SHOWN, Frames, everyone, is_loaded, shown
+from counterpoint.result.figures.frames.common import (
+    MOST_SHOWN,
+    Frames,
+    everyone,
+    is_loaded,
+    names_of,
+    shown,
+    unique,
+)
 
 MOST_BARS = 20
 

@@ -16,7 +16,7 @@ from tests.strategies import generator
 
 import counterpoint as cp
 from counterpoint.arrays import Bools, Floats
-from counterpoint.search.baselines import search_randomly
+from counterpoint.search.run import search_randomly
 
 NUMBERS, LEVELS = ["age", "debt"], ["job", "owns"]
 FEATURES = [*NUMBERS, *LEVELS]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterpoint.arrays import Floats
-from counterpoint.search.hypervolume import FEW, MOST_EXACT, hypervolume, hypervolume_history
+from counterpoint.search.front import FEW, MOST_EXACT, hypervolume, hypervolume_history
 
 
 def drawn(n: int, m: int, seed: int = 0) -> Floats:
