@@ -1,9 +1,8 @@
-"""The rows of a job: files found by name, folder, pattern or URL, read as one long table.
+"""Inputs: a job's files of rows, found by name, folder, pattern or URL, read as one long table.
 
-One file of rows: how many there are, what columns, any stretch of them, and its fingerprint.
-
+Each file knows how many rows it has, its columns, any range of its rows, and its fingerprint.
 Everything is read through Arrow and handed on with dtypes that can hold missing values, so that a
-stretch of rows looks the same wherever it is cut. Parquet is read by row group, with the last few
+range of rows looks the same wherever it is cut. Parquet is read by row group, with the last few
 kept; CSV and Feather are read whole.
 """
 

@@ -1,6 +1,6 @@
-"""Summary: what became of a job, in numbers, in words and as an exit status.
+"""Summary: how many rows of a job had which outcome, in numbers, in words and as an exit status.
 
-What became of some rows, counted: of a chunk, of a part, of the whole job.
+`RowCounts` are the counts of a chunk, of a part or of the whole job.
 """
 
 from __future__ import annotations

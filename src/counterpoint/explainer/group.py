@@ -1,9 +1,8 @@
-"""Rescoring: what an accelerator found is told in the words of the model itself.
+"""One group of rows, from problem to results: search, confirm with the model, note what matters.
 
-The members of a result are scored again by the model. Their new gaps may let other candidates in,
-which are scored too, until every member carries the model's own score.
-
-One group of rows, from problem to results: search, confirm with the model, note what matters.
+Where an accelerator answered in place of the model, the members of a result are scored again by
+the model. Their new gaps may let other candidates in, which are scored too, until every member
+carries the model's own score.
 """
 
 from __future__ import annotations

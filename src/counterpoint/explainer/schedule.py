@@ -1,8 +1,8 @@
-"""Lockstep: many rows searched in groups that share model calls, on threads, within a memory limit.
+"""Schedule: many rows searched in groups that share model calls, on threads, within a memory limit.
 
 A model scores a thousand candidates in one call far faster than in fifty calls. So rows are
 searched side by side, generation by generation, and groups of rows on several threads: kernels and
-most models let go of Python's lock. What a row finds depends on nothing of this.
+most models release Python's lock. What is found for a row depends on nothing of this.
 """
 
 from __future__ import annotations

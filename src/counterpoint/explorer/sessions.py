@@ -1,6 +1,6 @@
-"""Sessions: what one visitor asked and found, and the searches that run for all of them.
+"""Sessions: what each visitor asked and found, and the searches that run for all of them.
 
-Searching: one row, watched meanwhile, started from an earlier result if that helps.
+A search explains one row, reports its progress, and starts from an earlier result if that helps.
 """
 
 from __future__ import annotations

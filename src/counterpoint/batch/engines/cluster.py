@@ -1,6 +1,6 @@
-"""Getting to a Dask cluster: one started here for the job, or one that is there.
+"""Getting to a Dask cluster: one started here for the job, or one that is running already.
 
-Dask's own words kept off the terminal: what a job has to say it says itself.
+Dask's own log lines are kept off the terminal: the job prints what its user needs to know.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ chunk begins, a worker is gone, a future has ended. They are judged when the job
 thread, so nothing here needs a lock.
 
 Who is to blame. Dask counts a worker's death against every task that worker had, begun or not. We
-count it against the chunk that was being worked on and no other: a bench works on one chunk at a
+count it against the chunk that was being worked on and no other: a worker works on one chunk at a
 time and has the scheduler confirm that it begins. What only waited there is run elsewhere, and so
 is what was begun on a worker that left in good order or that we have ended for another chunk.
 """
@@ -123,10 +123,10 @@ class DaskEngine:
         client = self._client
         packed = pickled((recipe, order), "what the job asks for", "use functions of modules")
         is_local = self._cluster is not None
-        bench = ChunkWorker(self._name, packed, __version__, is_local)
+        plugin = ChunkWorker(self._name, packed, __version__, is_local)
         client.subscribe_topic(self._name, self._hear_began)
         client.subscribe_topic("all", self._hear_all)
-        client.register_plugin(bench, name=self._name)
+        client.register_plugin(plugin, name=self._name)
         self._heed(Counted(client.nthreads()))
         self._n_wanted = len(self._cluster.worker_spec) if is_local else 0
         self._counting = self._in_loop(self._count())

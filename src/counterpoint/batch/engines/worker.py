@@ -1,13 +1,12 @@
-"""What the Dask engine hears of its cluster, and what it knows of a chunk on its way.
+"""The worker's side of the Dask engine, and the messages and attempts its client's side handles.
 
-The worker's side of the Dask engine: a bench at which chunks are explained, one at a time.
+`ChunkWorker` is a plugin of Dask's workers that explains one chunk at a time. The scheduler hands
+it once to every worker process there is and to each that comes later, so that the model and the
+data travel once per process and a chunk carries nothing but its rows. The plugin is unpacked when
+the first chunk arrives.
 
-A bench is a plugin of Dask's workers: the scheduler hands it once to every worker process there is
-and to each that comes later, so that the model and the data travel once per process and a chunk
-carries nothing but its rows. What it needs is unpacked when the first chunk arrives.
-
-Nothing is raised to Dask, which would log the rows of the chunk: what went wrong is told in the
-outcome. Before the work begins the scheduler has confirmed that it knows, by an answered call: so
+Nothing is raised to Dask, which would log the rows of the chunk: the outcome says what went wrong.
+Before the work begins the scheduler has confirmed, by an answered call, that it knows of it: so
 even a chunk that kills its process at once is known to have been begun.
 """
 
@@ -181,7 +180,7 @@ def explained(recipe: Recipe, order: Order, rows: pd.DataFrame) -> Outcome:
 
 
 def explain_at_worker(name: str, key: str, rows: pd.DataFrame) -> Outcome:
-    """Explain a chunk at the bench of the worker this runs on; Dask calls it."""
+    """Explain a chunk with the plugin of the worker this runs on; Dask calls it."""
     worker = require_package("distributed", "engine='dask'", EXTRA).get_worker()
     outcome: Outcome = worker.plugins[name].explain(key, rows)
     return outcome
@@ -222,7 +221,7 @@ class WorkerGone(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """A future has ended, with an outcome of the bench or an error of Dask's."""
+    """A future has ended, with an outcome of the plugin or an error of Dask's."""
 
     key: str
     outcome: Outcome | BaseException

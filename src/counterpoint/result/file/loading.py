@@ -1,4 +1,4 @@
-"""Loading: a saved result from a file, believed in nothing and checked in everything."""
+"""Loading: a saved result from a file, of which every field is checked before it is used."""
 
 from __future__ import annotations
 

@@ -1,10 +1,7 @@
-"""Rules and costs in a saved result: written in canonical form, read as strictly as the rest.
+"""Parts of a saved result: limits, rules and costs, objectives of the caller's, units, protection.
 
-Aims in a saved result: names and where hypervolume ends; functions cannot be kept.
-
-The kind of table in a saved result: named with its dtypes, so that a loaded one can build it.
-
-Remarks in a saved result: units and protected features.
+They are written in canonical form and read as strictly as the rest. Functions cannot be saved: of
+the caller's objectives the document keeps names and where their hypervolume ends.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""Writing the report: one file of limited size, complete or not there.
-
-Drawings: the figures of a result for the page, with the library that draws them there.
-
-The page: a summary, its figures and our modules put together as one HTML text.
+"""The page: a summary, its figures and our modules as one HTML file, written whole or not at all.
 
 Nothing of the data becomes markup: it travels as JSON in a script that no browser executes, and the
 modules show it as text. The policy in the page's head allows exactly the scripts and the style that
-are in it, by their hashes, and no request to anybody.
+are in it, by their hashes, and no request to any server.
 """
 
 from __future__ import annotations

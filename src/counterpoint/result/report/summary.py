@@ -1,8 +1,7 @@
-"""The summary: a result as plain values for the report's page, texts as they are shown.
+"""The summary: a result as plain values for the report's page, with texts as they are shown.
 
-Questions: what the page's interview reckons with, as numbers of sixteen bits.
-
-The receipt: what was asked of which model and data, so that a result can be checked later.
+It includes the numbers, of sixteen bits, that the page's interview computes with, and what was
+asked of which model and data, so that a result can be checked later.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Display: a result as it is printed and as a notebook shows it.
-
-Message: what was found in one sentence, or why nothing was.
-"""
+"""Message: what was found, or why nothing was, in one sentence; and a result printed as a table."""
 
 from __future__ import annotations
 

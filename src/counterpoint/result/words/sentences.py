@@ -1,7 +1,4 @@
-"""Text: a whole result in words, for a customer or an analyst.
-
-Sentences: one counterfactual in words, for a customer or an analyst.
-"""
+"""Sentences: one counterfactual, or a whole result, in words for a customer or an analyst."""
 
 from __future__ import annotations
 

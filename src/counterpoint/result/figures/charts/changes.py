@@ -1,6 +1,6 @@
-"""Strips: what was observed of each changed feature, with arrows from old to new values.
+"""Charts of changes: strips with arrows from old to new values, and parallel coordinates.
 
-Parallel coordinates (Dandl et al. 2020, figure 2a).
+Parallel coordinates are figure 2a of Dandl et al. (2020).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Response surface over two features (Dandl et al. 2020, figure 2b).
+"""Charts of the model's response: the surface over two features, and ICE curves of the row.
 
-ICE curves of the row, with the candidates that lie on them.
+The surface is figure 2b of Dandl et al. (2020); candidates that lie on a curve are marked on it.
 """
 
 from __future__ import annotations

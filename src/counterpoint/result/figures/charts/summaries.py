@@ -1,4 +1,4 @@
-"""The plain ones: objectives against each other, frequency of changes, history of the search."""
+"""Charts of the whole result: objectives, how often features change, history of the search."""
 
 from __future__ import annotations
 

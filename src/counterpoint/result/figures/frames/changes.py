@@ -1,6 +1,7 @@
-"""Strips: where each changed feature's values lie, and arrows from the row's to the new ones.
+"""What the figures of changes show: strips and parallel coordinates.
 
-Parallel coordinates: each changed feature an axis, each candidate a line across them.
+Strips show where the values of each changed feature lie, with arrows from the row's value to the
+new ones. In parallel coordinates each changed feature is an axis and each candidate a line.
 """
 
 from __future__ import annotations

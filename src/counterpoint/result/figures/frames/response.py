@@ -1,6 +1,7 @@
-"""Response surface: the prediction over two features, all others as in the row.
+"""What the figures of the model's response show: a surface over two features, and ICE curves.
 
-ICE curves: the row's prediction as one feature changes and all others stay.
+A surface is the prediction over two features, all others as in the row. An ICE curve is the row's
+prediction as one feature changes and all others stay.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The plain ones: objectives, frequency of changes, and the search's history."""
+"""What the figures of the whole result show: objectives, frequency of changes, history."""
 
 from __future__ import annotations
 
