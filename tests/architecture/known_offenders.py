@@ -43,7 +43,4 @@ WITHOUT_UNIT_TEST: set[str] = {
     "result.file.loading",
     "result.file.many",
     "result.long_table",
-    "result.words.english",
-    "result.words.german",
-    "result.words.language",
 }

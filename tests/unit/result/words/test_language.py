@@ -1,0 +1,27 @@
+"""Lists and counts in words, which both languages build on."""
+
+from __future__ import annotations
+
+import pytest
+
+from counterpoint.result.words.language import count_candidates, joined
+
+
+@pytest.mark.parametrize(
+    ("texts", "text"),
+    [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")],
+)
+def test_lists_have_one_conjunction_before_the_last(texts: list[str], text: str) -> None:
+    assert joined(texts, "and") == text
+
+
+@pytest.mark.parametrize(
+    ("n", "n_missed", "text"),
+    [
+        (0, 0, "0 counterfactuals"),
+        (0, 1, "1 near miss"),
+        (1, 2, "1 counterfactual; 2 near misses"),
+    ],
+)
+def test_only_what_there_is_is_counted(n: int, n_missed: int, text: str) -> None:
+    assert count_candidates(n, n_missed) == text
