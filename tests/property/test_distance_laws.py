@@ -14,11 +14,11 @@ from tests.strategies import generator
 
 from counterpoint.arrays import Floats
 from counterpoint.neighbours import gower as distance
-from counterpoint.neighbours.far_rows import FarRows
 from counterpoint.neighbours.gower import gower_to_all, gower_weights
 from counterpoint.neighbours.index import (
     NEAR,
     WIDE_BYTES,
+    FarRows,
     NearRows,
     bytes_per_near_row,
     find_near_rows,

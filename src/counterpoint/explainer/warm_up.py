@@ -27,9 +27,8 @@ from counterpoint.kernels import (
     mark_as_complete,
     sole_compiler,
 )
-from counterpoint.models.trees import add_up, one_leaf
-from counterpoint.neighbours.far_rows import FarRows
-from counterpoint.neighbours.index import find_near_rows
+from counterpoint.models.fast_paths import add_up, one_leaf
+from counterpoint.neighbours.index import FarRows, find_near_rows
 from counterpoint.problem.observed import Observed
 from counterpoint.search.settings import Search, WhatIf
 

@@ -16,9 +16,8 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.kernels import assign, kernel, part
-from counterpoint.neighbours.far_rows import FarRows
 from counterpoint.neighbours.gower import gower, gower_with_missing, search_incomplete
-from counterpoint.neighbours.index import NearRows, neighbourhood_at
+from counterpoint.neighbours.index import FarRows, NearRows, neighbourhood_at
 from counterpoint.neighbours.nearest import SLACK, Neighbours, empty_neighbours, find_nearest
 
 OBJECTIVES = ("gap", "distance", "changes", "implausibility")

@@ -14,9 +14,8 @@ import numpy as np
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys, Singles
 from counterpoint.errors import InvalidInput, listed
 from counterpoint.models.predictor import Predictor
-from counterpoint.neighbours.far_rows import FarRows
 from counterpoint.neighbours.gower import gower_weights, weighted_distances
-from counterpoint.neighbours.index import NearRows, find_near_rows
+from counterpoint.neighbours.index import FarRows, NearRows, find_near_rows
 from counterpoint.problem.limits import CheckedLimits
 from counterpoint.problem.objectives import (
     DISTANCE,

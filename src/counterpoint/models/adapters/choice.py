@@ -13,9 +13,13 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.errors import PredictorError
-from counterpoint.models.adapters.boosters import adapted_booster, adapted_catboost
+from counterpoint.models.adapters.frameworks import (
+    adapted_booster,
+    adapted_catboost,
+    adapted_keras,
+    adapted_torch,
+)
 from counterpoint.models.adapters.multi_output import check_single
-from counterpoint.models.adapters.networks import adapted_keras, adapted_torch
 from counterpoint.models.adapters.onnx_file import adapted_onnx
 from counterpoint.models.adapters.scorer import Scorer, is_loaded
 from counterpoint.models.answers import codes_of

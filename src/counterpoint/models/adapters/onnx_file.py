@@ -12,7 +12,7 @@ import pandas as pd
 
 from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput, listed
-from counterpoint.models.adapters.networks import as_matrix
+from counterpoint.models.adapters.frameworks import as_matrix
 from counterpoint.models.adapters.scorer import is_loaded
 
 DTYPES = {
