@@ -26,10 +26,6 @@ WORDS_NOT_USED: set[str] = set()
 WITHOUT_UNIT_TEST: set[str] = {
     "batch.engines.worker",
     "batch.folder",
-    "cli.arguments",
-    "cli.batch",
-    "cli.reading",
-    "cli.showing",
     "result.choosing.safety",
     "result.figures.charts.changes",
     "result.figures.charts.response",

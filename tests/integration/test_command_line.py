@@ -56,7 +56,8 @@ EXPLAIN = "explain --model m.skops --data d.csv --drop risk --evaluations 300"
 
 def test_the_example_of_the_issue(run: Any, folder: Path) -> None:
     status, out, _ = run(
-        f"{EXPLAIN} --row {BAD} --target good --fix sex --out found.json --rule", "age increases"
+        f"{EXPLAIN} --row {BAD} --target good --fixed sex --out found.json --constraint",
+        "age increases",
     )
 
     found = cp.load(folder / "found.json")
@@ -150,7 +151,7 @@ def test_a_number_is_a_target_of_a_regression(run: Any) -> None:
 
 
 def test_nothing_found_is_an_answer_with_its_own_status(run: Any) -> None:
-    status, out, err = run(f"{EXPLAIN} --row {BAD} --target good:0.9999..1 --max-changes 1")
+    status, out, err = run(f"{EXPLAIN} --row {BAD} --target good:0.9999..1 --max-changed 1")
 
     assert status == 1
     assert out.startswith("No counterfactual reaches P('good') between 0.9999 and 1")
@@ -165,6 +166,29 @@ def test_costs_and_methods_are_passed_on(run: Any) -> None:
         status, out, _ = run(f"{command} --row {BAD} --target good --json {more}")
         assert status == 0
         assert out != plain
+
+
+def test_ranges_kinds_and_remarks_reach_the_search(run: Any, folder: Path) -> None:
+    said = "--vary age --vary purpose --range age=20..80 --range purpose=car,others"
+    kinds = "--feature age=Integer(18,90) --unit age=years --protected sex --precision full"
+
+    run(f"{EXPLAIN} --row {BAD} --target good:0.3..1 --json --out f.json {said} {kinds}")
+
+    found = cp.load(folder / "f.json")
+    age = next(each for each in found.encoding.schema.features if each.name == "age")
+    assert found.limits == cp.Limits(
+        vary=["age", "purpose"], ranges={"age": (20, 80), "purpose": ["car", "others"]}
+    )
+    assert (age.low, age.high, age.unit) == (18, 90, "years")
+    assert set(found.to_frame()["purpose"]) <= {"car", "others"}
+
+
+def test_a_report_and_sentences_are_written_on_demand(run: Any, folder: Path) -> None:
+    status, out, _ = run(f"{EXPLAIN} --row {BAD} --target good --report r.html --lang de")
+
+    assert status == 0
+    assert "Modell" in out
+    assert (folder / "r.html").read_text().startswith("<!DOCTYPE html>")
 
 
 def test_a_pickle_is_loaded_only_if_allowed(run: Any) -> None:
@@ -187,10 +211,29 @@ def test_a_pickle_is_loaded_only_if_allowed(run: Any) -> None:
         (f"{EXPLAIN} --row 0 --target nice:0..1", "--target 'nice' is neither a class"),
         (f"{EXPLAIN} --row 522 --target good", "--row 522 is not in the data, whose rows are 0"),
         (f"{EXPLAIN} --row -1 --target good", "--row -1 is not in the data"),
-        (f"{EXPLAIN} --row 0 --target good --fix sexx", "did you mean 'sex'?"),
+        (f"{EXPLAIN} --row 0 --target good --fixed sexx", "--fixed names 'sexx', which is not"),
+        (f"{EXPLAIN} --row 0 --target good --vary sexx", "did you mean 'sex'?"),
+        (f"{EXPLAIN} --row 0 --target good --range age=18-90", "such as age=19..75; 19.. and ..75"),
+        (f"{EXPLAIN} --row 0 --target good --range sex=x", "--range sex names 'x', which is not"),
+        (
+            f"{EXPLAIN} --row 0 --target good --range age=9..1",
+            "--range age must be finite with",
+        ),
+        (
+            f"{EXPLAIN} --row 0 --target good --feature age=int",
+            "must name one of 'Integer', ",
+        ),
+        (f"{EXPLAIN} --row 0 --target good --feature x=Real()", "--feature names 'x', which is"),
+        (f"{EXPLAIN} --row 0 --target good --group g=age,x", "--group g names 'x', which is not"),
+        (f"{EXPLAIN} --row 0 --target good --unit sex=m", "--unit names 'sex', which is binary"),
+        (f"{EXPLAIN} --row 0 --target good --protected sexx", "--protected names 'sexx', which"),
+        (f"{EXPLAIN} --row 0 --target good --allow-missing sex", "--allow-missing names 'sex', of"),
+        (f"{EXPLAIN} --row 0 --target good --max-changed 0", "--max-changed must be a whole"),
+        (f"{EXPLAIN} --row 0 --row 1 --target good --report r.html", "--report is a page of one"),
+        (f"{EXPLAIN} --row 0 --target good --report r.pdf", "--report must end in .html, got"),
         (f"{EXPLAIN} --row 0 --target good --drop nothing", "--drop names 'nothing'"),
         (f"{EXPLAIN} --row 0 --target good --cost age", "--cost 'age' must be a column and a"),
-        (f"{EXPLAIN} --row 0 --target good --rule age~3", "age~3"),
+        (f"{EXPLAIN} --row 0 --target good --constraint age~3", "age~3"),
         (f"{EXPLAIN} --row 0 --target good --out x.txt", "--out must end in .json or .parquet"),
         (f"{EXPLAIN} --row 0 --row 1 --target good --out x.json", "must end in .parquet where"),
         (f"{EXPLAIN} --row 0 --target good --out no/x.json", "is in no folder there is"),
@@ -238,7 +281,7 @@ def test_a_model_that_fails_has_its_own_status(run: Any, folder: Path) -> None:
 def test_a_file_is_not_replaced_by_a_search_that_fails(run: Any, folder: Path) -> None:
     (folder / "kept.json").write_text("old")
 
-    status, _, _ = run(f"{EXPLAIN} --row 0 --target good --fix none --out kept.json")
+    status, _, _ = run(f"{EXPLAIN} --row 0 --target good --fixed none --out kept.json")
 
     assert status == 2
     assert (folder / "kept.json").read_text() == "old"
@@ -249,7 +292,7 @@ def test_schema_shows_what_columns_are_taken_for(run: Any) -> None:
 
     assert status == 0
     assert "credit_amount" in out
-    assert "276 to 18424" in out
+    assert "276 to 18,424" in out
     assert "free, own, rent" in out
     assert "risk" not in out
 

@@ -443,7 +443,7 @@ def serve(files: Path, *more: str) -> list[str]:
 
 
 def test_the_command_prints_an_address_that_answers_and_ends_with_ctrl_c(files: Path) -> None:
-    command = serve(files, "--row", "3", "--rule", "age increases", "--target", "True")
+    command = serve(files, "--row", "3", "--constraint", "age increases", "--target", "True")
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:  # noqa: S603
         assert server.stdout is not None
         address = server.stdout.readline().split()[-1]
@@ -466,8 +466,8 @@ def test_the_command_prints_an_address_that_answers_and_ends_with_ctrl_c(files: 
         (["--row", "90"], "--row 90 is not in the data"),
         (["--seconds", "0"], "--seconds must be a number above 0, got 0.0."),
         (["--searches", "0"], "--searches must lie between 1 and 64, got 0."),
-        (["--rule", "agee increases"], "did you mean 'age'?"),
-        (["--fix", "agee"], "fixed names 'agee'"),
+        (["--constraint", "agee increases"], "did you mean 'age'?"),
+        (["--fixed", "agee"], "fixed names 'agee'"),
         (["--target", "3"], "--target '3' is neither a class"),
         (["--port", "99999"], "--port must lie between 0 and 65535, got 99999"),
     ],

@@ -32,6 +32,7 @@ from counterpoint.checks import require_package
 from counterpoint.errors import CannotWrite, CounterpointError, InvalidInput
 from counterpoint.explainer.task import check_search
 from counterpoint.result.file.fingerprint import take_fingerprints
+from counterpoint.table.features import Feature
 from counterpoint.version import __version__
 
 OURS = re.compile(
@@ -243,12 +244,19 @@ def _describe_explainer(recipe: Recipe) -> dict[str, Any]:
         "model": model,
         "data": data,
         "features": [str(name) for name in explainer.schema.names],
+        "kinds": [_describe_kind(feature) for feature in explainer.schema.features],
         "classes": as_json(explainer.classes),
         "minimised": str(observed.aims),
         "weights": observed.shares.tolist(),
         "is_accelerated": explainer.predictor.is_accelerated,
         "may_miss": observed.space.may_miss.tolist(),
     }
+
+
+def _describe_kind(feature: Feature) -> str:
+    """Return what a feature is taken for: the same data may be searched in several ways."""
+    decimals = "" if feature.decimals is None else f", decimals {feature.decimals}"
+    return f"{feature.kind}, {feature.values_text}{decimals}"
 
 
 def _describe_order(order: Order) -> dict[str, Any]:

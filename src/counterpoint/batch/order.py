@@ -12,7 +12,7 @@ import pickle
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -239,7 +239,7 @@ class Files:
     data_name: str
     data: bytes
     drop: tuple[str, ...] = ()
-    classes: tuple[Any, ...] | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)  # keywords of Explainer
     allow_pickle: bool = False
     trusted: tuple[str, ...] = ()
 
@@ -251,7 +251,7 @@ class Files:
             model = load_model(file, allow_pickle=self.allow_pickle, trusted=self.trusted)
         table = self.table()
         data = table.drop(columns=[name for name in self.drop if name in table.columns])
-        return Explainer(model, data, classes=self.classes)
+        return Explainer(model, data, **self.settings)
 
     def table(self) -> pd.DataFrame:
         """Return the table of the data."""

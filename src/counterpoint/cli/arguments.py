@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
+from typing import Any, NoReturn
 
+from counterpoint.errors import did_you_mean
 from counterpoint.version import __version__
 
 ABOUT = """\
@@ -20,7 +23,9 @@ Explain rows of a table to the users of a model.
 
   counterpoint explain --model m.skops --data d.csv --row 17 --target good
   counterpoint explain --model m.skops --data d.csv --row 17 --target good \\
-      --fix sex --rule "age increases" --rule "amount <= 5 * income" --out found.json
+      --fixed sex --constraint "age increases" --range amount=..5000 --out found.json
+  counterpoint explain --model m.skops --data d.csv --row 17 --target good \\
+      --feature "age=Integer(18, 90)" --unit duration=months --report report.html
   counterpoint explain --model m.onnx --data d.parquet --row 17 --row 18 \\
       --target good:0.7..1 --classes bad,good --out found.parquet
 """
@@ -33,7 +38,7 @@ Explain all rows of many files into a folder of Parquet files.
   counterpoint batch --model m.skops --data train.parquet --rows s3://bank/declined/*.parquet \\
       --id loan --target good --out explained/ --engine dask --scheduler tcp://10.0.0.5:8786
   counterpoint batch --model m.onnx --data d.csv --classes bad,good --rows new.csv \\
-      --target good:0.7..1 --fix sex --rule "age increases" --keep 3 --out explained/
+      --target good:0.7..1 --fixed sex --constraint "age increases" --keep 3 --out explained/
 
 Whatever ends it -- Ctrl-C, a crash, a full disk, the power -- the same command goes on where it
 ended, and the files are the same, byte for byte, as if nothing had happened. So they are for any
@@ -57,13 +62,13 @@ SERVE = """\
 Open the explorer: pick a row, edit it, see the prediction, set target and rules, and search.
 
   counterpoint serve --model m.skops --data d.csv --open
-  counterpoint serve --model m.skops --data d.csv --rows new.csv --target good --fix sex
+  counterpoint serve --model m.skops --data d.csv --rows new.csv --target good --fixed sex
 
 It listens on this computer only. The address that is printed has a token; without it nobody, and no
 other page in your browser, gets an answer. Ctrl-C ends it.
 """
 
-TARGETS = """\
+ASKED = """\
 targets:
   good              the class 'good', as the model's own decision
   good:0.8..1       its probability between 0.8 and 1
@@ -71,10 +76,24 @@ targets:
   1500              a score of exactly 1500
   opposite          whatever the model does not say now
 
-rules:
+ranges:
+  age=18..90        a number or a date between two ends (age=18.., age=..90)
+  job=clerk,nurse   one of some levels
+
+constraints:
   "fixed sex"  "age increases"  "duration in 6..60"  "job in {clerk, nurse}"
   "amount <= 5 * income"  "purpose = car implies age >= 21"  "at most 3 changes"
 
+"""
+
+KINDS = """\
+kinds:
+  "age=Integer(18, 90)"  "rate=Real(0, 1, decimals=2)"  "day=Date('2020-01-01', None)"
+  "grade=Ordered(['low', 'mid', 'high'])"  "zip=Categorical()"
+
+"""
+
+EXPLAIN_END = """\
 exit status:
   0  every row has a counterfactual, or reaches the target already
   1  a row has none: the message says why and what to try
@@ -84,20 +103,60 @@ exit status:
 """
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
     """Return the parser of all commands."""
-    parser = argparse.ArgumentParser(prog="counterpoint", description=ABOUT, formatter_class=Plain)
+    parser = Parser(prog="counterpoint", description=ABOUT, formatter_class=Plain)
     parser.add_argument("--version", action="version", version=f"counterpoint {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     add_explain(commands)
     add_batch(commands)
     add_serve(commands)
-    schema = commands.add_parser("schema", help="show what the columns of a table are taken for")
+    about = "show what the columns of a table are taken for"
+    schema = commands.add_parser("schema", help=about, epilog=KINDS, formatter_class=Plain)
     add_table(schema)
+    add_columns(schema, is_read_only=True)
     show = commands.add_parser("show", help="show saved results")
     show.add_argument("file", type=Path, help="a .json or .parquet file that --out wrote")
     add_output(show)
+    parser.flags = {name: flags_in(command) for name, command in commands.choices.items()}
     return parser
+
+
+def flags_in(command: argparse.ArgumentParser) -> list[str]:
+    """Return the flags of a command."""
+    return list(dict.fromkeys(re.findall(r"--[a-z][a-z-]*", command.format_usage())))
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that takes flags by their full names only, and says which one may be meant."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings, allow_abbrev=False)
+        self.flags: dict[str, list[str]] = {}  # of each command
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the arguments, and end with status 2."""
+        if unknown := re.match(r"unrecognized arguments: (--[^\s=]+)", message):
+            known = {flag for flags in self.flags.values() for flag in flags}
+            message = f"{message}; {did_you_mean(unknown[1], sorted(known))}".rstrip("; ")
+        super().error(message)
+
+    def in_flags(self, text: str, command: str) -> str:
+        """Return an error's text in which the parameter it begins with is the flag that gave it.
+
+        Examples
+        --------
+        >>> build_parser().in_flags("ranges['age'] must be (low, high).", "explain")
+        '--range age must be (low, high).'
+        """
+        parameter = re.match(r"([a-z_]+)(?:\[(['\"])(.+?)\2\])?(?= )", text)
+        if parameter is None:
+            return text
+        named, feature = f"--{parameter[1].replace('_', '-')}", parameter[3]
+        for flag in (named, named.removesuffix("s")):
+            if flag in self.flags[command]:
+                return f"{flag}{f' {feature}' if feature else ''}{text[parameter.end() :]}"
+        return text
 
 
 class Plain(argparse.RawDescriptionHelpFormatter):
@@ -107,17 +166,18 @@ class Plain(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=26)
 
 
-def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_explain(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command that explains rows."""
     explain = commands.add_parser(
         "explain",
         help="explain rows of a table",
         description=EXPLAIN,
-        epilog=TARGETS,
+        epilog=ASKED + KINDS + EXPLAIN_END,
         formatter_class=Plain,
     )
     add_model(explain)
     add_table(explain)
+    add_columns(explain)
     asked = explain.add_argument_group("what is asked")
     which = asked.add_mutually_exclusive_group(required=True)
     which.add_argument(
@@ -132,22 +192,32 @@ def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     asked.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same result")
     add_limits(explain)
     add_search(explain)
-    add_output(explain).add_argument(
+    output = add_output(explain)
+    output.add_argument(
         "--out", type=Path, metavar="FILE", help="save to a .json file, or .parquet for many rows"
+    )
+    output.add_argument(
+        "--report", type=Path, metavar="FILE", help="write a page for people: .html, of one row"
+    )
+    output.add_argument(
+        "--lang",
+        choices=["en", "de"],
+        help="say what was found in sentences of this language, not in a table",
     )
 
 
-def add_batch(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_batch(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command that explains all rows of many files."""
     batch = commands.add_parser(
         "batch",
         help="explain all rows of many files, to be resumed where it ended",
         description=BATCH,
-        epilog=TARGETS.partition("exit status:")[0] + BATCH_END,
+        epilog=ASKED + KINDS + BATCH_END,
         formatter_class=Plain,
     )
     add_model(batch)
     add_table(batch, several=True)
+    add_columns(batch)
     asked = batch.add_argument_group("what is asked")
     asked.add_argument(
         "--rows",
@@ -224,16 +294,18 @@ def add_folder(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--json", action="store_true", help="print the summary as JSON")
 
 
-def add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_serve(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command that opens the explorer."""
     serve = commands.add_parser(
         "serve",
         help="explore a model and its rows in a browser",
         description=SERVE,
+        epilog=ASKED + KINDS,
         formatter_class=Plain,
     )
     add_model(serve)
     add_table(serve)
+    add_columns(serve)
     server = serve.add_argument_group("the server")
     server.add_argument("--port", type=int, default=0, metavar="N", help="0 takes a free one")
     server.add_argument("--open", action="store_true", help="open the page in a browser")
@@ -260,13 +332,8 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     model.add_argument(
         "--classes", metavar="A,B", help="class labels, in the order of the model's columns"
     )
-    model.add_argument(
-        "--trust",
-        action="append",
-        default=[],
-        metavar="TYPE",
-        help="a type the .skops file may use besides those known to be harmless; may be repeated",
-    )
+    about = "a type the .skops file may use besides those known to be harmless"
+    add_several(model, "--trust", "trust", "TYPE", about)
     model.add_argument(
         "--allow-pickle",
         action="store_true",
@@ -285,42 +352,69 @@ def add_table(parser: argparse.ArgumentParser, *, several: bool = False) -> None
         )
     else:
         table.add_argument("--data", type=Path, required=True, metavar="FILE", help=about)
-    table.add_argument(
-        "--drop",
+    about = "a column that is no feature, such as the outcome"
+    add_several(table, "--drop", "drop", "COLUMN", about)
+
+
+def add_columns(parser: argparse.ArgumentParser, *, is_read_only: bool = False) -> None:
+    """Add what the columns are; who only looks at them needs neither remarks nor permissions."""
+    columns = parser.add_argument_group("what the columns are")
+    add_several(columns, "--feature", "features", "COLUMN=KIND", "what a column is, see below")
+    about = "columns that are one feature, one-hot encoded; none keeps all columns apart"
+    add_several(columns, "--group", "groups", "NAME=A,B", about)
+    columns.add_argument(
+        "--precision",
+        choices=["observed", "full"],
+        default="observed",
+        help="search floats on the decimals seen in the data, or on the reals",
+    )
+    add_several(columns, "--unit", "units", "NAME=UNIT", "what a number is counted in")
+    about = "a feature never proposed as one to change"
+    add_several(columns, "--protected", "protected", "NAME", about)
+    if is_read_only:
+        return
+    columns.add_argument(
+        "--allow-missing",
+        action="append",
+        nargs="?",
+        const=True,
+        default=[],
+        metavar="NAME",
+        help="a feature that counterfactuals may lack; without a name all that the data lack",
+    )
+
+
+def add_several(
+    group: argparse._ArgumentGroup, flag: str, parameter: str, metavar: str, about: str
+) -> None:
+    """Add an option that may be repeated."""
+    group.add_argument(
+        flag,
+        dest=parameter,
         action="append",
         default=[],
-        metavar="COLUMN",
-        help="a column that is no feature, such as the outcome; may be repeated",
+        metavar=metavar,
+        help=f"{about}; may be repeated",
     )
 
 
 def add_limits(parser: argparse.ArgumentParser, *, costs: bool = True) -> None:
-    """Add what may change."""
+    """Add what may change: the parameters of `Limits`."""
     limits = parser.add_argument_group("what may change")
+    add_several(limits, "--fixed", "fixed", "NAME", "a feature that may not change")
     limits.add_argument(
-        "--fix",
+        "--vary",
         action="append",
-        default=[],
-        metavar="COLUMN",
-        help="a feature that may not change; may be repeated",
+        metavar="NAME",
+        help="a feature that may change, if only some may; may be repeated",
     )
-    limits.add_argument(
-        "--rule",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="a rule every counterfactual must obey, see below; may be repeated",
-    )
-    limits.add_argument("--max-changes", type=int, metavar="N", help="most features that change")
-    if not costs:
-        return
-    limits.add_argument(
-        "--cost",
-        action="append",
-        default=[],
-        metavar="COLUMN=X",
-        help="how hard a feature is to change, 1 by default; may be repeated",
-    )
+    add_several(limits, "--range", "ranges", "NAME=A..B", "where a feature may go, see below")
+    limits.add_argument("--max-changed", type=int, metavar="N", help="most features that change")
+    about = "a rule every counterfactual must obey, see below"
+    add_several(limits, "--constraint", "constraints", "TEXT", about)
+    if costs:
+        about = "how hard a feature is to change, 1 by default"
+        add_several(limits, "--cost", "costs", "NAME=X", about)
 
 
 def add_search(parser: argparse.ArgumentParser, *, seconds: bool = True) -> None:

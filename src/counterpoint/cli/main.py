@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import threading
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from counterpoint.cli.arguments import build_parser
+from counterpoint.cli.arguments import Parser, build_parser
 from counterpoint.errors import CounterpointError, InvalidInput, PredictorError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from counterpoint.explainer.explainer import Explainer
     from counterpoint.result.counterfactuals import Counterfactuals
 
 
@@ -25,13 +24,13 @@ FOUND, NOTHING, WRONG, MODEL_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit status."""
-    options, others = build_parser().parse_args(arguments), set(threading.enumerate())
-    status = run(options)
+    parser, others = build_parser(), set(threading.enumerate())
+    status = run(parser.parse_args(arguments), parser)
     started = (thread.name for thread in threading.enumerate() if thread not in others)
     return leave(status) if "counterpoint-batch" in started else status
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, parser: Parser) -> int:
     """Run a command; return its exit status."""
     commands = {"batch": batch, "explain": explain, "schema": schema, "serve": serve, "show": show}
     warnings.showwarning = tell_warning
@@ -41,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     except PredictorError as error:
         return fail(error, MODEL_FAILED)
     except CounterpointError as error:
-        return fail(error, WRONG)
+        return fail(parser.in_flags(str(error), options.command), WRONG)
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FOUND
@@ -82,45 +81,54 @@ def explain(options: argparse.Namespace) -> int:
     from counterpoint.cli import reading, showing
 
     check_output(options)
-    explainer, data = explainer_of(options)
+    explainer, data = reading.explainer_of(options)
     rows = reading.read_rows(options.rows, options.row, data, options.drop)
     results = explainer.explain_many(
         rows,
         reading.read_target(options.target, explainer.classes),
         reading.search_of(options),
         options.seed,
-        fixed=options.fix,
-        constraints=options.rule,
-        max_changed=options.max_changes,
-        costs=reading.read_costs(options.cost),
+        limits=reading.limits_of(options, explainer.schema),
     )
     if options.out is not None and results:
         save(results, options)
+    if options.report is not None and results:
+        results[0].report(options.report)
     if options.json:
         showing.print_json(results, options.show)
+    elif options.lang is not None:
+        showing.tell_results(results, options.lang)
     else:
         showing.show_results(results, options.show)
     return status_of(results, len(rows))
 
 
 def batch(options: argparse.Namespace) -> int:
-    """Explain all rows of many files into a folder."""
-    from counterpoint.cli.batch import explain_all
-
-    return explain_all(options)
-
-
-def explainer_of(options: argparse.Namespace) -> tuple[Explainer, pd.DataFrame]:
-    """Return the explainer of the model and the data that are named, and the data."""
+    """Explain all rows of many files into a folder, or go on with that."""
+    from counterpoint.batch.files import explain_files
     from counterpoint.cli import reading
-    from counterpoint.explainer.explainer import Explainer
-    from counterpoint.models.files import load_model
 
-    model = load_model(options.model, allow_pickle=options.allow_pickle, trusted=options.trust)
-    table = reading.read_table(options.data, "--data")
-    data = reading.drop_columns(table, options.drop, "--drop")
-    reading.check_features(model, data)
-    return Explainer(model, data, classes=reading.read_classes(options.classes)), data
+    recipe = reading.recipe_of(options)
+    summary = explain_files(
+        recipe,
+        options.rows,
+        options.out,
+        reading.read_target(options.target, recipe.explainer().classes),
+        reading.search_of(options),
+        options.seed,
+        limits=reading.limits_of(options, recipe.explainer().schema),
+        id=options.id,
+        keep=options.keep,
+        prefix=options.prefix,
+        engine=options.engine,
+        scheduler=options.scheduler,
+        workers=options.workers,
+        row_timeout=options.row_timeout,
+        part_rows=options.part_rows,
+    )
+    text = json.dumps(summary.as_json(), indent=1) if options.json else str(summary)
+    sys.stdout.write(f"{text}\n")
+    return summary.exit_status
 
 
 def serve(options: argparse.Namespace) -> int:
@@ -132,7 +140,7 @@ def serve(options: argparse.Namespace) -> int:
         require_package(package, "counterpoint serve", '"counterpoint[serve]"')
     from counterpoint.explorer.server import Explorer, serve_until_ended, starting_with
 
-    explainer, data = explainer_of(options)
+    explainer, data = reading.explainer_of(options)
     rows = (
         None if options.rows is None else reading.read_rows(options.rows, None, data, options.drop)
     )
@@ -149,17 +157,26 @@ def check_output(options: argparse.Namespace) -> None:
 
     if options.show < 0:
         raise InvalidInput(f"--show must be at least 0, got {options.show}.")
-    if not options.json:
+    if not options.json and options.lang is None:
         require_package("rich", "a table on the screen", '"counterpoint[cli]" (or use --json)')
-    if options.out is None:
-        return
-    ending, is_one = options.out.suffix.lower(), options.row is not None and len(options.row) == 1
-    if ending not in (".json", ".parquet"):
-        raise InvalidInput(f"--out must end in .json or .parquet, got {str(options.out)!r}.")
-    if ending == ".json" and not is_one:
-        raise InvalidInput("--out must end in .parquet where several rows are explained.")
-    if not options.out.absolute().parent.is_dir():
-        raise InvalidInput(f"--out {str(options.out)!r} is in no folder there is; make it first.")
+    is_one = options.row is not None and len(options.row) == 1
+    if options.report is not None:
+        require_package("altair", "--report", '"counterpoint[figures]"')
+        if not is_one:
+            raise InvalidInput("--report is a page of one row; name it by --row, once.")
+        check_place("--report", options.report, (".html",))
+    if options.out is not None:
+        check_place("--out", options.out, (".json", ".parquet"))
+        if options.out.suffix.lower() == ".json" and not is_one:
+            raise InvalidInput("--out must end in .parquet where several rows are explained.")
+
+
+def check_place(flag: str, file: Path, endings: tuple[str, ...]) -> None:
+    """Refuse a file of another ending than these, or in no folder."""
+    if file.suffix.lower() not in endings:
+        raise InvalidInput(f"{flag} must end in {' or '.join(endings)}, got {str(file)!r}.")
+    if not file.absolute().parent.is_dir():
+        raise InvalidInput(f"{flag} {str(file)!r} is in no folder there is; make it first.")
 
 
 def save(results: list[Counterfactuals], options: argparse.Namespace) -> None:
@@ -183,10 +200,12 @@ def status_of(results: list[Counterfactuals], n_rows: int) -> int:
 def schema(options: argparse.Namespace) -> int:
     """Show what the columns of a table are taken for."""
     from counterpoint.cli import reading, showing
-    from counterpoint.table.schema import Schema
+    from counterpoint.table.schema import Schema, remarked
 
     data = reading.drop_columns(reading.read_table(options.data, "--data"), options.drop, "--drop")
-    showing.show_schema(Schema.infer(data))
+    known = reading.columns_of(options, list(data))
+    units, protected = known.pop("units"), known.pop("protected")
+    showing.show_schema(remarked(Schema.infer(data, **known), units, protected))
     return FOUND
 
 

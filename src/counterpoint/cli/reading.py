@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 import argparse
+import ast
+import csv
+import inspect
+import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from counterpoint.errors import InvalidInput, UnknownFeatureError, did_you_mean, listed
 from counterpoint.models.answers import unknown_columns
-from counterpoint.table.files import READERS, read_content
+from counterpoint.models.files import load_model
+from counterpoint.problem.limits import Limits
+from counterpoint.table.features import (
+    Categorical,
+    Date,
+    Declared,
+    Feature,
+    Integer,
+    Kind,
+    Ordered,
+    Real,
+)
+from counterpoint.table.files import READERS, read_content, refused_if_damaged
+from counterpoint.table.schema import Schema
+
+if TYPE_CHECKING:
+    from counterpoint.batch.order import Recipe
+    from counterpoint.explainer.explainer import Explainer
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 INTERVAL = re.compile(rf"\s*({NUMBER})?\s*\.\.\s*({NUMBER})?\s*")
@@ -73,6 +94,73 @@ def take_rows(table: pd.DataFrame, positions: Sequence[int]) -> pd.DataFrame:
     return table.iloc[list(positions)]
 
 
+def explainer_of(options: argparse.Namespace) -> tuple[Explainer, pd.DataFrame]:
+    """Return the explainer of the model and the data that are named, and the data."""
+    from counterpoint.explainer.explainer import Explainer
+
+    model = load_model(options.model, allow_pickle=options.allow_pickle, trusted=options.trust)
+    table = read_table(options.data, "--data")
+    data = drop_columns(table, options.drop, "--drop")
+    check_features(model, data)
+    return Explainer(model, data, **settings_of(options, list(data))), data
+
+
+def recipe_of(options: argparse.Namespace) -> Recipe:
+    """Return how a process gets the explainer: of the contents of the files that are named."""
+    from counterpoint.batch.order import Files, Recipe
+
+    model = load_model(options.model, allow_pickle=options.allow_pickle, trusted=options.trust)
+    name, content, table = read_files(options.data)
+    data = drop_columns(table, [*options.drop, *known_id(options, table)], "--drop")
+    check_features(model, data)
+    drop = tuple(column for column in table.columns if column not in data.columns)
+    return Recipe(
+        Files(
+            options.model.name,
+            options.model.read_bytes(),
+            name,
+            content,
+            drop,
+            settings_of(options, list(data)),
+            options.allow_pickle,
+            tuple(options.trust),
+        )
+    )
+
+
+def known_id(options: argparse.Namespace, table: pd.DataFrame) -> list[str]:
+    """Return the id column if the data have it, too: it is no feature there either."""
+    return [options.id] if options.id in table.columns and options.id not in options.drop else []
+
+
+def read_files(names: list[str]) -> tuple[str, bytes, pd.DataFrame]:
+    """Return the observed rows: a name with an ending, the content of such a file, and the table.
+
+    Several files become one, so that processes elsewhere need none of them.
+    """
+    from counterpoint.batch.inputs import find_files
+
+    places = find_files(names, "--data")
+    contents, tables = [], []
+    for place in places:
+        said = f"--data {place.name!r}"
+        with refused_if_damaged(said, place.ending), place.open() as file:
+            contents.append(file.read())
+        tables.append(read_content(io.BytesIO(contents[-1]), place.ending, said))
+    if len(places) == 1:
+        return places[0].label, contents[0], tables[0]
+    for place, table in zip(places[1:], tables[1:], strict=True):
+        if set(table.columns) != set(tables[0].columns):
+            raise InvalidInput(
+                f"--data {place.name!r} has other columns than {places[0].name!r}; all files must "
+                "have the same columns."
+            )
+    both = pd.concat(tables, ignore_index=True)
+    sink = io.BytesIO()
+    both.to_feather(sink)
+    return "data.feather", sink.getvalue(), both
+
+
 def read_target(text: str, classes: Sequence[Any] | None, argument: str = "--target") -> Any:
     """Return a target as `explain` takes it; `argument` names it in errors.
 
@@ -120,15 +208,170 @@ def unknown_class(text: str, by_text: dict[str, Any], argument: str) -> InvalidI
     )
 
 
-def read_costs(texts: Sequence[str]) -> dict[str, float] | None:
-    """Return what it costs to change a feature, by column."""
-    costs = {}
+# How the value of each flag that names a feature is written.
+FORMS = {
+    "--range": "a feature and where it may go, such as age=18..90 or job=clerk,nurse",
+    "--cost": "a column and a number, such as age=3",
+    "--feature": "a column and what it is, such as 'age=Integer(18, 90)'",
+    "--group": "a name and its columns, such as job=job_clerk,job_nurse; or none",
+    "--unit": "a feature and what it is counted in, such as duration=months",
+}
+KINDS = {kind.__name__: kind for kind in (Integer, Real, Ordered, Categorical, Date)}
+
+
+def limits_of(options: argparse.Namespace, schema: Schema) -> Limits:
+    """Return the limits that the options state of the features of a schema."""
+    return Limits(
+        fixed=options.fixed,
+        vary=options.vary,
+        ranges=read_ranges(options.ranges, schema),
+        max_changed=options.max_changed,
+        constraints=options.constraints,
+        costs=read_costs(getattr(options, "costs", ()), schema.names),
+    )
+
+
+def settings_of(options: argparse.Namespace, columns: Sequence[Any]) -> dict[str, Any]:
+    """Return the keywords of `Explainer` that the options state."""
+    return {
+        "classes": read_classes(options.classes),
+        "allow_missing": True in options.allow_missing or options.allow_missing,
+        **columns_of(options, columns),
+    }
+
+
+def columns_of(options: argparse.Namespace, columns: Sequence[Any]) -> dict[str, Any]:
+    """Return the keywords that say what the columns are."""
+    return {
+        "precision": options.precision,
+        "features": read_kinds(options.features, columns),
+        "groups": read_groups(options.groups),
+        "units": named_values("--unit", options.units, columns),
+        "protected": options.protected,
+    }
+
+
+def named_values(flag: str, texts: Sequence[str], names: Sequence[Any] = ()) -> dict[str, str]:
+    """Return what a flag says of each name; a known name may have an equals sign of its own."""
+    found: dict[str, str] = {}
     for text in texts:
-        name, equals, number = text.rpartition("=")
-        if not (equals and name and re.fullmatch(NUMBER, number.strip())):
-            raise InvalidInput(f"--cost {text!r} must be a column and a number, such as age=3.")
+        known = [str(name) for name in names if text.startswith(f"{name}=")]
+        name = max(known, key=len, default=text.partition("=")[0])
+        value = text[len(name) + 1 :].strip()
+        if not (name and value):
+            raise InvalidInput(f"{flag} {text!r} must be {FORMS[flag]}.")
+        if name in found:
+            raise InvalidInput(f"{flag} names {name!r} twice; keep one of the two.")
+        found[name] = value
+    return found
+
+
+def read_ranges(texts: Sequence[str], schema: Schema) -> dict[Any, Any]:
+    """Return where features may go: the ends of numbers and dates, the levels of the others."""
+    by_text = {str(feature.name): feature for feature in schema.features}
+    found = {}
+    for name, text in named_values("--range", texts, schema.names).items():
+        if name not in by_text:
+            raise UnknownFeatureError.of(name, by_text, argument="--range")
+        feature = by_text[name]
+        read = read_ends if feature.is_numeric else read_levels
+        found[feature.name] = read(text, feature)
+    return found
+
+
+def read_ends(text: str, feature: Feature) -> tuple[Any, Any]:
+    """Return the ends of a range; None for one that is left open."""
+    low, dots, high = (part.strip() for part in text.partition(".."))
+    is_date = feature.kind is Kind.DATE
+    is_read = all(is_date or not end or re.fullmatch(NUMBER, end) for end in (low, high))
+    if not (dots and is_read and (low or high)):
+        low, high = feature.shown(feature.low), feature.shown(feature.high)
+        raise InvalidInput(
+            f"--range {f'{feature.name}={text}'!r} must have two dots between two ends, such as "
+            f"{feature.name}={low}..{high}; {low}.. and ..{high} leave one open."
+        )
+    ends = [(end if is_date else float(end)) if end else None for end in (low, high)]
+    return ends[0], ends[1]
+
+
+def read_levels(text: str, feature: Feature) -> list[Any]:
+    """Return levels by their texts; what is none stays a text, which is refused later."""
+    by_text = {str(level): level for level in feature.levels}
+    return [by_text.get(each, each) for each in split(text)]
+
+
+def split(text: str) -> list[str]:
+    """Return the parts of a text with commas; what has a comma itself is in double quotes.
+
+    Examples
+    --------
+    >>> split('clerk, "nurse, night"')
+    ['clerk', 'nurse, night']
+    """
+    return [part.strip() for part in next(csv.reader([text], skipinitialspace=True))]
+
+
+def read_costs(texts: Sequence[str], names: Sequence[Any]) -> dict[Any, float]:
+    """Return what it costs to change a feature, by name."""
+    costs = {}
+    for name, number in named_values("--cost", texts, names).items():
+        if not re.fullmatch(NUMBER, number):
+            raise InvalidInput(f"--cost {f'{name}={number}'!r} must be {FORMS['--cost']}.")
         costs[name] = float(number)
-    return costs or None
+    return costs
+
+
+def read_kinds(texts: Sequence[str], columns: Sequence[Any]) -> dict[str, Declared]:
+    """Return what columns are, as the caller declares them."""
+    return {
+        name: read_kind(name, text)
+        for name, text in named_values("--feature", texts, columns).items()
+    }
+
+
+def read_kind(name: str, text: str) -> Declared:
+    """Return a kind written as in Python, of which only the kinds' names and literals are read.
+
+    Examples
+    --------
+    >>> read_kind("rate", "Real(0, 1, decimals=2)"), read_kind("job", "Categorical")
+    (Real(low=0, high=1, decimals=2), Categorical(levels=None))
+    """
+    said = f"--feature {f'{name}={text}'!r}"
+    written = re.fullmatch(r"\s*(\w+)\s*(?:\((.*)\))?\s*", text, re.DOTALL)
+    if written is None or written[1] not in KINDS:
+        hint = did_you_mean(written[1], KINDS) if written else ""
+        raise InvalidInput(
+            f"{said} must name one of {listed(KINDS)}, such as {name}=Integer(18, 90)"
+            + (f"; {hint}" if hint else ".")
+        )
+    kind = KINDS[written[1]]
+    try:
+        values, by_name = read_literals(written[2] or "")
+        inspect.signature(kind).bind(*values, **by_name)
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
+        raise InvalidInput(
+            f"{said} cannot be read; write {written[1]} with numbers, texts in quotes and lists, "
+            f"such as {FORMS['--feature'].partition('such as ')[2]}."
+        ) from error
+    declared: Declared = kind(*values, **by_name)
+    return declared
+
+
+def read_literals(text: str) -> tuple[list[Any], dict[str, Any]]:
+    """Return the arguments of a call, which may be literals only; nothing is evaluated."""
+    call = ast.parse(f"kind({text})", mode="eval").body
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        raise TypeError("more than the arguments of one call")
+    by_name = {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
+    return [ast.literal_eval(each) for each in call.args], by_name
+
+
+def read_groups(texts: Sequence[str]) -> dict[str, list[str]] | None:
+    """Return the columns of each group; none at all where the text is "none"."""
+    if list(texts) == ["none"]:
+        return {}
+    return {name: split(text) for name, text in named_values("--group", texts).items()} or None
 
 
 def read_classes(text: str | None) -> list[Any] | None:

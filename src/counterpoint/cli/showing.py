@@ -13,6 +13,7 @@ import pandas as pd
 from counterpoint.checks import require_package
 from counterpoint.result.choosing.subset import select_positions
 from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.result.words.language import Lang
 from counterpoint.result.words.message import changes_frame, own_cells, title_of
 from counterpoint.table.encoding import as_frame
 from counterpoint.table.schema import Schema
@@ -67,6 +68,17 @@ def show_results(results: Sequence[Counterfactuals], n: int) -> None:
             console.print(changes_table(found, few))
             if len(few) < len(found):
                 console.print(f"{len(found) - len(few)} more; --show {len(found)} shows all.")
+
+
+def tell_results(results: Sequence[Counterfactuals], lang: Lang) -> None:
+    """Print each result in sentences."""
+    texts = (plain_lines(found.explain_text(lang)) for found in results)
+    sys.stdout.write("\n\n".join(texts) + "\n")
+
+
+def plain_lines(text: str) -> str:
+    """Return a text of several lines without characters that would move the cursor."""
+    return "\n".join(map(plain, text.split("\n")))
 
 
 def changes_table(found: Counterfactuals, positions: list[int]) -> Any:

@@ -11,15 +11,17 @@ import threading
 import webbrowser
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import uvicorn
 
-from counterpoint.cli.reading import read_target
+from counterpoint.cli.reading import limits_of, read_target
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explorer.app import VisitorLimits, create_app
 from counterpoint.explorer.requests import Rows
-from counterpoint.problem.limits import Limits
+from counterpoint.problem.limits import CheckedLimits
+from counterpoint.rules.tree import InRange, Word
 from counterpoint.streams import check_seed
 
 HOST = "127.0.0.1"
@@ -100,18 +102,27 @@ def starting_with(
         )
     if options.target is not None:
         read_target(options.target, explainer.classes)
-    Limits(fixed=options.fix, max_changed=options.max_changes, constraints=options.rule).check(
-        explainer.schema
-    )
+    asked = limits_of(options, explainer.schema).check(explainer.schema)
     first = {
         "row": options.row,
         "target": options.target or "",
-        "fixed": list(options.fix),
-        "rules": list(options.rule),
-        "max_changed": options.max_changes,
+        "fixed": [str(name) for name in np.array(explainer.schema.names)[asked.is_fixed]],
+        "rules": [*options.constraints, *rules_of_ranges(asked)],
+        "max_changed": options.max_changed,
         "seed": check_seed(options.seed),
     }
     return VisitorLimits(seconds=options.seconds, searches=options.searches), first
+
+
+def rules_of_ranges(asked: CheckedLimits) -> list[str]:
+    """Return the ranges as lines of rules, for the page has no other place for them."""
+    features, n_own = asked.rules.schema.features, len(asked.limits.constraints)
+    intervals = [
+        str(InRange(Word(str(feature.name)), low, high))
+        for feature, low, high in zip(features, asked.low, asked.high, strict=True)
+        if not np.isnan(low)
+    ]
+    return [*intervals, *asked.rules.texts[n_own:]]
 
 
 def bound(port: int) -> socket.socket:

@@ -321,7 +321,7 @@ def _check_max_changed(max_changed: object) -> int | None:
     """Return `max_changed` as a whole number of at least 1, or None."""
     if max_changed is None:
         return None
-    return check_whole("max_changed", max_changed, 1)
+    return check_whole("max_changed", max_changed, 1, said="of at least 1, or None")
 
 
 def _check_costs(costs: object) -> dict[Hashable, float]:
@@ -377,8 +377,3 @@ def _canonical(
         ],
         costs={name: limits.costs[name] for name in names if name in limits.costs},
     )
-
-
-def _source_of(rule: Rule) -> str:
-    """Return the text of a rule that has one."""
-    return "" if rule.statement is None else str(rule)

@@ -16,6 +16,7 @@ import pandas as pd
 
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.errors import InvalidInput
+from counterpoint.problem.limits import Limits
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.problem.problem import Problem, reference_point
 from counterpoint.problem.target import Target
@@ -159,6 +160,11 @@ class ResultData:
     def notes(self) -> tuple[str, ...]:
         """What a careful reader should know of this result."""
         return self.facts.notes
+
+    @property
+    def limits(self) -> Limits:
+        """What counterfactuals could change, in canonical form; functions are their names."""
+        return self.facts.limits.limits
 
     @property
     def constraints(self) -> tuple[str, ...]:

@@ -115,7 +115,7 @@ def test_the_summary_as_json(run: Any, tmp_path: Path) -> None:
 
 
 def test_rows_without_counterfactuals_are_status_one(run: Any, tmp_path: Path) -> None:
-    status, out, _ = run(f"{FEW} --fix income --target good:0.999.. --out {tmp_path}/out")
+    status, out, _ = run(f"{FEW} --fixed income --target good:0.999.. --out {tmp_path}/out")
 
     assert status == 1
     assert "best effort: what reaches the target is excluded by the limits" in out
@@ -151,7 +151,7 @@ def test_rows_that_fail_are_status_three(run: Any, folder: Path, tmp_path: Path)
         ("--keep 0", "keep must be a whole number from 1 to"),
         ("--workers 0", "workers must be a whole number of at least 1"),
         ("--scheduler tcp://x:1", "scheduler 'tcp://x:1' is the address of a Dask cluster; say"),
-        ("--fix incomee", "names 'incomee', which is not a column of the data; did you mean"),
+        ("--fixed incomee", "names 'incomee', which is not a column of the data; did you mean"),
         ("--prefix loan --id income", "income"),
         ("--out s3://bank/out", "out must be a folder of this machine, or one mounted here, got"),
         ("--out few.csv", "out 'few.csv' is a file; give the name of a folder."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -271,7 +272,36 @@ def test_levels_that_the_rows_value_must_leave_count_as_a_change() -> None:
     row = {"age": 25, "rate": 0.5, "job": "clerk"}
 
     found = EXPLAINER.explain(
-        row, (0.0, 2.0), cp.Search(evaluations=200), ranges={"job": ["smith"]}, max_changed=1
+        row, (0.6, 2.0), cp.Search(evaluations=200), ranges={"job": ["smith"]}, max_changed=1
     )
 
-    assert found.status == "already_met" or (found.genomes[:, :2] == [25, 0.5]).all()
+    assert found.status == "found"
+    assert found.to_frame()["job"].eq("smith").all()
+    assert found.changed.tolist() == [[False, False, True]]
+
+
+def test_a_result_gives_back_what_was_asked_also_after_save_and_load(tmp_path: Path) -> None:
+    asked = cp.Limits(
+        vary=["job", "age"],
+        ranges={"job": {"smith", "nurse"}, "age": (None, 60)},
+        max_changed=2,
+        constraints=["age   increases"],
+        costs={"age": 3},
+    )
+    row = {"age": 25, "rate": 0.5, "job": "clerk"}
+
+    found = EXPLAINER.explain(row, (0.6, 2.0), cp.Search(evaluations=200), limits=asked)
+    found.save(tmp_path / "found.json")
+
+    canonical = cp.Limits(
+        vary=["age", "job"],
+        ranges={"age": (20, 60), "job": ["nurse", "smith"]},
+        max_changed=2,
+        constraints=["age increases"],
+        costs={"age": 3},
+    )
+    assert found.limits == asked.check(EXPLAINER.schema).limits == canonical
+    assert cp.load(tmp_path / "found.json").limits == canonical
+    assert pickle.loads(pickle.dumps(found)).limits == canonical  # noqa: S301
+    again = EXPLAINER.explain(row, (0.6, 2.0), cp.Search(evaluations=200), limits=found.limits)
+    assert again.genomes.tolist() == found.genomes.tolist()
