@@ -56,7 +56,7 @@ def rewritten(path: Path, change: Callable[[Any], None]) -> None:
 def test_rules_are_saved_as_they_are_printed(found: cp.Counterfactuals, path: Path) -> None:
     found.save(path)
 
-    written = json.loads(path.read_text())["constraints"]
+    written = json.loads(path.read_text())["limits"]["constraints"]
     assert written == [{"rule": text} for text in CANONICAL] + [{"function": "is_cheap"}]
 
 
@@ -71,14 +71,9 @@ def test_a_loaded_result_has_the_rules(found: cp.Counterfactuals, path: Path) ->
     assert cp.load(path).constraints == found.constraints
 
 
-def test_a_new_key_in_an_old_file_is_unknown(found: cp.Counterfactuals, path: Path) -> None:
+def test_rules_beside_the_limits_are_an_unknown_key(found: cp.Counterfactuals, path: Path) -> None:
     found.save(path)
-
-    def age(document: Any) -> None:
-        document["version"] = 1
-        del document["form"]
-
-    rewritten(path, age)
+    rewritten(path, lambda document: document.update(constraints=[]))
 
     with pytest.raises(cp.InvalidInput, match=r"\$ has the unknown key 'constraints'"):
         cp.load(path)
@@ -87,23 +82,23 @@ def test_a_new_key_in_an_old_file_is_unknown(found: cp.Counterfactuals, path: Pa
 @pytest.mark.parametrize(
     ("constraints", "message"),
     [
-        ("age increases", r"\$\.constraints must be a list, got 'age increases'"),
-        (["age increases"], r"\$\.constraints\[0\] must be an object"),
-        ([{"rule": 3}], r"\$\.constraints\[0\]\.rule must be a text, got 3"),
+        ("age increases", r"\$\.limits\.constraints must be a list, got 'age increases'"),
+        (["age increases"], r"\$\.limits\.constraints\[0\] must be an object"),
+        ([{"rule": 3}], r"\$\.limits\.constraints\[0\]\.rule must be a text, got 3"),
         ([{"rule": "age>=1"}], r"rule must be the canonical 'age >= 1', got 'age>=1'"),
         ([{"rule": "agee >= 1"}], "'agee' is not a column of the data"),
         ([{"rule": "age >="}], "expected a value"),
-        ([{"rule": "age >= 1", "x": 1}], r"\$\.constraints\[0\] has the unknown key 'x'"),
-        ([{"rule": "age >= 100"}], "constraints contradict each other or the limits"),
+        ([{"rule": "age >= 1", "x": 1}], r"\$\.limits\.constraints\[0\] has the unknown key 'x'"),
+        ([{"rule": "age >= 100"}], r'\$\.genomes\[0\] breaks the rule "age >= 100"'),
         ([{"rule": "age decreases"}], r'\$\.genomes\[0\] breaks the rule "age decreases"'),
-        ([{"rule": "age >= 1"}] * 1001, r"\$\.constraints must have at most 1,000 rules"),
+        ([{"rule": "age >= 1"}] * 1001, r"\$\.limits\.constraints must have at most 1,000 rules"),
     ],
 )
 def test_rules_that_are_not_ours_are_refused(
     found: cp.Counterfactuals, path: Path, constraints: Any, message: str
 ) -> None:
     found.save(path)
-    rewritten(path, lambda document: document.update(constraints=constraints))
+    rewritten(path, lambda document: document["limits"].update(constraints=constraints))
 
     with pytest.raises(cp.InvalidInput, match=message):
         cp.load(path)
