@@ -16,10 +16,7 @@ MANY_PARAMETERS: set[str] = set()
 
 DUPLICATE_CLASSES: set[str] = set()
 
-METAPHORS: set[str] = {
-    "counterpoint.result.choosing.subset Room",
-    "counterpoint.result.choosing.subset _room",
-}
+METAPHORS: set[str] = set()
 
 WORDS_NOT_USED: set[str] = set()
 

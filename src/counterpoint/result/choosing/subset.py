@@ -1,6 +1,6 @@
 """Selection: the first few counterfactuals by one of several criteria.
 
-Room: the space that no chosen point dominates yet, cut into boxes.
+The greedy choice keeps the region that no chosen point dominates yet, cut into boxes.
 
 What a point adds to the dominated volume is the sum over boxes of what it covers of each: a few
 hundred products instead of a whole hypervolume. The greedy choice asks that of many points, and a
@@ -30,7 +30,7 @@ MOST_BOXES = 4096  # beyond it hypervolumes are quicker
 LOW, HIGH = 0, 1
 
 
-class Room:
+class UndominatedRegion:
     """The space below a reference that chosen points do not dominate.
 
     Parameters
@@ -47,11 +47,11 @@ class Room:
 
     Examples
     --------
-    >>> room = Room(np.zeros(2), np.ones(2))
-    >>> room.close(np.array([0.5, 0.5]))
+    >>> region = UndominatedRegion(np.zeros(2), np.ones(2))
+    >>> region.close(np.array([0.5, 0.5]))
     >>> gains = np.full(2, np.inf)
     >>> points = np.array([[0.25, 0.5], [0.5, 0.75]])
-    >>> float(room.best_gain(points, gains, np.array([0, 1]), 1e-9)), room.volume
+    >>> float(region.best_gain(points, gains, np.array([0, 1]), 1e-9)), region.volume
     (0.125, 0.25)
     """
 
@@ -187,28 +187,30 @@ def greatest_contribution(objectives: Floats, n: int, worst: Floats | None = Non
     reference = np.array([0.5, ends[0], objectives[pool, 2].max() + 1.0, *ends[1:]])
     gains = np.full(len(objectives), np.inf)  # at most so much does each add
     gains[chosen] = -np.inf
-    room = _room(objectives, pool, chosen, reference)
+    region = _region_left(objectives, pool, chosen, reference)
     while len(chosen) < n:
-        if room.is_open and is_exact(n, len(reference)):
-            best = _next_in(room, objectives, chosen, pool, gains, reference)
+        if region.is_open and is_exact(n, len(reference)):
+            best = _next_in(region, objectives, chosen, pool, gains, reference)
         else:
             best = _next(objectives, chosen, pool, gains, reference)
         gains[best] = -np.inf
         chosen.append(best)
-        room.close(objectives[best])
+        region.close(objectives[best])
     return np.array(chosen, dtype=np.int64)
 
 
-def _room(objectives: Floats, pool: Ints, chosen: list[int], reference: Floats) -> Room:
+def _region_left(
+    objectives: Floats, pool: Ints, chosen: list[int], reference: Floats
+) -> UndominatedRegion:
     """Return the space up to the reference that those chosen beforehand leave."""
-    room = Room(np.minimum(objectives[pool].min(axis=0), reference - 1.0), reference)
+    region = UndominatedRegion(np.minimum(objectives[pool].min(axis=0), reference - 1.0), reference)
     for i in chosen:
-        room.close(objectives[i])
-    return room
+        region.close(objectives[i])
+    return region
 
 
 def _next_in(
-    room: Room,
+    region: UndominatedRegion,
     objectives: Floats,
     chosen: list[int],
     pool: Ints,
@@ -218,8 +220,8 @@ def _next_in(
     """Return what `_next` does, but measure hypervolumes only where several are about the best."""
     free = pool[gains[pool] > -np.inf]
     order = free[np.argsort(-gains[free], kind="stable")]
-    total = room.volume + room.best_gain(objectives, gains, order, SLACK)
-    near = np.sort(free[room.volume + gains[free] >= total - SLACK * abs(total)])
+    total = region.volume + region.best_gain(objectives, gains, order, SLACK)
+    near = np.sort(free[region.volume + gains[free] >= total - SLACK * abs(total)])
     if len(near) == 1:
         return int(near[0])
     totals = [hypervolume(objectives[[*chosen, i]], reference) for i in near.tolist()]

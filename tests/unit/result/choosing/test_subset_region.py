@@ -1,4 +1,4 @@
-"""The room that chosen points leave: its volume is the hypervolume, its choice the plain one."""
+"""The region that chosen points leave: its volume is the hypervolume, its choice the plain one."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from counterpoint.arrays import Floats
 from counterpoint.result.choosing import subset
-from counterpoint.result.choosing import subset as room
-from counterpoint.result.choosing.subset import Room
+from counterpoint.result.choosing import subset as region
+from counterpoint.result.choosing.subset import UndominatedRegion
 from counterpoint.search.front import hypervolume
 
 
@@ -29,7 +29,7 @@ def drawn_points(draw: st.DrawFn) -> Floats:
 @given(points=drawn_points())
 def test_what_is_closed_is_the_hypervolume(points: Floats) -> None:
     reference = np.full(points.shape[1], 0.8)
-    left = Room(np.zeros(points.shape[1]), reference)
+    left = UndominatedRegion(np.zeros(points.shape[1]), reference)
 
     for point in points:
         left.close(point)
@@ -56,8 +56,8 @@ def test_more_boxes_than_there_is_place_for_leave_it_to_hypervolumes() -> None:
     chosen = subset.greatest_contribution(points, 8)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(room, "MOST_BOXES", 4)
-        small = Room(np.zeros(4), np.ones(4))
+        patch.setattr(region, "MOST_BOXES", 4)
+        small = UndominatedRegion(np.zeros(4), np.ones(4))
         for point in points[:8]:
             small.close(point)
         again = subset.greatest_contribution(points, 8)
@@ -66,5 +66,5 @@ def test_more_boxes_than_there_is_place_for_leave_it_to_hypervolumes() -> None:
     assert again.tolist() == chosen.tolist()
 
 
-def test_endless_room_leaves_it_to_hypervolumes() -> None:
-    assert not Room(np.full(4, -1e300), np.full(4, 1e300)).is_open
+def test_endless_region_leaves_it_to_hypervolumes() -> None:
+    assert not UndominatedRegion(np.full(4, -1e300), np.full(4, 1e300)).is_open
