@@ -24,7 +24,7 @@ class Counterpoint:
         found = case.background.explainer.explain(
             case.row, case.target, search=self.search, seed=case.seed, progress=False
         )
-        rows: pd.DataFrame = found.to_frame()[list(case.train.columns)]
+        rows: pd.DataFrame = found.to_frame(near_misses=True)[list(case.train.columns)]
         return rows
 
 

@@ -21,7 +21,8 @@ def wire(subject: Subject, setting: str) -> Explain:
 
     def explain(row: pd.DataFrame, target: int) -> pd.DataFrame:
         """Return the whole Pareto set as a frame."""
-        found: pd.DataFrame = explainer.explain(row, target, search=SEARCHES[setting]).to_frame()
-        return found
+        found = explainer.explain(row, target, search=SEARCHES[setting])
+        frame: pd.DataFrame = found.to_frame(near_misses=True)
+        return frame
 
     return explain

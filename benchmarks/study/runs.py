@@ -198,7 +198,7 @@ def answer(method: Method, case: Case, budget: int) -> tuple[pd.DataFrame, list[
     found = case.background.explainer.explain(
         case.row, case.target, search=method.search, seed=case.seed, progress=False
     )
-    rows: pd.DataFrame = found.to_frame()[list(case.train.columns)]
+    rows: pd.DataFrame = found.to_frame(near_misses=True)[list(case.train.columns)]
     if method in VARIANTS:
         return rows, [round(float(volume), 9) for volume in found.history["hypervolume"]]
     return rows, at_steps(found.history, budget)

@@ -23,7 +23,6 @@ WORDS_NOT_USED: set[str] = set()
 WITHOUT_UNIT_TEST: set[str] = {
     "batch.engines.worker",
     "batch.folder",
-    "result.choosing.safety",
     "result.figures.charts.changes",
     "result.figures.charts.response",
     "result.figures.charts.summaries",

@@ -55,7 +55,9 @@ def test_a_model_file_of_the_readme_explains_like_the_model(
 
     applicant, found = scope["applicant"], scope["found"]
     again = scope["explainer"].explain(applicant, target="good", fixed=["sex", "age"], seed=0)
-    pd.testing.assert_frame_equal(again.to_frame(), found.to_frame())
+    pd.testing.assert_frame_equal(
+        again.to_frame(near_misses=True), found.to_frame(near_misses=True)
+    )
 
 
 def test_the_objectives_of_the_readme_work() -> None:
@@ -63,7 +65,7 @@ def test_the_objectives_of_the_readme_work() -> None:
 
     exec(TEN_LINES + example("cp.Objective("), scope)  # noqa: S102 - our own text
 
-    frame = scope["found"].to_frame()
+    frame = scope["found"].to_frame(near_misses=True)
     apart = (frame["credit_amount"] - scope["applicant"]["credit_amount"].iloc[0]).abs()
     assert frame["price"].to_list() == (apart / 100).to_list()
     assert frame["implausibility"].between(0.0, 1.0).all()
@@ -78,5 +80,5 @@ def test_the_words_and_choices_of_the_readme_work(capsys: Any) -> None:
     assert "\nIt would decide “good” in each of these 3 cases:\n1. If " in printed
     assert "Which suits you better?\nA: If " in printed
     assert len(scope["few"]) == len(scope["cheap"]) == 3
-    assert scope["short"].to_frame()["duration"].max() <= 36
+    assert scope["short"].to_frame(near_misses=True)["duration"].max() <= 36
     assert set(scope["safety"]) == {"counterfactual", "margin", "neighbours"}

@@ -327,7 +327,7 @@ def check_result(found: cp.Counterfactuals, case: Case) -> None:
     """Check that what is called valid is so for the caller's own model, in the data's dtypes."""
     assert len(found.message) > 20
     check_shown(found)
-    rows, limits = found.to_rows(), case.limits
+    rows, limits = found.to_rows(near_misses=True), case.limits
     assert type(rows) is type(case.data)
     if isinstance(case.data, pd.DataFrame):
         assert rows.dtypes.to_dict() == case.data.dtypes.to_dict()

@@ -93,7 +93,8 @@ def hashes_of(name: str) -> Hashes:
         part: hashlib.sha256(b"".join(each[part] for each in parts)).hexdigest()[:16]
         for part in parts[0]
     }
-    return {"found": [len(found) for found in results], **short}
+    sizes = [len(found if isinstance(found, pd.DataFrame) else found.genomes) for found in results]
+    return {"found": sizes, **short}
 
 
 def versions() -> dict[str, str]:

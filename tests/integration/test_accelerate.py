@@ -126,7 +126,7 @@ def test_what_is_returned_carries_the_models_own_scores(name: str) -> None:
     together = explainer.explain_many(rows, "opposite", SEARCH)
 
     for found in together:
-        frame = found.to_frame()
+        frame = found.to_frame(near_misses=True)
         now = model.predict_proba(frame[list(explainer.schema.names)])[:, found.target.column]
         np.testing.assert_allclose(frame["prediction"], now, rtol=0.0, atol=1e-14)
         is_decided = model.predict(frame[list(explainer.schema.names)]) == found.target.label
@@ -197,7 +197,7 @@ def test_a_regression_is_told_in_the_models_words() -> None:
         data.iloc[[0]], (low, None), SEARCH
     )
 
-    frame = found.to_frame()
+    frame = found.to_frame(near_misses=True)
     np.testing.assert_allclose(frame["prediction"], model.predict(frame[NUMBERS]), rtol=1e-14)
     np.testing.assert_allclose(frame["gap"], np.maximum(0.0, low - frame["prediction"]))
     assert is_noted(found)

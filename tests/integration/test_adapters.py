@@ -778,7 +778,7 @@ def test_tables_of_other_libraries_give_the_same_counterfactuals(
 
     found = cp.Explainer(model, table, **settings).explain(table[:1], "opposite", SEARCH)
 
-    assert type(found.to_rows()) is type(table)
+    assert type(found.to_rows(near_misses=True)) is type(table)
     assert found.status == expected.status
     np.testing.assert_array_equal(found.genomes, expected.genomes)
     np.testing.assert_array_equal(found.predictions, expected.predictions)

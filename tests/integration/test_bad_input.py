@@ -109,10 +109,10 @@ def test_constant_data_leave_nothing_to_change_and_the_result_says_so() -> None:
 
     found = explainer.explain({"debt": 1.5, "job": "clerk"}, (0.5, 1.0), FAST)
 
-    assert len(found) == 0
+    assert len(found.genomes) == 0
     assert found.status == "best_effort"
     assert "no observed row reaches it either" in found.message
-    assert found.to_frame().empty
+    assert found.to_frame(near_misses=True).empty
 
 
 def test_a_single_observed_row_is_data_too() -> None:
@@ -363,8 +363,8 @@ def test_a_target_already_met_gives_an_empty_result_that_says_so(explainer: cp.E
     found = explainer.explain(ROW, (0.0, 0.5), FAST)
 
     assert found.status == "already_met"
-    assert len(found) == 0
-    assert found.to_frame().empty
+    assert len(found.genomes) == 0
+    assert found.to_frame(near_misses=True).empty
     assert "the row already reaches" in found.message
     assert "prediction between 0 and 0.5" in found.message
 
@@ -380,7 +380,7 @@ def test_a_target_nothing_reaches_is_diagnosed(explainer: cp.Explainer) -> None:
     found = explainer.explain(ROW, (2.0, 3.0), FAST)
 
     assert found.status == "best_effort"
-    assert len(found) > 0
+    assert len(found.genomes) > 0
     assert len(found.valid()) == 0
     assert "the closest of" in found.message
     assert "no observed row reaches it either" in found.message
@@ -467,7 +467,7 @@ def test_workers_that_are_no_count_are_refused(explainer: cp.Explainer, workers:
 def test_a_range_that_excludes_the_row_is_noted(explainer: cp.Explainer) -> None:
     found = explainer.explain(ROW, (0.5, 1.0), FAST, ranges={"income": (40, 50)})
 
-    assert (found.to_frame()["income"] >= 40).all()
+    assert (found.to_frame(near_misses=True)["income"] >= 40).all()
     assert [note for note in found.notes if "'income' excludes the row's own value 14" in note]
 
 
@@ -502,7 +502,7 @@ def test_the_callers_frames_are_never_modified(data: pd.DataFrame) -> None:
     explainer = cp.Explainer(scribble, mixed)
     found = explainer.explain(rows.iloc[[0]], "opposite", FAST, fixed=["owns"])
     many = explainer.explain_many(rows, "opposite", FAST, workers=2)
-    for frame in (found.to_frame(), many[1].to_frame(), many[2].row):
+    for frame in (found.to_frame(near_misses=True), many[1].to_frame(), many[2].row):
         frame.loc[:, "debt"] = 99.0
 
     pd.testing.assert_frame_equal(mixed, before)
@@ -525,7 +525,7 @@ def test_a_model_that_writes_to_its_rows_gets_the_same_result_as_one_that_does_n
 
     messy = cp.Explainer(scribble, numbers).explain(row, (0.5, 1.0), FAST)
 
-    pd.testing.assert_frame_equal(messy.to_frame(), tidy.to_frame())
+    pd.testing.assert_frame_equal(messy.to_frame(near_misses=True), tidy.to_frame(near_misses=True))
 
 
 def test_a_callers_dict_and_series_are_never_modified(explainer: cp.Explainer) -> None:

@@ -61,7 +61,7 @@ def test_the_example_of_the_issue(run: Any, folder: Path) -> None:
     )
 
     found = cp.load(folder / "found.json")
-    frame = found.to_frame()
+    frame = found.to_frame(near_misses=True)
     assert status == 0
     assert found.status == "found"
     assert found.constraints == ("fixed sex", "age increases")[1:]
@@ -92,12 +92,14 @@ def test_json_tells_all_a_machine_needs(run: Any, folder: Path) -> None:
     assert told["target"] == "class 'good'"
     assert told["row"]["age"] == 22
     assert len(told["counterfactuals"]) == 3
-    for each, (_, record) in zip(told["counterfactuals"], found.to_frame().iterrows(), strict=True):
+    for each, (_, record) in zip(
+        told["counterfactuals"], found.to_frame(near_misses=True).iterrows(), strict=True
+    ):
         assert each["changed"]
         assert len(each["changed"]) == each["changes"] == record["changes"]
         assert all(record[name] == value for name, value in each["changed"].items())
         assert each["prediction"] == record["prediction"]
-        assert each["reaches"] is True
+        assert each["valid"] is True
 
 
 def test_several_rows_go_into_one_file(run: Any, folder: Path) -> None:
@@ -131,7 +133,7 @@ def test_rows_of_another_file_are_explained(run: Any, folder: Path) -> None:
 def test_intervals_of_a_probability(run: Any, target: str, low: float, high: float) -> None:
     status, out, _ = run(f"{EXPLAIN} --row {BAD} --target {target} --json")
 
-    reached = [each for each in json.loads(out)[0]["counterfactuals"] if each["reaches"]]
+    reached = [each for each in json.loads(out)[0]["counterfactuals"] if each["valid"]]
     assert status == 0
     assert reached
     assert all(low <= each["prediction"] <= high for each in reached)
@@ -146,7 +148,7 @@ def test_a_number_is_a_target_of_a_regression(run: Any) -> None:
     assert all(
         2000 <= each["prediction"] <= 2500
         for each in json.loads(out)[0]["counterfactuals"]
-        if each["reaches"]
+        if each["valid"]
     )
 
 

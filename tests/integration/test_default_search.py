@@ -281,12 +281,12 @@ def test_an_unreachable_target_gets_the_closest_miss() -> None:
     found = explainer.explain(DENIED.iloc[[0]], (1.5, None), cp.Search(evaluations=200))
 
     assert found.status == "best_effort"
-    assert len(found) > 0
+    assert len(found.genomes) > 0
     assert len(found.valid()) == 0
     best = found.predictions.max()
     assert found.message == (
         f"no counterfactual reaches prediction >= 1.5 (now {found.row_prediction:.4g}): the "
-        f"closest of {len(found)} is at {best:.4g}, a gap of {1.5 - best:.4g}, after "
+        f"closest of {len(found.genomes)} is at {best:.4g}, a gap of {1.5 - best:.4g}, after "
         f"{found.evaluations} model evaluations; no observed row reaches it either (the nearest "
         f"is at {highest:.4g}): ask for a target the model does give."
     )
@@ -357,7 +357,7 @@ def test_an_interrupted_paper_search_returns_the_best_so_far() -> None:
     found = explainer.explain(DENIED.iloc[[0]], (0.5, 1.0), MOCMOD)
 
     assert found.stopped == "interrupt"
-    assert len(found) > 0
+    assert len(found.genomes) > 0
 
 
 def test_an_interrupted_search_goes_on_as_if_nothing_had_happened() -> None:

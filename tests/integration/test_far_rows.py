@@ -59,7 +59,10 @@ def test_the_nearest_wanted_rows_are_found_however_far_they_are(low: float, n: i
 
     assert int((distances() < distances()[DATA["x"] >= low].min()).sum()) > 0
     expected = nearest((DATA["x"] >= low).to_numpy(), n)
-    assert set(found.to_frame()[["x", "y", "job"]].itertuples(index=False, name=None)) == expected
+    assert (
+        set(found.to_frame(near_misses=True)[["x", "y", "job"]].itertuples(index=False, name=None))
+        == expected
+    )
 
 
 def test_limits_hold_for_rows_that_are_not_at_hand() -> None:
@@ -67,13 +70,16 @@ def test_limits_hold_for_rows_that_are_not_at_hand() -> None:
 
     allowed = (DATA["x"] >= 0.99) & DATA["y"].between(1.0, 2.0)
     expected = nearest(allowed.to_numpy(), 3)
-    assert set(found.to_frame()[["x", "y", "job"]].itertuples(index=False, name=None)) == expected
+    assert (
+        set(found.to_frame(near_misses=True)[["x", "y", "job"]].itertuples(index=False, name=None))
+        == expected
+    )
 
 
 def test_implausibility_is_that_of_all_rows() -> None:
     found = EXPLAINER.explain(ROW, (0.97, 1.0), cp.Search(evaluations=600))
 
-    frame = found.to_frame()
+    frame = found.to_frame(near_misses=True)
     assert frame["distance"].max() > 0.3  # beyond what is at hand
     for _, each in frame.iterrows():
         total = (DATA["job"] != each["job"]).to_numpy().astype(float)

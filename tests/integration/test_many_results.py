@@ -31,7 +31,7 @@ RESULTS = EXPLAINER.explain_many(ROWS, TARGET, SEARCH)
 
 
 def same(a: cp.Counterfactuals, b: cp.Counterfactuals) -> bool:
-    pd.testing.assert_frame_equal(a.to_frame(), b.to_frame())
+    pd.testing.assert_frame_equal(a.to_frame(near_misses=True), b.to_frame(near_misses=True))
     pd.testing.assert_frame_equal(a.row, b.row)
     return (a.message, a.status, a.notes) == (b.message, b.status, b.notes)
 
@@ -50,12 +50,12 @@ def test_what_is_read_is_what_was_written(file: Path) -> None:
 
 
 def test_the_file_can_be_filtered_without_us(file: Path) -> None:
-    table = pd.read_parquet(file, columns=["index", "status", "n_found", "n_valid"])
+    table = pd.read_parquet(file, columns=["index", "status", "n_found", "n_near_misses"])
 
     assert table["index"].tolist() == ["0", "5", "10", "50"]
     assert table["status"].tolist() == ["found", "found", "found", "already_met"]
     assert table["n_found"].tolist() == [len(found) for found in RESULTS]
-    assert table["n_valid"].tolist() == [len(found.valid()) for found in RESULTS]
+    assert table["n_near_misses"].tolist() == [int((~found.reaches).sum()) for found in RESULTS]
 
 
 def test_results_are_written_as_they_come(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_counterfactuals_are_valid_and_miss_only_what_the_row_misses(
 
     found = explainer.explain(row, 1, search)
 
-    frame = found.to_frame()[COLUMNS]
+    frame = found.to_frame(near_misses=True)[COLUMNS]
     assert len(found.valid()) > 0
     assert (explainer.predictor.model.predict(found.valid().to_frame()[COLUMNS]) == 1).all()
     assert (frame.dtypes == draw_table().dtypes).all()
@@ -115,7 +115,7 @@ def test_counterfactuals_are_valid_and_miss_only_what_the_row_misses(
 def test_a_row_that_lacks_a_value_may_keep_lacking_it(explainer: cp.Explainer) -> None:
     found = explainer.explain(rejected(explainer, complete=False), 1, fixed=["income"])
 
-    assert found.to_frame()["income"].isna().all()
+    assert found.to_frame(near_misses=True)["income"].isna().all()
     assert not found.notes
 
 
@@ -131,7 +131,7 @@ def test_all_rows_may_miss_something(k: int) -> None:
     found = explainer.explain(row, "opposite", cp.Search(evaluations=300))
 
     assert found.status == "found"
-    assert not found.to_frame()[COLUMNS].isna().any().any()
+    assert not found.to_frame(near_misses=True)[COLUMNS].isna().any().any()
     check_distances(found)
 
 
@@ -157,7 +157,7 @@ def test_counterfactuals_lack_what_they_are_allowed_to(search: Any, complete: bo
 
     found = explainer.explain(row, "opposite", search)
 
-    frame = found.to_frame()[COLUMNS]
+    frame = found.to_frame(near_misses=True)[COLUMNS]
     assert frame[["debt", "job"]].isna().any(axis=None)
     assert complete <= (not frame[["income", "age"]].isna().any().any())
     assert (frame.dtypes == data.dtypes).all()
@@ -175,8 +175,10 @@ def test_allowed_values_are_saved_and_bound_by_limits(tmp_path: Path) -> None:
     found = explainer.explain(row, 1, cp.Search(evaluations=300), **limits)
 
     found.save(tmp_path / "found.json")
-    pd.testing.assert_frame_equal(cp.load(tmp_path / "found.json").to_frame(), found.to_frame())
-    frame = found.to_frame()
+    pd.testing.assert_frame_equal(
+        cp.load(tmp_path / "found.json").to_frame(), found.to_frame(near_misses=True)
+    )
+    frame = found.to_frame(near_misses=True)
     assert frame["job"].isna().any()
     assert frame["debt"].notna().all()
     assert (found.changed.sum(axis=1) <= 2).all()
@@ -221,7 +223,9 @@ def test_a_result_is_saved_with_null_and_read_back(explainer: cp.Explainer, tmp_
     found.save(path)
 
     loaded = cp.load(path)
-    pd.testing.assert_frame_equal(loaded.to_frame(), found.to_frame())
+    pd.testing.assert_frame_equal(
+        loaded.to_frame(near_misses=True), found.to_frame(near_misses=True)
+    )
     pd.testing.assert_frame_equal(loaded.row, found.row)
     assert "null" in path.read_text()
     assert str(loaded).replace("\n", "") == str(found).replace("\n", "")
@@ -276,7 +280,7 @@ def test_choosing_figures_and_the_report_take_missing_values(
 ) -> None:
     found, path = found_missing, tmp_path / "found.json"
     for by in get_args(By):
-        assert len(found.select(3, by=by)) == 3
+        assert len(found.select(3, by=by).genomes) == 3
     assert found.prefer(seed=0).question is not None
     for chart in (found.plot.parallel(), found.plot.strips(), found.plot.ice("income")):
         assert "Infinity" not in chart.to_json()
@@ -427,7 +431,7 @@ def test_rules_on_changes_apply_to_missing_values(
 
     found = explainer.explain(row, "opposite", cp.Search(evaluations=200), constraints=[rule])
 
-    assert len(found) > 0
+    assert len(found.genomes) > 0
     assert holds(pd.DataFrame(found.changed, columns=COLUMNS)).all()
 
 
@@ -439,4 +443,4 @@ def test_other_rules_apply_to_a_row_with_missing_values(explainer: cp.Explainer)
 
     assert len(found.valid()) > 0
     assert (found.changed.sum(axis=1) <= 2).all()
-    assert (found.to_frame()["age"] >= row["age"].iloc[0]).all()
+    assert (found.to_frame(near_misses=True)["age"] >= row["age"].iloc[0]).all()

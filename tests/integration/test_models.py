@@ -150,7 +150,7 @@ def test_a_regression_reaches_an_interval(
 
     found = cp.Explainer(boosted, DATA).explain(row, target, SEARCH)
 
-    frame = found.to_frame()
+    frame = found.to_frame(near_misses=True)
     scores = boosted.predict(frame[DATA.columns])
     np.testing.assert_array_equal(scores, frame["prediction"])
     expected = np.maximum(0.0, np.maximum(low - scores, scores - high))
@@ -169,7 +169,7 @@ def test_a_regression_comes_close_to_a_number(boosted: Any) -> None:
 
     found = cp.Explainer(boosted, DATA).explain(row, 300.0, SEARCH)
 
-    frame = found.to_frame()
+    frame = found.to_frame(near_misses=True)
     np.testing.assert_array_equal(frame["gap"], np.abs(frame["prediction"] - 300.0))
     assert frame["gap"].min() < 5.0 < abs(boosted.predict(row)[0] - 300.0)
 
@@ -194,7 +194,7 @@ def test_observed_precision_returns_values_with_the_decimals_of_the_data(seed: i
     together = cp.Explainer(model, DATA).explain_many(rows, True, SEARCH, seed)
 
     for found in together:
-        frame = found.to_frame()
+        frame = found.to_frame(near_misses=True)
         assert n_decimals(frame["amount"]) <= 2
         assert n_decimals(frame["rate"]) <= 1
         assert frame["age"].dtype == DATA["age"].dtype
@@ -224,7 +224,7 @@ def test_a_row_off_the_datas_decimals_keeps_its_own_where_unchanged() -> None:
 
     found = cp.Explainer(model, DATA).explain(row, True, SEARCH)
 
-    frame = found.to_frame()
+    frame = found.to_frame(near_misses=True)
     own = frame["amount"] == 1234.56789
     assert own.any()
     assert n_decimals(frame.loc[~own, "amount"]) <= 2
@@ -239,7 +239,7 @@ def test_full_precision_searches_the_reals() -> None:
 
     found = cp.Explainer(model, DATA, precision="full").explain(row, True, SEARCH)
 
-    frame = found.to_frame()
+    frame = found.to_frame(near_misses=True)
     assert n_decimals(frame["amount"]) > 4
     np.testing.assert_array_equal(
         frame["prediction"][found.reaches] > 0.5, model.predict(frame[DATA.columns])[found.reaches]
@@ -254,7 +254,7 @@ def test_a_model_without_probabilities_is_searched_by_its_labels() -> None:
 
     assert (model.predict(found.valid().to_frame()[DATA.columns]) == "good").all()
     assert len(found.valid()) > 0
-    assert set(found.to_frame()["gap"].round(3)) <= {0.0, 0.5}
+    assert set(found.to_frame(near_misses=True)["gap"].round(3)) <= {0.0, 0.5}
     assert "the model gives labels only, so a gap is either 0 or 0.5." in found.notes
 
 

@@ -74,10 +74,10 @@ def explained(method: Method = "explore", i: int = 0, **aims: Any) -> cp.Counter
 def test_objectives_are_what_the_functions_say_of_the_rows_returned(method: Method) -> None:
     found = explained(method, **EVERYTHING)
 
-    frame, row = found.to_frame(), DATA.iloc[[0]]
+    frame, row = found.to_frame(near_misses=True), DATA.iloc[[0]]
     names = ["prediction", "gap", "effort", "changes", "rarity", "price", "youth"]
     assert frame.columns.to_list() == [*DATA.columns, *names]
-    assert found.objectives.shape == (len(found), 6)
+    assert found.objectives.shape == (len(found.genomes), 6)
     own = frame[DATA.columns]
     np.testing.assert_array_equal(frame["price"], price(own, row))
     np.testing.assert_array_equal(frame["youth"], own["age"])
@@ -99,7 +99,7 @@ def test_a_cheaper_counterfactual_is_found_than_without_the_objective() -> None:
     plain, priced = explained().valid(), explained(objectives=[PRICE]).valid()
 
     row = DATA.iloc[[0]]
-    cheapest = price(plain.to_frame()[DATA.columns], row).min()
+    cheapest = price(plain.to_frame(near_misses=True)[DATA.columns], row).min()
     assert priced.objectives[:, 4].min() < cheapest
 
 
@@ -170,7 +170,9 @@ def test_gowers_distance_as_a_function_finds_the_same_bits(method: Method) -> No
     own = explained(method, distance=cp.Distance("distance", gower, worst=1.0))
 
     plain = explained(method)
-    np.testing.assert_allclose(own.objectives[:, 1], gower(own.to_frame(), DATA.iloc[[0]]))
+    np.testing.assert_allclose(
+        own.objectives[:, 1], gower(own.to_frame(near_misses=True), DATA.iloc[[0]])
+    )
     assert abs(own.hypervolume() - plain.hypervolume()) < 0.02 * plain.hypervolume()
 
 
@@ -199,10 +201,10 @@ def test_everything_shows_the_names() -> None:
     header = next(line for line in text.splitlines() if line.startswith("  "))
     assert header.split()[-6:] == ["prediction", "effort", "changes", "rarity", "price", "youth"]
     assert found.objective_names == ("gap", "effort", "changes", "rarity", "price", "youth")
-    assert len(found.select(3)) == 3
+    assert len(found.select(3).genomes) == 3
     assert found.diversity() > 0.0
     assert found.coverage_of(found) == 0.0
-    assert len(found.minimality()) == len(found)
+    assert len(found.minimality()) == len(found.genomes)
 
 
 def test_only_results_with_the_same_objectives_cover_each_other() -> None:
@@ -222,7 +224,7 @@ def test_many_objectives_have_a_hypervolume_in_time(n: int) -> None:
 
     history = found.history["hypervolume"]
 
-    assert len(found) > 100
+    assert len(found.genomes) > 100
     assert history.iloc[-1] == pytest.approx(found.hypervolume(), rel=0.02)
     assert (history.diff().dropna() >= 0.0).all()
     assert found.select(3).hypervolume() < found.hypervolume()
@@ -289,7 +291,7 @@ def test_a_function_gets_the_caller_s_own_kind_of_table() -> None:
     )
     found = explainer.explain(data[:1], (0.5, 1.0), cp.Search(evaluations=100))
 
-    frame = found.to_frame()
+    frame = found.to_frame(near_misses=True)
     assert isinstance(frame, polars.DataFrame)
     np.testing.assert_array_equal(frame["c"], (frame["pay"] - data["pay"][0]).abs())
 
@@ -321,7 +323,9 @@ def test_the_nearest_observed_rows_get_all_objectives_too() -> None:
     )
 
     assert found.objectives.shape == (3, 6)
-    np.testing.assert_array_equal(found.to_frame()["youth"], found.to_frame()["age"])
+    np.testing.assert_array_equal(
+        found.to_frame(near_misses=True)["youth"], found.to_frame(near_misses=True)["age"]
+    )
 
 
 def test_a_row_that_is_already_there_shows_the_names() -> None:
@@ -330,7 +334,7 @@ def test_a_row_that_is_already_there_shows_the_names() -> None:
     found = explained(i=there, **EVERYTHING)
 
     assert found.status == "already_met"
-    assert found.to_frame().columns.to_list()[-1] == "youth"
+    assert found.to_frame(near_misses=True).columns.to_list()[-1] == "youth"
 
 
 @pytest.fixture
@@ -344,7 +348,9 @@ def test_a_saved_result_keeps_names_and_numbers(path: Path) -> None:
 
     loaded = cp.load(path)
 
-    pd.testing.assert_frame_equal(loaded.to_frame(), found.to_frame())
+    pd.testing.assert_frame_equal(
+        loaded.to_frame(near_misses=True), found.to_frame(near_misses=True)
+    )
     assert str(loaded) == str(found)
     assert loaded.hypervolume() == found.hypervolume()
     pd.testing.assert_frame_equal(loaded.history, found.history)

@@ -174,7 +174,7 @@ def test_rules_do_not_make_a_row_see_its_company(
 
     together = explainer.explain_many(rows, "opposite", **options, workers=workers)
 
-    assert sum(len(found) for found in together) > 0
+    assert sum(len(found.genomes) for found in together) > 0
     for i, found in enumerate(together):
         assert bits(found) == bits(explainer.explain(rows.iloc[[i]], "opposite", **options))
 

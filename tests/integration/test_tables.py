@@ -164,9 +164,12 @@ def test_a_saved_result_comes_back_in_its_kind_of_table(kind: str, tmp_path: Any
     loaded = cp.load(tmp_path / "found.json")
 
     for own, again in [
-        (found.to_rows(), loaded.to_rows()),
-        (found.to_frame(), loaded.to_frame()),
-        (found.to_frame(only_changes=True), loaded.to_frame(only_changes=True)),
+        (found.to_rows(near_misses=True), loaded.to_rows(near_misses=True)),
+        (found.to_frame(near_misses=True), loaded.to_frame(near_misses=True)),
+        (
+            found.to_frame(only_changes=True, near_misses=True),
+            loaded.to_frame(only_changes=True, near_misses=True),
+        ),
         (found.row, loaded.row),
         (found.history, loaded.history),
     ]:
@@ -199,7 +202,7 @@ def test_estimators_are_asked_exactly_whatever_the_kind_of_table(
 
     found = cp.Explainer(model, data).explain(data[worst : worst + 1], "good", FAST)
 
-    rows = found.to_rows()
+    rows = found.to_rows(near_misses=True)
     assert type(rows) is type(data)
     assert types_of(rows) == types_of(data)
     # A matrix product of so many rows may differ in its last bit from one of eight at a time.
@@ -257,7 +260,7 @@ def test_an_estimator_fitted_on_an_array_is_asked_with_arrays() -> None:
 
     found = cp.Explainer(model, data).explain(data[0], "opposite", FAST)
 
-    probabilities = model.predict_proba(found.to_rows())[:, found.target.column]
+    probabilities = model.predict_proba(found.to_rows(near_misses=True))[:, found.target.column]
     np.testing.assert_allclose(probabilities, found.predictions, atol=1e-6)
     assert (model.predict(found.valid().to_rows()) != model.predict(data[:1])).all()
     assert found.status == "found"
@@ -298,8 +301,8 @@ def test_rules_that_are_functions_get_the_kind_of_the_data() -> None:
     )
 
     assert found.status == "found"
-    assert (found.to_rows()["income"] <= 40).all()
-    assert (found.to_rows()["since"] >= data["since"][0]).all()
+    assert (found.to_rows(near_misses=True)["income"] <= 40).all()
+    assert (found.to_rows(near_misses=True)["since"] >= data["since"][0]).all()
 
 
 # Already encoded data
@@ -333,7 +336,7 @@ def test_a_one_hot_group_changes_as_one_feature_and_never_has_two_levels_on(
         assert dict(rows.dtypes) == dict(data.dtypes)
         differs = rows[columns].astype(float).ne(data[columns].iloc[i].astype(float)).any(axis=1)
         rest = rows[["income", "debt"]].ne(data[["income", "debt"]].iloc[i]).sum(axis=1)
-        np.testing.assert_array_equal(each.to_frame()["changes"], differs + rest)
+        np.testing.assert_array_equal(each.to_frame(near_misses=True)["changes"], differs + rest)
     assert any("job" in each.change_frequency().index for each in found)
     assert {each.status for each in found} <= {"found", "already_met"}
 
@@ -369,7 +372,7 @@ def test_every_search_keeps_a_group_whole_and_the_model_agrees(kind: str, search
     explainer = cp.Explainer(model, data, groups={"job": names})
     found = explainer.explain(data[worst : worst + 1], "good", search)
 
-    rows = found.to_rows()
+    rows = found.to_rows(near_misses=True)
     cells = np.asarray(rows, dtype=np.float64)
     assert set(np.unique(cells[:, columns])) <= {0.0, 1.0}
     assert (cells[:, columns].sum(axis=1) == 1.0).all()
@@ -443,7 +446,7 @@ def test_dates_obey_ranges_and_rules_written_as_dates(kind: str) -> None:
         constraints=["since < '2020-12-25'"],
     )
 
-    days = days_of(found.to_rows()["since"])
+    days = days_of(found.to_rows(near_misses=True)["since"])
     assert found.status == "found"
     assert (days < days_of([datetime.date(2020, 12, 25)])).all()
     assert (np.array(found.valid().to_frame()["prediction"]) >= 0.3).all()
@@ -483,7 +486,7 @@ def test_many_results_are_saved_in_one_file_and_shown_by_the_command_line(
 
     shown = json.loads(capsys.readouterr().out)
     for own, again, told in zip(results, loaded, shown, strict=True):
-        assert again.to_frame().equals(own.to_frame())
+        assert again.to_frame(near_misses=True).equals(own.to_frame(near_misses=True))
         assert set(told["row"]) == {"income", "job", "debt"}
         changed = [each["changed"] for each in told["counterfactuals"]]
         assert changed == [{"job": level} for level in own.to_pandas(only_changes=True)["job"]]

@@ -44,7 +44,9 @@ def explained(row: int, low: float) -> cp.Counterfactuals:
 def results(draw: st.DrawFn) -> cp.Counterfactuals:
     """Return some counterfactuals of a result, in any order; some of them reach the target."""
     found = explained(draw(st.sampled_from([0, 5])), draw(st.sampled_from([0.7, 0.9])))
-    places = draw(st.lists(st.integers(0, len(found) - 1), min_size=1, max_size=12, unique=True))
+    places = draw(
+        st.lists(st.integers(0, len(found.genomes) - 1), min_size=1, max_size=12, unique=True)
+    )
     return found.take(places)
 
 
@@ -55,8 +57,10 @@ def test_positions_are_distinct_and_valid_ones_come_first(
 ) -> None:
     chosen = select_positions(found, n, by, None)
 
-    assert len(chosen) == min(n, len(found)) == len(set(chosen.tolist()))
-    if by != "hypervolume" or len(found) > n:  # the paper's choice of all is all, as they are
+    assert len(chosen) == min(n, len(found.genomes)) == len(set(chosen.tolist()))
+    if (
+        by != "hypervolume" or len(found.genomes) > n
+    ):  # the paper's choice of all is all, as they are
         reaches = found.reaches[chosen].astype(int)
         assert (np.diff(reaches) <= 0).all()
         assert reaches.sum() == min(n, found.reaches.sum())
@@ -67,8 +71,8 @@ def test_positions_are_distinct_and_valid_ones_come_first(
 def test_a_shorter_choice_is_the_beginning_of_a_longer_one(
     found: cp.Counterfactuals, by: Any, data: st.DataObject
 ) -> None:
-    longer = select_positions(found, len(found), by, None)
-    n = data.draw(st.integers(1, len(found)))
+    longer = select_positions(found, len(found.genomes), by, None)
+    n = data.draw(st.integers(1, len(found.genomes)))
 
     assert select_positions(found, n, by, None).tolist() == longer[:n].tolist()
 

@@ -51,13 +51,13 @@ def test_texts_of_different_values_differ_and_are_seen(values: list[Any]) -> Non
 
 @given(st.integers(0, 2**32), st.integers(1, 30), st.integers(1, 8))
 def test_every_counterfactual_shown_is_on_every_axis_once(pick: int, n: int, most: int) -> None:
-    some = FOUND.take(np.unique([pick // 7**i % len(FOUND) for i in range(5)]))
+    some = FOUND.take(np.unique([pick // 7**i % len(FOUND.genomes) for i in range(5)]))
 
     lines = some.plot.parallel_data(n=n, most=most)["counterfactuals"]
 
     per_axis = lines.groupby("axis")["counterfactual"]
     assert (per_axis.nunique() == per_axis.size()).all()
-    assert (per_axis.size() == 1 + min(n, len(some))).all()
+    assert (per_axis.size() == 1 + min(n, len(some.genomes))).all()
     numbers = lines.loc[lines["counterfactual"] > 0, "counterfactual"].unique()
     assert lines["axis"].nunique() == min(most, some.changed[numbers - 1].any(axis=0).sum())
     assert ((lines["outcome"] == ROW) == (lines["counterfactual"] == 0)).all()
@@ -65,7 +65,7 @@ def test_every_counterfactual_shown_is_on_every_axis_once(pick: int, n: int, mos
 
 
 def test_the_lines_say_what_changed() -> None:
-    lines = FOUND.plot.parallel_data(n=len(FOUND))["counterfactuals"]
+    lines = FOUND.plot.parallel_data(n=len(FOUND.genomes))["counterfactuals"]
 
     for name, part in lines[lines["counterfactual"] > 0].groupby("feature"):
         expected = FOUND.changed[part["counterfactual"] - 1, FEATURES.index(name)]
@@ -139,7 +139,7 @@ def test_a_histogram_counts_every_observed_row_once(name: str) -> None:
 
 
 def test_the_strips_hold_every_change_once() -> None:
-    frames = FOUND.plot.strips_data(n=len(FOUND))
+    frames = FOUND.plot.strips_data(n=len(FOUND.genomes))
 
     arrows = frames["counterfactuals"]
     assert len(arrows) == FOUND.changed.sum()
@@ -150,7 +150,7 @@ def test_the_strips_hold_every_change_once() -> None:
 
 
 def test_the_objectives_are_those_found() -> None:
-    frames = FOUND.plot.objectives_data(n=len(FOUND))
+    frames = FOUND.plot.objectives_data(n=len(FOUND.genomes))
 
     columns = frames["names"]["column"].to_list()
     table = frames["counterfactuals"][columns].to_numpy()

@@ -107,15 +107,15 @@ def test_whatever_the_table_results_are_of_its_kind_valid_and_saved(data: Any, h
 
     found = explainer.explain(data[:1], (high - 0.3, high), cp.Search(evaluations=60))
 
-    rows = found.to_rows()
+    rows = found.to_rows(near_misses=True)
     assert rows.schema == data.schema
     np.testing.assert_array_equal(judge(rows), found.predictions)
     assert all(high - 0.3 <= score <= high for score in judge(found.valid().to_rows()))
     with tempfile.TemporaryDirectory() as folder:
         found.save(f"{folder}/found.json")
         loaded = cp.load(f"{folder}/found.json")
-    assert loaded.to_rows().schema == data.schema
-    assert loaded.to_frame().equals(found.to_frame())
+    assert loaded.to_rows(near_misses=True).schema == data.schema
+    assert loaded.to_frame(near_misses=True).equals(found.to_frame(near_misses=True))
     assert str(loaded) == str(found)
 
 

@@ -116,7 +116,7 @@ def test_values_are_those_of_the_result(data: pd.DataFrame) -> None:
 
     frame = explain_rows(explainer, data.iloc[[0]], Order((0.5, 1.0), FEW, keep=None))
 
-    expected = found.to_frame()
+    expected = found.to_frame(near_misses=True)
     for name in expected.columns:
         ours, theirs = frame[name], expected[name]
         assert ours.isna().tolist() == theirs.isna().tolist()

@@ -90,10 +90,12 @@ def test_nothing_returned_is_dominated_and_everything_is_what_the_functions_say(
 
     found = cp.Explainer(model, DATA, **own).explain(DATA.iloc[[i]], (0.7, 1.0), search)
 
-    assert len(found) == 0 or moocore.is_nondominated(found.objectives, keep_weakly=True).all()
-    frame, row = found.to_frame(), DATA.iloc[[i]]
+    assert (
+        len(found.genomes) == 0 or moocore.is_nondominated(found.objectives, keep_weakly=True).all()
+    )
+    frame, row = found.to_frame(near_misses=True), DATA.iloc[[i]]
     for each in (own.get("distance"), own.get("plausibility"), *own["objectives"]):
         if each is not None:
             expected: Floats = each.function(frame[DATA.columns], row)
             np.testing.assert_allclose(frame[each.name], expected, rtol=1e-9, atol=1e-9)
-    assert (found.hypervolume() > 0.0) <= (len(found) > 0)
+    assert (found.hypervolume() > 0.0) <= (len(found.genomes) > 0)

@@ -54,11 +54,14 @@ def test_a_search_ends_in_rows_that_obey_or_in_a_clean_error(
 ) -> None:
     found = search(texts, i, method, kind, evaluations=150)
 
-    if found is None or len(found) == 0:
+    if found is None or len(found.genomes) == 0:
         return
     schema = SCHEMAS[kind]
     encode = Encoding(schema).encode
-    genomes, row = encode(found.to_frame()[list(DATA.columns)]), encode(found.row)[0]
+    genomes, row = (
+        encode(found.to_frame(near_misses=True)[list(DATA.columns)]),
+        encode(found.row)[0],
+    )
     rules = Rules.parse(texts, schema)
     np.testing.assert_array_equal(genomes, found.genomes)
     assert rules.holds(genomes, row).all()
@@ -78,4 +81,4 @@ def test_where_the_rules_allow_anything_something_is_found(texts: list[str], i: 
 
     found = search(texts, i, "explore", "float64", evaluations=100)
 
-    assert (found is not None and len(found) > 0) == is_possible
+    assert (found is not None and len(found.genomes) > 0) == is_possible

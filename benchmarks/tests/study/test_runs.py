@@ -96,7 +96,7 @@ def test_objectives_are_the_librarys_own(finished: runs.Places) -> None:
     found = case.background.explainer.explain(
         case.row, case.target, search=MOCMOD.search, progress=False
     )
-    rows = found.to_frame()[list(case.train.columns)]
+    rows = found.to_frame(near_misses=True)[list(case.train.columns)]
 
     objectives = subjects.Ruler(subject, number).objectives(rows)
 

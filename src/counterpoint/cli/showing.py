@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.checks import require_package
-from counterpoint.result.choosing.subset import select_positions
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.words.language import Lang
-from counterpoint.result.words.message import changes_frame, own_cells, title_of
+from counterpoint.result.words.message import changes_frame, own_cells, telling_most, title_of
 from counterpoint.table.encoding import as_frame
 from counterpoint.table.schema import Schema
 
@@ -62,12 +61,12 @@ def show_results(results: Sequence[Counterfactuals], n: int) -> None:
             console.print(plain(f"Note: {note}"), style="dim", soft_wrap=True)
         if aims := str(found.facts.aims):
             console.print(plain(f"Minimised: {aims}."), soft_wrap=True)
-        if len(found) and n > 0:
-            few = select_positions(found, n, "hypervolume", None).tolist()
+        if few := telling_most(found, n) if n > 0 else []:
             console.print()
             console.print(changes_table(found, few))
-            if len(few) < len(found):
-                console.print(f"{len(found) - len(few)} more; --show {len(found)} shows all.")
+            n_all = len(found) or len(found.genomes)
+            if len(few) < n_all:
+                console.print(f"{n_all - len(few)} more; --show {n_all} shows all.")
 
 
 def tell_results(results: Sequence[Counterfactuals], lang: Lang) -> None:
@@ -122,14 +121,14 @@ def print_json(results: Iterable[Counterfactuals], n: int) -> None:
 
 
 def as_json(found: Counterfactuals, n: int) -> dict[str, Any]:
-    """Return a result as plain values: what it says, the row, and at most n counterfactuals."""
-    few = found.select(n) if len(found) > n else found
-    encoding = found.encoding
-    names, own = encoding.schema.names, own_cells(found)
+    """Return a result as plain values: what it says, the row, and at most n counterfactuals.
+
+    Where nothing reaches the target, at most n near misses are there instead.
+    """
+    names, own = found.encoding.schema.names, own_cells(found)
     row: dict[Any, Any] = dict(zip(own.columns, own.astype(object).iloc[0], strict=True))
-    cells = encoding.by_feature(few.genomes.copy()).astype(object)
-    records: list[dict[Any, Any]] = cells.to_dict("records")
-    measured = few.to_pandas().iloc[:, len(encoding.columns) :].astype(object).to_dict("records")
+    few = found.take(np.array(telling_most(found, n) if n > 0 else [], dtype=np.int64))
+    candidates = candidates_json(few)
     return {
         "status": found.status,
         "message": found.message,
@@ -139,21 +138,31 @@ def as_json(found: Counterfactuals, n: int) -> dict[str, Any]:
         "constraints": list(found.constraints),
         "notes": list(found.notes),
         "n_found": len(found),
-        "counterfactuals": [
-            {
-                "changed": {
-                    str(name): plain_value(record[name])
-                    for name, is_changed in zip(names, changed, strict=True)
-                    if is_changed
-                },
-                "reaches": bool(reaches),
-                **{str(name): plain_value(value) for name, value in measures.items()},
-            }
-            for record, measures, changed, reaches in zip(
-                records, measured, few.changed, few.reaches, strict=True
-            )
-        ],
+        "n_near_misses": len(found.genomes) - len(found),
+        "counterfactuals": candidates if found else [],
+        "near_misses": [] if found else candidates,
     }
+
+
+def candidates_json(few: Counterfactuals) -> list[dict[str, Any]]:
+    """Return what each candidate changes, whether it is valid, its prediction and objectives."""
+    encoding = few.encoding
+    cells = encoding.by_feature(few.genomes.copy()).astype(object)
+    records: list[dict[Any, Any]] = cells.to_dict("records")
+    measured = few.to_pandas(near_misses=True).iloc[:, len(encoding.columns) :].astype(object)
+    return [
+        {
+            "changed": {
+                str(name): plain_value(record[name])
+                for name, is_changed in zip(encoding.schema.names, changed, strict=True)
+                if is_changed
+            },
+            **{str(name): plain_value(value) for name, value in measures.items()},
+        }
+        for record, measures, changed in zip(
+            records, measured.to_dict("records"), few.changed, strict=True
+        )
+    ]
 
 
 def plain_value(value: Any) -> Any:

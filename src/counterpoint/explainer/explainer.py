@@ -107,7 +107,7 @@ class Explainer(Built):
     >>> found.status
     'found'
     >>> list(found.to_frame().columns)
-    ['income', 'debt', 'prediction', 'gap', 'distance', 'changes', 'implausibility']
+    ['income', 'debt', 'valid', 'prediction', 'gap', 'distance', 'changes', 'implausibility']
     """
 
     def __init__(

@@ -14,8 +14,8 @@ from counterpoint.checks import check_whole
 from counterpoint.errors import InvalidInput
 from counterpoint.result import measures
 from counterpoint.result.choosing.interview import Interview
-from counterpoint.result.choosing.orders import matching, representatives
-from counterpoint.result.choosing.safety import safest, safety_frame
+from counterpoint.result.choosing.orders import matching
+from counterpoint.result.choosing.safety import representatives, safety_frame
 from counterpoint.result.choosing.subset import By, select_positions
 from counterpoint.result.data import NOT_LIVE, ResultData
 from counterpoint.result.file import saving
@@ -23,6 +23,7 @@ from counterpoint.result.words import message as words
 from counterpoint.result.words import sentences
 from counterpoint.result.words.language import Lang, Reader
 from counterpoint.search.settings import Search
+from counterpoint.table.files import write_whole
 
 if TYPE_CHECKING:
     from counterpoint.result.figures.plots import Plots
@@ -106,8 +107,7 @@ class Counterfactuals(ResultData):
         dict of str to int
             Empty if there is no counterfactual.
         """
-        named = representatives(self)
-        return {**named, "safest": int(safest(self)[0])} if named else named
+        return representatives(self)
 
     def safety(
         self, models: Iterable[Any] | None = None, neighbours: int | None = None, seed: int = 0
@@ -206,6 +206,44 @@ class Counterfactuals(ResultData):
         longer = self.search.continued(evaluations, n_asked, self.stopped)
         found: Self = self.live.again(longer, self.trace.replies)
         return found
+
+    def to_csv(
+        self, path: str | os.PathLike[str] | None = None, *, near_misses: bool = False
+    ) -> str | None:
+        """Write what `to_frame` shows as comma-separated values, or return it as text.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            The file; its folder must exist. A file of that name is replaced, in one step.
+        near_misses : bool, default=False
+            Whether to write the near misses too: the whole non-dominated set.
+
+        Returns
+        -------
+        str or None
+            The text, if no path is given.
+
+        Raises
+        ------
+        CounterpointError, FileNotFoundError
+            If the folder does not exist: an error that is both.
+
+        Examples
+        --------
+        >>> import counterpoint as cp
+        >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
+        >>> explainer = cp.Explainer(lambda rows: rows["age"] / 50, data)
+        >>> text = explainer.explain(data[:1], target=(0.5, None)).to_csv()
+        >>> print(text.splitlines()[0])
+        age,valid,prediction,gap,distance,changes,implausibility
+        """
+        frame = self.to_pandas(near_misses=near_misses)
+        text: str = frame.to_csv(index=False, lineterminator="\n")
+        if path is None:
+            return text
+        write_whole(path, text.encode("utf-8"))
+        return None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result to a file of JSON, which `counterpoint.load` reads back.

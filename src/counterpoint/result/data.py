@@ -6,7 +6,7 @@ functions of what is here; only those that ask the model again need `ResultData.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Self
@@ -28,6 +28,7 @@ from counterpoint.search.settings import Search, WhatIf
 from counterpoint.table.encoding import Encoding, as_frame
 from counterpoint.table.frames import in_form
 from counterpoint.table.space import Space, describe_space
+from counterpoint.table.values import counted
 from counterpoint.version import __version__
 
 Status = Literal["found", "best_effort", "infeasible", "already_met"]
@@ -246,61 +247,100 @@ class ResultData:
         return in_form(self.encoding.form, frame, 0)
 
     def __len__(self) -> int:
-        return len(self.genomes)
+        """Return how many counterfactuals there are; near misses are not counted."""
+        return int(np.count_nonzero(self.reaches))
 
-    def to_rows(self) -> Any:
+    def __iter__(self) -> Iterator[Self]:
+        """Yield each counterfactual as a result of its own."""
+        return (self.take(i) for i in np.flatnonzero(self.reaches))
+
+    def __getitem__(self, index: int | np.integer[Any] | slice) -> Self:
+        """Return one counterfactual, or a slice of them, as a result; -1 is the last one."""
+        valid = np.flatnonzero(self.reaches)
+        if isinstance(index, slice):
+            return self.take(valid[index])
+        if isinstance(index, bool) or not isinstance(index, int | np.integer):
+            raise InvalidInput(
+                f"found[...] takes a whole number or a slice, got {index!r}; take, select and "
+                "filter choose in other ways."
+            )
+        if not -len(valid) <= index < len(valid):
+            n_missed = len(self.genomes) - len(valid)
+            raise IndexError(
+                f"found[{index}]: there are {counted(len(valid), 'counterfactual')} and "
+                f"{counted(n_missed, 'near miss', 'near misses')}; near misses are shown by "
+                "to_frame(near_misses=True) and taken by take."
+            )
+        return self.take(valid[index])
+
+    def to_rows(self, *, near_misses: bool = False) -> Any:
         """Return the counterfactuals as the model takes them: the data's kind, dtypes and columns.
+
+        Parameters
+        ----------
+        near_misses : bool, default=False
+            Whether to give the near misses too: the whole non-dominated set.
 
         Returns
         -------
         DataFrame of pandas or polars, Table of pyarrow, or array of shape (n, columns)
             One row per counterfactual, features only.
         """
-        return self.encoding.to_rows(self.genomes.copy())
+        shown = self if near_misses else self.valid()
+        return self.encoding.to_rows(shown.genomes.copy())
 
-    def to_frame(self, *, only_changes: bool = False) -> Any:
-        """Return one row per counterfactual: features, then prediction and objectives.
+    def to_frame(self, *, only_changes: bool = False, near_misses: bool = False) -> Any:
+        """Return one row per counterfactual: features, valid, prediction and objectives.
 
         Parameters
         ----------
         only_changes : bool, default=False
             Show the changed cells only; unchanged ones become empty strings. A one-hot group is
             one column then, of its levels.
+        near_misses : bool, default=False
+            Whether to give the near misses too: the whole non-dominated set, of which the paper
+            measures hypervolume.
 
         Returns
         -------
         DataFrame of pandas or polars, or Table of pyarrow, as the data are; pandas for arrays
             The feature columns in the data's own dtypes (with `only_changes` objects, or text
-            where the data are not of pandas), then prediction, gap, distance, changes and
-            implausibility, then the caller's own objectives; one that stands for another has its
-            own name.
+            where the data are not of pandas), then valid (whether it reaches the target),
+            prediction, gap, distance, changes and implausibility, then the caller's own objectives;
+            one that stands for another has its own name.
         """
-        encoding, frame = self.encoding, self.to_pandas(only_changes=only_changes)
+        encoding = self.encoding
+        frame = self.to_pandas(only_changes=only_changes, near_misses=near_misses)
         if encoding.form.kind in ("pandas", "numpy"):
             return frame
-        rows = None if only_changes else self.to_rows()
+        rows = None if only_changes else self.to_rows(near_misses=near_misses)
         n_features = self.genomes.shape[1] if only_changes else len(encoding.columns)
         return in_form(encoding.form, frame, n_features, rows)
 
-    def to_pandas(self, *, only_changes: bool = False) -> pd.DataFrame:
+    def to_pandas(self, *, only_changes: bool = False, near_misses: bool = False) -> pd.DataFrame:
         """Return what `to_frame` does as a pandas frame, whatever the data are."""
+        shown = self if near_misses else self.valid()
         if only_changes:
-            frame = self.encoding.by_feature(self.genomes.copy())
-            frame = frame.astype(object).where(self.changed, "")
+            frame = self.encoding.by_feature(shown.genomes.copy())
+            frame = frame.astype(object).where(shown.changed, "")
         else:
-            frame = self.encoding.decode(self.genomes.copy())
-        frame["prediction"] = self.predictions
+            frame = self.encoding.decode(shown.genomes.copy())
+        frame["valid"] = shown.reaches
+        frame["prediction"] = shown.predictions
         for m, name in enumerate(self.objective_names):
-            column = self.objectives[:, m]
+            column = shown.objectives[:, m]
             frame[name] = column.astype(np.int64) if m == CHANGES else column
         return frame
 
     def valid(self) -> Self:
-        """Return only the counterfactuals that reach the target."""
+        """Return the result without its near misses."""
         return self.take(np.flatnonzero(self.reaches))
 
     def take(self, index: Any) -> Self:
-        """Return the counterfactuals at the given positions, in that order; one for a number."""
+        """Return the candidates at the given positions, in that order; one for a number.
+
+        Positions are those of the arrays: counterfactuals come first, then near misses by gap.
+        """
         if isinstance(index, int | np.integer):
             index = [index]
         return replace(

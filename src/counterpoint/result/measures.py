@@ -21,11 +21,14 @@ def hypervolume(found: ResultData) -> float:
 
 def diversity(found: ResultData) -> float:
     """Return the mean Gower distance over all pairs; 0 for fewer than two."""
-    if len(found) < 2:
+    if len(found.genomes) < 2:
         return 0.0
     weight, cap = gower_weights(found.genome[None], found.space)
     if (found.genomes == MISSING).any():
-        n, apart = len(found), gower_with_missing(found.genomes, found.genomes, weight[0], cap)
+        n, apart = (
+            len(found.genomes),
+            gower_with_missing(found.genomes, found.genomes, weight[0], cap),
+        )
         return float(np.tril(apart, -1).sum() / (n * (n - 1) / 2))
     return float(_mean_pairwise(found.genomes, weight[0], cap))
 
@@ -56,7 +59,7 @@ def coverage(found: ResultData, other: ResultData) -> float:
 def change_frequency(found: ResultData) -> pd.Series[float]:
     """Return the share of counterfactuals that change each feature, descending."""
     names = list(found.encoding.schema.names)
-    shares = found.changed.mean(axis=0) if len(found) else np.zeros(len(names))
+    shares = found.changed.mean(axis=0) if len(found.genomes) else np.zeros(len(names))
     frequency = pd.Series(shares, index=pd.Index(names), name="frequency")
     return frequency.sort_values(ascending=False, kind="stable")
 
@@ -67,7 +70,7 @@ def minimality(found: ResultData) -> Ints:
     Asks the model one row per change of each counterfactual.
     """
     which, feature = np.nonzero(found.changed)
-    undone = np.zeros(len(found), dtype=np.int64)
+    undone = np.zeros(len(found.genomes), dtype=np.int64)
     if len(which) == 0:
         return undone
     genomes = found.genomes[which]

@@ -128,7 +128,7 @@ def test_a_pickled_explainer_explains_the_same(case: str) -> None:
         explain_rows(again, rows, order), explain_rows(explainer, rows, order)
     )
     one, other = (each.explain(rows.iloc[[0]], CASES[case][3], FEW) for each in (explainer, again))
-    assert type(one.to_frame()) is type(other.to_frame())
+    assert type(one.to_frame(near_misses=True)) is type(other.to_frame(near_misses=True))
     assert one.fingerprints == other.fingerprints
     np.testing.assert_array_equal(one.genomes, other.genomes)
     np.testing.assert_array_equal(one.objectives, other.objectives)

@@ -44,13 +44,13 @@ def test_lines_are_what_explain_finds() -> None:
     frame = explain_rows(EXPLAINER, rows_of(1), ORDER)
 
     few = found.select(10)
-    assert frame["counterfactual"].tolist() == list(range(1, len(few) + 1))
+    assert frame["counterfactual"].tolist() == list(range(1, len(few.genomes) + 1))
     assert set(frame["loan"]) == {"L0"}
     assert set(frame["status"]) == {"found"}
     assert set(frame["message"]) == {found.message}
     assert set(frame["evaluations"]) == {found.evaluations}
     assert frame["valid"].tolist() == few.reaches.tolist()
-    expected = few.to_frame()
+    expected = few.to_frame(near_misses=True)
     for name in expected.columns:
         assert frame[name].tolist() == expected[name].tolist()
     changed = [[str(n) for n in np.array(["age", "job", "debt"])[line]] for line in few.changed]

@@ -138,7 +138,7 @@ def test_a_search_minimises_it_in_place_of_o4(method: Any) -> None:
 
     found = explainer().explain(row, (0.6, 1.0), search)
 
-    frame = found.to_frame()
+    frame = found.to_frame(near_misses=True)
     np.testing.assert_array_equal(frame["implausibility"], score_of(frame[DATA.columns]))
     plain = cp.Explainer(model, DATA, precision="full").explain(row, (0.6, 1.0), search)
     np.testing.assert_allclose(
@@ -168,7 +168,9 @@ def test_a_saved_result_says_what_rated_it(tmp_path: Path) -> None:
     loaded = cp.load(tmp_path / "found.json")
 
     assert str(loaded) == str(found)
-    pd.testing.assert_frame_equal(loaded.to_frame(), found.to_frame())
+    pd.testing.assert_frame_equal(
+        loaded.to_frame(near_misses=True), found.to_frame(near_misses=True)
+    )
     score: Any = loaded.facts.aims.plausibility
     with pytest.raises(cp.InvalidInput, match=r"^the plausibility \(the share .* is not kept"):
         score.score(found.genomes)

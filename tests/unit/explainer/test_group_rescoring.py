@@ -66,7 +66,7 @@ def test_what_is_returned_is_what_the_model_says_and_nothing_dominates_it(
 ) -> None:
     found = accelerated(waves(frequency, height)).explain(DATA.iloc[[i]], "opposite", SEARCH)
 
-    frame = found.to_frame()
+    frame = found.to_frame(near_misses=True)
     own = Steps().predict_proba(frame)[:, found.target.column]
     np.testing.assert_array_equal(found.predictions, own)
     is_valid = Steps().predict(frame) == found.target.label
@@ -123,7 +123,7 @@ def test_measures_that_ask_again_ask_the_model() -> None:
     found = accelerated(waves(3.0, 9e-5)).explain(DATA.iloc[[0]], "opposite", SEARCH)
 
     assert found.problem.predictor.own is found.problem.predictor
-    assert found.minimality().shape == (len(found),)
+    assert found.minimality().shape == (len(found.genomes),)
 
 
 def test_a_difference_beyond_the_tolerance_ends_in_the_models_own_search() -> None:

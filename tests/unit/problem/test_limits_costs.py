@@ -43,7 +43,7 @@ def test_costs_weigh_the_distance_and_nothing_else(method: Any) -> None:
 
     found = cp.Explainer(score, DATA).explain(ROW, (0.5, 0.8), search, costs=costs)
 
-    frame = found.to_frame()
+    frame = found.to_frame(near_misses=True)
     apart = (frame["age"] - 25).abs() / 40 * 5 + (frame["pay"] - 3.0).abs() / 8
     np.testing.assert_allclose(frame["distance"], apart / 6, rtol=1e-12)
     plain = cp.Explainer(score, DATA).explain(ROW, (0.5, 0.8), cp.WhatIf()).problem
@@ -58,7 +58,7 @@ def test_a_dear_feature_is_changed_less() -> None:
     explainer, search = cp.Explainer(score, DATA), cp.Search(evaluations=400)
 
     nearest = [
-        found.to_frame().sort_values("distance").iloc[0]
+        found.to_frame(near_misses=True).sort_values("distance").iloc[0]
         for found in (
             explainer.explain(ROW, (0.5, 0.8), search, costs={name: 10.0}).valid()
             for name in ("age", "pay")

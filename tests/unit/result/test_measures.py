@@ -84,11 +84,11 @@ def test_minimality_of_a_class_asks_predict() -> None:
     model = machine.fit(data, np.where(score > 27, "high", "low"))
     assert model.classes_.tolist() == ["high", "low"]
     found = cp.Explainer(model, data).explain(dict.fromkeys(NAMES, 9), "low", SEARCH).valid()
-    assert len(found) > 0
+    assert len(found.genomes) > 0
 
     undone = found.minimality()
 
-    frame, expected = found.to_frame()[NAMES], []
+    frame, expected = found.to_frame(near_misses=True)[NAMES], []
     for i, changes in enumerate(found.changed):
         back = pd.concat([frame.iloc[[i]]] * int(changes.sum()), ignore_index=True)
         for k, j in enumerate(np.flatnonzero(changes).tolist()):
@@ -107,7 +107,7 @@ def test_diversity_is_the_mean_distance_of_all_pairs(found: cp.Counterfactuals) 
     ranges = (data.max() - data.min()).to_numpy()  # the row lies within the data
     distances = [
         np.mean(np.abs(found.genomes[i] - found.genomes[j]) / ranges)
-        for i, j in combinations(range(len(found)), 2)
+        for i, j in combinations(range(len(found.genomes)), 2)
     ]
 
     assert found.diversity() == pytest.approx(np.mean(distances), rel=1e-12)
@@ -186,7 +186,7 @@ def test_the_frequency_of_changes_is_a_share_in_descending_order(
 ) -> None:
     frequency = found.change_frequency()
 
-    frame = found.to_frame()[NAMES]
+    frame = found.to_frame(near_misses=True)[NAMES]
     assert sorted(frequency.index) == NAMES
     assert frequency.name == "frequency"
     assert frequency.is_monotonic_decreasing

@@ -85,10 +85,10 @@ def test_what_if_is_the_nearest_wanted_row(position: int) -> None:
     found = EXPLAINER.explain(row, "good", cp.WhatIf())
 
     expected = brute_force(row, 1)
-    pd.testing.assert_frame_equal(found.to_frame()[FEATURES], expected)
+    pd.testing.assert_frame_equal(found.to_frame(near_misses=True)[FEATURES], expected)
     wanted = MODEL.predict(DATA) == "good"
     assert found.objectives[0, 1] == pytest.approx(gower_to_data(row)[wanted].min())
-    assert found.to_frame()["implausibility"].to_list() == [0.0]
+    assert found.to_frame(near_misses=True)["implausibility"].to_list() == [0.0]
 
 
 def test_ranges_are_widened_to_the_row() -> None:
@@ -99,7 +99,7 @@ def test_ranges_are_widened_to_the_row() -> None:
 
     wanted = MODEL.predict_proba(DATA)[:, 0] >= 0.5
     order = np.argsort(np.where(wanted, gower_to_data(row), np.inf), kind="stable")[:3]
-    assert as_set(found.to_frame()) == as_set(DATA.iloc[order])
+    assert as_set(found.to_frame(near_misses=True)) == as_set(DATA.iloc[order])
 
 
 @pytest.mark.parametrize("n", [1, 4, 30, 10_000])
@@ -110,7 +110,7 @@ def test_what_if_takes_as_many_as_asked_or_as_there_are(n: int) -> None:
 
     expected = brute_force(row, n)
     assert len(found) == len(expected)
-    assert as_set(found.to_frame()) == as_set(expected)
+    assert as_set(found.to_frame(near_misses=True)) == as_set(expected)
     assert found.reaches.all()
     assert found.trace.stopped == "budget"
 
@@ -126,7 +126,7 @@ def test_what_if_respects_fixed_features_ranges_and_the_number_of_changes() -> N
 
     expected = brute_force(row, 500, allowed.to_numpy())
     assert len(expected) > 1
-    assert as_set(found.to_frame()) == as_set(expected)
+    assert as_set(found.to_frame(near_misses=True)) == as_set(expected)
 
 
 def test_an_empty_result_says_what_to_free() -> None:
@@ -174,7 +174,7 @@ def test_a_row_that_occurs_often_answers_once() -> None:
 
     found = explainer.explain({"a": 1}, (0.5, 1.0), cp.WhatIf(n=2))
 
-    assert found.to_frame()["a"].to_list() == [5, 6]
+    assert found.to_frame(near_misses=True)["a"].to_list() == [5, 6]
 
 
 def test_what_if_gives_the_same_alone_and_together() -> None:

@@ -48,7 +48,7 @@ Result = TypeVar("Result", bound=ResultData)
 ANSWERS = ("A", "B", "equal")
 
 
-class Question(NamedTuple):
+class AskedPair(NamedTuple):
     """Which two candidates to ask about, by index, and what the answer is expected to be worth."""
 
     a: int
@@ -153,7 +153,7 @@ def promising(belief: Floats, worth: Floats, n: int = N_PROMISING) -> Ints:
     return np.array(chosen, dtype=np.int64)
 
 
-def ask(belief: Floats, worth: Floats, asked: set[tuple[int, int]]) -> Question | None:
+def ask(belief: Floats, worth: Floats, asked: set[tuple[int, int]]) -> AskedPair | None:
     """Return the pair whose answer is expected to improve the recommendation most.
 
     Pairs that were asked already are left out. If there is none, there is nothing to ask.
@@ -169,7 +169,7 @@ def ask(belief: Floats, worth: Floats, asked: set[tuple[int, int]]) -> Question 
     """
     some = promising(belief, worth)
     few = worth[:, some]
-    best: Question | None = None
+    best: AskedPair | None = None
     for i in range(len(some)):
         for j in range(i + 1, len(some)):
             a, b = int(some[i]), int(some[j])
@@ -177,7 +177,7 @@ def ask(belief: Floats, worth: Floats, asked: set[tuple[int, int]]) -> Question 
                 continue
             value = round(value_of_asking(belief, few, i, j), 12)
             if best is None or value > best.worth:
-                best = Question(a, b, value)
+                best = AskedPair(a, b, value)
     return best
 
 
@@ -253,10 +253,10 @@ class Interview(Generic[Result]):
         self._worth = utilities(self.particles, self.attributes.shares)
         # One more belief than answers; the last one is what is believed now.
         self._beliefs: list[Floats] = [np.full(n, 1.0 / n)]
-        self._asked: list[Question | None] = [self._next([])]
+        self._asked: list[AskedPair | None] = [self._next([])]
         self._answers: list[Answer] = []
 
-    def _next(self, asked: list[Question | None]) -> Question | None:
+    def _next(self, asked: list[AskedPair | None]) -> AskedPair | None:
         """Return the question that tells most now."""
         pairs = {(min(q.a, q.b), max(q.a, q.b)) for q in asked if q is not None}
         return ask(self._beliefs[-1], self._worth, pairs)
@@ -273,7 +273,7 @@ class Interview(Generic[Result]):
         asked = [self._pair(question) for question in self._asked if question is not None]
         return list(zip(asked, self._answers, strict=False))
 
-    def _pair(self, question: Question) -> Pair:
+    def _pair(self, question: AskedPair) -> Pair:
         """Return a question with its texts."""
         places, grammar = self.attributes.candidates, self._grammar
         a, b = int(places[question.a]), int(places[question.b])
@@ -368,6 +368,6 @@ def _candidates(found: ResultData, reader: Reader) -> Ints:
     if reader == "customer":
         pool = pool & ~changes_protected(found)
     if not pool.any():
-        why = "all of them change protected features" if len(found) else "none was found"
+        why = "all of them change protected features" if len(found.genomes) else "none was found"
         raise InvalidInput(f"prefer has no counterfactual to choose from: {why}; see message.")
     return np.flatnonzero(pool)

@@ -1,10 +1,7 @@
-"""Representatives: five counterfactuals with names, each the best in a respect readers ask for.
+"""Orders: candidates from best to worst in one respect, those that reach the target first.
 
-Attributes: what people may care about when they choose, as shares from 0, the best, to 1.
-
-Filtering: which counterfactuals satisfy conditions stated afterwards.
-
-Orders: counterfactuals from best to worst in one respect, those that reach the target first.
+Also which of them satisfy conditions stated afterwards, and the attributes that people may care
+about when they choose, as shares from 0, the best, to 1.
 """
 
 from __future__ import annotations
@@ -144,7 +141,7 @@ def weighted(found: ResultData, weights: Floats) -> Ints:
 
 def best_of(found: ResultData) -> Bools:
     """Return which a choice is among, shape (n,): those that reach the target, or else all."""
-    return found.reaches if found.reaches.any() else np.ones(len(found), dtype=np.bool_)
+    return found.reaches if found.reaches.any() else np.ones(len(found.genomes), dtype=np.bool_)
 
 
 def normalised(objectives: Floats, pool: Bools) -> Floats:
@@ -206,23 +203,3 @@ def _boundaries(target: Target, now: float) -> tuple[float, float]:
     if np.isinf(low) and np.isinf(high):  # all probabilities are wanted: none is the safer
         return target.low, target.high
     return low, high
-
-
-NAMES = ("closest", "fewest changes", "most typical", "safest", "balanced")
-
-
-def representatives(found: ResultData) -> dict[str, int]:
-    """Return the positions of the named representatives; empty if there is no counterfactual.
-
-    Several names may stand for one counterfactual. See `Counterfactuals.representatives`.
-    """
-    if len(found) == 0:
-        return {}
-    ways = (
-        closest(found),
-        fewest(found),
-        plausible(found),
-        in_order(found, -margins(found)),
-        knee(found),
-    )
-    return {name: int(order[0]) for name, order in zip(NAMES, ways, strict=True)}

@@ -1,4 +1,7 @@
-"""Safety: whether the outcome would hold if values, or the model, were a little different."""
+"""Safety: whether the outcome would hold if values, or the model, were a little different.
+
+The named representatives of a result, the safest among them, are chosen here.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ def safety_frame(
             "pass neighbours=0, or make an Explainer and call explain again with the same seed."
         )
     frame = pd.DataFrame(
-        {"counterfactual": np.arange(1, len(found) + 1), "margin": orders.margins(found)}
+        {"counterfactual": np.arange(1, len(found.genomes) + 1), "margin": orders.margins(found)}
     )
     if n_near:
         frame["neighbours"] = share_of_neighbours(found, n_near, check_seed(seed))
@@ -69,19 +72,36 @@ def safest(found: ResultData, n: int = 1) -> Ints:
     return np.concatenate([short[np.argsort(-shares, kind="stable")], order[n_short:]])
 
 
+def representatives(found: ResultData) -> dict[str, int]:
+    """Return the positions of five candidates with names; empty if there are none.
+
+    Several names may stand for one candidate. See `Counterfactuals.representatives`.
+    """
+    if len(found.genomes) == 0:
+        return {}
+    ways = {
+        "closest": orders.closest,
+        "fewest changes": orders.fewest,
+        "most typical": orders.plausible,
+        "safest": safest,
+        "balanced": orders.knee,
+    }
+    return {name: int(way(found)[0]) for name, way in ways.items()}
+
+
 def share_of_neighbours(found: ResultData, n: int, seed: int) -> Floats:
     """Return the share of n neighbours of each counterfactual that reach the target.
 
     A neighbour differs a little in every feature that may change: a number by up to a twentieth of
     its range, on its grid; a level is, one time in twenty, that of a random observed row. What is
-    missing stays so. Its draws
-    are addressed by the counterfactual's own values, so that company does not matter.
+    missing stays so. Its draws are addressed by the counterfactual's own values, so that company
+    does not matter.
     """
     keys = row_keys(seed, found.genomes)
     problem = found.problem
-    shares = np.empty(len(found))
+    shares = np.empty(len(found.genomes))
     step = max(1, TOGETHER // n)
-    for start in range(0, len(found), step):
+    for start in range(0, len(found.genomes), step):
         some = slice(start, start + step)
         near = neighbours_of(found, found.genomes[some], keys[some], n)
         with problem.predictor.one_thread():
@@ -146,14 +166,14 @@ def share_of_models(found: ResultData, models: Iterable[Any]) -> Floats:
             f"safety: models must be a list of at least one model, got {models!r}; "
             "for example [clone(model).fit(...) for each bootstrap sample]."
         )
-    reached, own, observed = np.zeros(len(found)), None, found.genome[None]
+    reached, own, observed = np.zeros(len(found.genomes)), None, found.genome[None]
     if found.live is not None:
         own, observed = found.problem.predictor.classes, found.problem.observed.genomes
     for model in several:
         classes = None if hasattr(model, "classes_") else own
         predictor = Predictor(model, found.encoding, observed, classes)
         target = _same_target(found.target, predictor.classes)
-        if len(found):
+        if len(found.genomes):
             with predictor.one_thread():
                 reached += reaching(predictor, target, found.genomes)
     return reached / len(several)

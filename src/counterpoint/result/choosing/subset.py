@@ -270,10 +270,10 @@ def select_positions(
                 f"select takes by or weights, got by={by!r} and weights={weights!r}; leave one out."
             )
         shares = check_weights(weights, found.objective_names)
-        return orders.weighted(found, shares)[:n] if len(found) else np.arange(0)
+        return orders.weighted(found, shares)[:n] if len(found.genomes) else np.arange(0)
     if by == "hypervolume":
         return greatest_contribution(found.objectives, n, found.facts.worst)
-    if len(found) == 0:
+    if len(found.genomes) == 0:
         return np.arange(0)
     if by == "diverse":
         return farthest_first(found, n)
@@ -308,9 +308,9 @@ def farthest_first(found: ResultData, n: int) -> Ints:
     """
     weight, cap = gower_weights(found.genome[None], found.space)
     chosen = [int(orders.knee(found)[0])]
-    nearest = np.full(len(found), np.inf)
-    is_free = np.ones(len(found), dtype=np.bool_)
-    while len(chosen) < min(n, len(found)):
+    nearest = np.full(len(found.genomes), np.inf)
+    is_free = np.ones(len(found.genomes), dtype=np.bool_)
+    while len(chosen) < min(n, len(found.genomes)):
         last = found.genomes[chosen[-1]]
         nearest = np.minimum(nearest, distances_to(last, found.genomes, weight[0], cap))
         is_free[chosen[-1]] = False

@@ -27,7 +27,7 @@ def save_many(results: Iterable[Counterfactuals], path: Pathlike) -> int:
     They may come one by one, as from `Explainer.explain_each`: few are held at a time. A file of
     that name is replaced, in one step, when all of them are written. Besides the `document` of each
     result, which holds all that `Counterfactuals.save` would write, there are the columns `index`
-    (of the row in its table), `status`, `message`, `n_found` and `n_valid`.
+    (of the row in its table), `status`, `message`, `n_found` (counterfactuals) and `n_near_misses`.
 
     Parameters
     ----------
@@ -63,6 +63,8 @@ def save_many(results: Iterable[Counterfactuals], path: Pathlike) -> int:
     >>> n, [found.status for found in loaded]
     (4, ['found', 'found', 'already_met', 'already_met'])
     """
+    if isinstance(results, Counterfactuals):
+        raise InvalidInput("save_many takes a list of results, got one; use its save.")
     arrow, parquet = _arrow()
     schema, waiting, n = _schema(arrow), iter(results), 0
     with (
@@ -120,7 +122,7 @@ def _record(found: Counterfactuals) -> dict[str, Any]:
         "status": found.status,
         "message": found.message,
         "n_found": len(found),
-        "n_valid": int(found.reaches.sum()),
+        "n_near_misses": len(found.genomes) - len(found),
         "document": encode_text(signed(write_document(found)), is_sorted=False),
     }
 
@@ -156,7 +158,8 @@ def _check_schema(found: Any, expected: Any) -> None:
 def _schema(arrow: Any) -> Any:
     """Return the columns of the file."""
     text, count = arrow.string(), arrow.int64()
-    columns = {"index": text, "status": text, "message": text, "n_found": count, "n_valid": count}
+    columns = dict.fromkeys(("index", "status", "message"), text)
+    columns |= dict.fromkeys(("n_found", "n_near_misses"), count)
     fields = [arrow.field(name, kind) for name, kind in columns.items()]
     fields.append(arrow.field("document", arrow.large_string()))
     return arrow.schema(fields, metadata={FORMAT_KEY: FORMAT, VERSION_KEY: VERSION})

@@ -331,7 +331,7 @@ def test_of_many_levels_those_that_matter_are_shown() -> None:
 
 
 def test_strips_draw_arrows_to_the_most_frequent_values(found: cp.Counterfactuals) -> None:
-    arrows = found.plot.strips_data(["amount"], n=len(found))["counterfactuals"]
+    arrows = found.plot.strips_data(["amount"], n=len(found.genomes))["counterfactuals"]
 
     drawn_ones = arrows[arrows["lane"] >= 0]
     assert drawn_ones["lane"].nunique() == min(MOST_ARROWS, arrows["new"].nunique())

@@ -54,7 +54,7 @@ def test_what_does_not_fit_is_left_out_and_said(found: cp.Counterfactuals) -> No
     data = data_of(page)
     kept = {each["number"] for each in data["counterfactuals"]}
     assert len(page.encode()) <= most
-    assert 0 < len(kept) < len(found)
+    assert 0 < len(kept) < len(found.genomes)
     assert {each["number"] for each in data["representatives"]} <= kept
     assert set(data["interview"]["numbers"]) <= kept
     assert data["notes"][-1] == (

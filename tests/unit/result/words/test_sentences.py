@@ -219,7 +219,7 @@ def test_limits_that_leave_nothing_are_mentioned() -> None:
 
 def test_a_result_without_counterfactuals_has_texts() -> None:
     found = explainer().explain(ROW, (0.5, None), cp.WhatIf(), max_changed=1)
-    assert len(found) == 0
+    assert len(found.genomes) == 0
 
     assert told(found, "en", "analyst") == [
         "Wanted: prediction at least 0.5. The row is at 0.2.",
@@ -236,7 +236,7 @@ def test_an_analyst_reads_numbers_and_measures() -> None:
 
     english, german = told(found, "en", "analyst"), told(found, "de", "analyst")
 
-    n_valid, n = int(found.reaches.sum()), len(found)
+    n_valid, n = int(found.reaches.sum()), len(found.genomes)
     assert english[0] == "Wanted: prediction at least 0.5. The row is at 0.2."
     assert english[1] == f"{n_valid} counterfactuals; {n - n_valid} near misses; 1 is shown."
     assert english[2].startswith(

@@ -38,7 +38,7 @@ def test_a_function_that_refuses_everything_ends_in_nothing_evaluated() -> None:
 
     found = explain(refuse)
 
-    assert len(found) == 0
+    assert len(found.genomes) == 0
     assert found.status == "infeasible"
     assert found.evaluations == 1
     assert found.stopped in ("budget", "patience")  # not exhausted: more could have been tried
@@ -60,7 +60,7 @@ def test_nothing_a_function_refused_is_evaluated() -> None:
         ROW, (0.45, 0.9), SEARCH, constraints=[lambda rows: (rows["age"] % 2 == 0).to_numpy()]
     )
 
-    assert len(found) > 0
+    assert len(found.genomes) > 0
     assert (pd.concat(asked)["age"] % 2 == 0).all()
 
 
@@ -89,7 +89,7 @@ def test_rules_no_candidate_satisfies_end_in_an_exhausted_search() -> None:
     """No whole number, and propagation does not see it."""
     found = explain("age * age = 1000")
 
-    assert len(found) == 0
+    assert len(found.genomes) == 0
     assert found.stopped == "exhausted"
     assert found.evaluations == 1
 
