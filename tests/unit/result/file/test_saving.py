@@ -94,6 +94,7 @@ def test_a_document_holds_every_attribute_by_its_name(
     """An attribute that is added later must be saved too, or be left out on purpose here."""
     of = {
         "target": cp.Target,
+        "limits": cp.Limits,
         "trace": Trace,
     }
 

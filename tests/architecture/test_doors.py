@@ -1,0 +1,41 @@
+"""The five doors share names, order, kinds and defaults of what they have in common."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import counterpoint as cp
+
+DOORS: list[Callable[..., Any]] = [
+    cp.Explainer.explain_many,
+    cp.Explainer.explain_each,
+    cp.explain_frame,
+    cp.explain_files,
+]
+ASKED = ["target", "search", "seed"]
+LIMITS = ["limits", *inspect.signature(cp.Limits).parameters]
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+def test_siblings_look_alike(door: Callable[..., Any]) -> None:
+    first = inspect.signature(cp.Explainer.explain).parameters
+    own = inspect.signature(door).parameters
+    common = [*ASKED, *LIMITS]
+
+    assert [name for name in own if name in common] == common
+    assert [name for name in first if name in common] == common
+    assert "rows" in own
+    for name in [*common, "progress"]:
+        assert (own[name].kind, own[name].default) == (first[name].kind, first[name].default)
+        assert own[name].annotation == first[name].annotation
+
+
+@pytest.mark.parametrize("name", ["keep", "id", "prefix"])
+def test_what_frames_and_files_share_is_the_same(name: str) -> None:
+    frame, files = (inspect.signature(door).parameters for door in DOORS[2:])
+
+    assert frame[name] == files[name]
