@@ -13,7 +13,7 @@ import numpy as np
 
 from counterpoint.models.predictor import Predictor
 from counterpoint.problem import problem
-from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.result.data import ResultData
 from counterpoint.search import archive
 from counterpoint.search.explore import loop as explore
 from counterpoint.search.nsga2 import loop as nsga2
@@ -23,14 +23,14 @@ from counterpoint.table.encoding import Encoding
 # counts for the inner one.
 PHASES: dict[str, list[tuple[Any, str]]] = {
     "model": [(Predictor, "_ask")],
-    "frames": [(Encoding, "decode"), (Encoding, "encode"), (Counterfactuals, "of")],
+    "frames": [(Encoding, "decode"), (Encoding, "encode"), (ResultData, "of")],
     "variation": [
         (explore, "make_wave"),
         (explore, "learn_slopes"),
         (nsga2, "vary"),
         (nsga2, "initialize"),
     ],
-    "distances": [(problem, "closeness"), (problem, "surround")],
+    "distances": [(problem, "closeness"), (problem, "find_near_rows")],
     "selection": [(archive, "_enter"), (nsga2, "select_survivors"), (nsga2, "select_mates")],
 }
 

@@ -162,8 +162,8 @@ def heard_compiling(hear: Callable[[str], None]) -> Iterator[None]:
 
 
 def kernel_names() -> tuple[str, ...]:
-    """Return the full names of the kernels in the modules imported so far."""
-    return tuple(_kernels)
+    """Return the full names of our kernels in the modules imported so far."""
+    return tuple(name for name in _kernels if name.startswith("counterpoint."))
 
 
 def completeness_mark() -> Path | None:

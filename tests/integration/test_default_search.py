@@ -219,11 +219,11 @@ POOR = {"income": 30, "debt": 4.0, "owns": False}
 INFEASIBLE: list[tuple[dict[str, Any], str]] = [
     ({"fixed": ["owns"]}, "free 'owns'"),
     ({"ranges": {"income": (None, 50)}}, "widen ranges['income'] to 60"),
-    ({"ranges": {"debt": (3.0, 4.0)}}, "widen ranges['debt'] to 2.0"),
+    ({"ranges": {"debt": (3.0, 4.0)}}, "widen ranges['debt'] to 2"),
     ({"max_changed": 2}, "raise max_changed to 3"),
     (
         {"fixed": ["owns"], "ranges": {"debt": (3.0, None)}},
-        "widen ranges['debt'] to 2.0 and free 'owns'",
+        "widen ranges['debt'] to 2 and free 'owns'",
     ),
     (
         {"fixed": ["owns"], "ranges": {"income": (20, 40)}, "max_changed": 1},
@@ -286,7 +286,7 @@ def test_an_unreachable_target_gets_the_closest_miss() -> None:
     best = found.predictions.max()
     assert found.message == (
         f"no counterfactual reaches prediction >= 1.5 (now {found.row_prediction:.4g}): the "
-        f"closest of {len(found.genomes)} is at {best:.4g}, a gap of {1.5 - best:.4g}, after "
+        f"closest of {len(found.genomes)} near misses is at {best:.4g}, a gap of {1.5 - best:.4g}; "
         f"{found.evaluations} model evaluations; no observed row reaches it either (the nearest "
         f"is at {highest:.4g}): ask for a target the model does give."
     )

@@ -390,7 +390,9 @@ def test_a_loaded_function_says_that_it_is_not_there(path: Path) -> None:
     loaded = cp.load(path)
 
     (objective, *_) = loaded.facts.aims.objectives
-    with pytest.raises(cp.InvalidInput, match="'price' was loaded from a file, which keeps the na"):
+    with pytest.raises(
+        cp.InvalidInput, match="'price' is a function, of which a result keeps the na"
+    ):
         objective.function(DATA, DATA[:1])
 
 
@@ -421,7 +423,10 @@ def put(*keys: Any) -> Any:
         (put("aims", "objectives", [{}] * 9), "$.aims.objectives must have at most 8 entries."),
         (put("objectives", 0, 1, -1.0), "$.objectives[0][1] must be at least 0, got -1.0."),
         (put("trace", "objectives", 0, 1, -1.0), "must be at least 0, got -1.0."),
-        (put("costs", [1.0] * 4), "costs weigh Gower's distance, which distance='effort' replaces"),
+        (
+            put("limits", "costs", [{"feature": "age", "cost": 2.0}]),
+            "costs weigh Gower's distance, which distance='effort' replaces",
+        ),
         (
             put("aims", {"distance": None, "plausibility": None, "score": None, "objectives": []}),
             "$.aims must be null where there are only the built-in objectives",

@@ -36,7 +36,7 @@ from counterpoint.search.settings import Search, WhatIf
 ON_DEMAND = (
     "counterpoint.density.",
     "counterpoint.search.nsga2.",
-    "counterpoint.search.feasibility._mend_all",
+    "counterpoint.search.feasibility._repair_all",
     "counterpoint.problem.objectives._measure_near",
     "counterpoint.rules.repair._repair_all",
 )

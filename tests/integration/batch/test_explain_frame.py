@@ -152,7 +152,9 @@ def test_no_rows_give_no_lines() -> None:
 
 
 def test_a_text_is_no_list_of_rules() -> None:
-    with pytest.raises(cp.InvalidInput, match=r"constraints must be a list, got 'age increases'"):
+    with pytest.raises(
+        cp.InvalidInput, match=r"constraints must be a list of rules, got 'age increases'"
+    ):
         cp.explain_frame(EXPLAINER, ROWS, TARGET, constraints="age increases")
 
 

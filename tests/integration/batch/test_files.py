@@ -230,11 +230,26 @@ def test_another_job_in_the_folder_is_refused(rows: Path, tmp_path: Path) -> Non
     [
         ({"order": {"target": (0.6, 1.0)}}, r"with target = \[0.5, 1.0\], and this one has \[0.6"),
         ({"order": {"seed": 1}}, "with seed = 0, and this one has 1; give another folder"),
-        ({"order": {"fixed": ["x"]}}, r"with fixed = \[\], and this one has \[\"x\"\]"),
-        ({"order": {"ranges": {"x": (0.0, 0.9)}}}, "with ranges = null, and this one has"),
-        ({"order": {"max_changed": 1}}, "with max_changed = null, and this one has 1"),
-        ({"order": {"constraints": ["x increases"]}}, r"with constraints = \[\], and"),
-        ({"order": {"costs": {"x": 2.0}}}, "with costs = null, and"),
+        (
+            {"order": {"limits": cp.Limits(fixed=["x"])}},
+            r"with fixed = \[\], and this one has \[\"x\"\]",
+        ),
+        (
+            {"order": {"limits": cp.Limits(ranges={"x": (0.0, 0.9)})}},
+            r"with ranges\.x = null, and this one has \[0",
+        ),
+        (
+            {"order": {"limits": cp.Limits(max_changed=1)}},
+            "with max_changed = null, and this one has 1",
+        ),
+        (
+            {"order": {"limits": cp.Limits(constraints=["x increases"])}},
+            r"with constraints = \[\], and",
+        ),
+        (
+            {"order": {"limits": cp.Limits(costs={"x": 2.0})}},
+            r"with costs\.x = null, and this one has 2",
+        ),
         ({"order": {"keep": 3}}, "with keep = 10, and this one has 3"),
         ({"order": {"id": None}}, 'with id = "loan", and this one has null'),
         ({"order": {"prefix": "cf_"}}, 'with prefix = "", and this one has "cf_"'),
@@ -336,7 +351,7 @@ def test_a_text_where_a_list_belongs_is_told(rows: Path, tmp_path: Path, name: s
     given: dict[str, Any] = {name: "x increases"}
 
     with pytest.raises(
-        cp.InvalidInput, match=rf"{name} must be a list, got 'x incr.*; write {name}="
+        cp.InvalidInput, match=rf"{name} must be a list of .*, got 'x incr.*; for example {name}="
     ):
         cp.explain_files(explainer(), rows, tmp_path / "out", (0.5, 1.0), **given)
 
