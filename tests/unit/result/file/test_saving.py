@@ -228,8 +228,8 @@ def test_a_loaded_result_cannot_be_continued(found: cp.Counterfactuals, path: Pa
 
     with pytest.raises(
         cp.InvalidInput,
-        match=r"loaded from a file or unpickled, .*; make an Explainer and call explain again with the "
-        r"same seed\.",
+        match=r"loaded from a file or unpickled, .*; make an Explainer and call explain again with "
+        r"the same seed\.",
     ):
         cp.load(path).continue_search(100)
 
