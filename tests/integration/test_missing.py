@@ -176,7 +176,8 @@ def test_allowed_values_are_saved_and_bound_by_limits(tmp_path: Path) -> None:
 
     found.save(tmp_path / "found.json")
     pd.testing.assert_frame_equal(
-        cp.load(tmp_path / "found.json").to_frame(), found.to_frame(near_misses=True)
+        cp.load(tmp_path / "found.json").to_frame(near_misses=True),
+        found.to_frame(near_misses=True),
     )
     frame = found.to_frame(near_misses=True)
     assert frame["job"].isna().any()

@@ -75,7 +75,7 @@ def test_objectives_are_what_the_functions_say_of_the_rows_returned(method: Meth
     found = explained(method, **EVERYTHING)
 
     frame, row = found.to_frame(near_misses=True), DATA.iloc[[0]]
-    names = ["prediction", "gap", "effort", "changes", "rarity", "price", "youth"]
+    names = ["valid", "prediction", "gap", "effort", "changes", "rarity", "price", "youth"]
     assert frame.columns.to_list() == [*DATA.columns, *names]
     assert found.objectives.shape == (len(found.genomes), 6)
     own = frame[DATA.columns]
