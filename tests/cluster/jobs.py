@@ -63,7 +63,7 @@ class Job:
             "data": self.folder / "data.csv",
             "rows": self.folder / "rows",
             "target": "0.6..1",
-            "fix": "deed",
+            "fixed": "deed",
             "evaluations": 150,
             "keep": 3,
             "id": "id",
