@@ -106,7 +106,7 @@ class CompilationReport:
             sys.stderr.write(f"\r{text}")
             sys.stderr.flush()
         elif is_first:
-            logging.getLogger("counterpoint").warning("%s, about 15 seconds.", text)
+            logging.getLogger("counterpoint").warning("%s, about 25 seconds.", text)
 
     def end(self) -> None:
         """Tell how long it took, if anything was told."""
