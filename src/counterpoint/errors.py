@@ -12,7 +12,8 @@
 
     UserWarning
     ├── AcceleratorWarning               an accelerator was asked for, the model itself is used
-    └── DataWarning                      a column of the data could be meant otherwise
+    ├── DataWarning                      a column of the data could be meant otherwise
+    └── ModelWarning                     the model does not answer as a model should
 
 Every message names the argument, the value and the next step. Exceptions take their message as
 only argument, so that they survive pickling to a worker and back.
@@ -34,6 +35,7 @@ __all__ = [
     "EngineError",
     "InvalidInput",
     "MissingDependency",
+    "ModelWarning",
     "NoSuchFile",
     "PredictorError",
     "TooBusyError",
@@ -59,6 +61,10 @@ class AcceleratorWarning(UserWarning):
 
 class DataWarning(UserWarning):
     """The data are used, but a column of them may not be what it looks like."""
+
+
+class ModelWarning(UserWarning):
+    """The model is used, but it does not answer as a model should."""
 
 
 class PredictorError(CounterpointError, RuntimeError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Literal
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Ints
-from counterpoint.errors import InvalidInput
+from counterpoint.errors import InvalidInput, ModelWarning
 from counterpoint.explainer.building import Built, EncodedData, Given
 from counterpoint.explainer.group import explain_group
 from counterpoint.explainer.progress import Progress
@@ -33,6 +34,7 @@ from counterpoint.explainer.task import (
 )
 from counterpoint.explainer.warm_up import warm_up
 from counterpoint.interrupt import tell_interrupted
+from counterpoint.models.threads import is_known
 from counterpoint.problem.limits import CheckedLimits, Constraint, Limits, join_limits
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_objectives
 from counterpoint.problem.ranges import Range
@@ -259,9 +261,10 @@ class Explainer(Built):
         limits, fixed, vary, ranges, max_changed, constraints, costs
             As in `explain`, the same for all rows.
         workers : int, optional
-            Threads that share the rows. None uses all cores, but one thread for what may not bear
-            being called by several at once: a plain function, be it model, rule or objective, a
-            network, a `pyfunc` of MLflow.
+            Threads that share the rows. None uses all cores if the model is known to bear several
+            callers at once, as estimators of scikit-learn, XGBoost, LightGBM and CatBoost are, or
+            says so by ``is_shared = True``; else one. It is one, too, where a rule or an objective
+            is a function. A number is taken as a promise that all of them bear it.
         memory : float, default=4.0
             GiB that results and rows in flight may take together; more is refused beforehand.
 
@@ -281,8 +284,7 @@ class Explainer(Built):
         checked = asked.check(self.schema)
         frame = self._as_frame(rows, "rows")
         task = Task.of(frame, "rows", target, search, seed, checked, self)
-        is_shared = self._is_shared(checked)
-        memory, workers = check_memory(memory), check_workers(workers, is_shared=is_shared)
+        memory, workers = check_memory(memory), self._threads(workers, checked)
         if len(task.explained.genomes):
             check_results_fit(self._grouping(task, workers, memory), memory)
         found = list(self._results(task, workers, memory, progress))
@@ -343,8 +345,7 @@ class Explainer(Built):
         checked = asked.check(self.schema)
         frame = self._as_frame(rows, "rows")
         task = Task.of(frame, "rows", target, search, seed, checked, self)
-        is_shared = self._is_shared(checked)
-        memory, workers = check_memory(memory), check_workers(workers, is_shared=is_shared)
+        memory, workers = check_memory(memory), self._threads(workers, checked)
         return self._results(task, workers, memory, progress)
 
     def _as_frame(self, rows: Rows, argument: str) -> pd.DataFrame:
@@ -357,6 +358,22 @@ class Explainer(Built):
         """Whether all that is asked may be asked by several threads: of functions nobody knows."""
         functions = (*limits.rules.functions, *self.observed.aims.functions)
         return self.predictor.is_shared and not functions
+
+    def _threads(self, workers: int | None, limits: CheckedLimits) -> int:
+        """Return how many threads share the rows; one if the model is seen to bear no more.
+
+        Of a model that is known to bear threads there is no trial.
+        """
+        n = check_workers(workers, is_shared=self._is_shared(limits))
+        if n == 1 or is_known(self.predictor.model) or self.predictor.bears_threads:
+            return n
+        warnings.warn(
+            f"workers={n} is not used: the model answers otherwise when two threads ask it at "
+            "once, so one searches all rows; give a model that keeps nothing between calls.",
+            ModelWarning,
+            stacklevel=3,
+        )
+        return 1
 
     def _grouping(self, task: Task, workers: int, memory: float) -> Grouping:
         """Return how the rows are grouped."""

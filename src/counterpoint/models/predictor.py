@@ -18,7 +18,7 @@ from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.errors import CounterpointError, InvalidInput, PredictorError, listed
 from counterpoint.models.adapters.choice import adapt
 from counterpoint.models.adapters.multi_output import several_outputs
-from counterpoint.models.adapters.scorer import Scorer
+from counterpoint.models.adapters.scorer import is_scorer
 from counterpoint.models.answers import (
     as_probabilities,
     as_scores,
@@ -27,7 +27,7 @@ from counterpoint.models.answers import (
     unknown_columns,
 )
 from counterpoint.models.fast_paths import Ask, quick_ways, quickest
-from counterpoint.models.threads import one_thread
+from counterpoint.models.threads import answers_alike, is_known, one_thread
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Kind
 
@@ -69,7 +69,7 @@ class Predictor:
     gives_only_labels : bool
         Whether the model has classes but no probabilities, so that outputs are 0 or 1.
     is_shared : bool
-        Whether several threads may ask the model at once.
+        Whether several threads may ask the model at once: it says so, or is known to bear it.
     tolerance : float
         How far an accelerator's scores may be from the model's; 0 without one.
     """
@@ -92,9 +92,9 @@ class Predictor:
         self.tolerance = 0.0
         self._own: Predictor | None = None
         self._threads = ThreadpoolController()
-        is_adapted = isinstance(model, Scorer)
-        # An estimator's methods bear several threads at once; of a plain function nobody knows.
-        self.is_shared = model.is_shared if is_adapted else self.method != "__call__"
+        is_adapted = is_scorer(model)
+        said = getattr(self.model, "is_shared", None)
+        self.is_shared = said if isinstance(said, bool) else is_known(self.model)
         self._turn = threading.Lock() if is_adapted and not self.is_shared else nullcontext()
         has_labels = self.method in ("predict_proba", "score") and hasattr(model, "predict")
         self._score = self._asked_plainly(self.method)
@@ -130,6 +130,19 @@ class Predictor:
         polite._score = in_turns(self._score, lock)
         polite._predict = None if self._predict is None else in_turns(self._predict, lock)
         return polite
+
+    @cached_property
+    def bears_threads(self) -> bool:
+        """Whether two threads that ask at once were told the same as one; that proves nothing."""
+        n = 8
+        questions = [np.ascontiguousarray(self.observed[i::n][:64]) for i in range(n)]
+        questions = [rows for rows in questions if len(rows)]
+
+        def ask(i: int) -> Floats:
+            with self.one_thread():
+                return self.outputs(questions[i])
+
+        return answers_alike(ask, len(questions))
 
     def outputs(self, genomes: Floats) -> Floats:
         """Return the model's outputs for `genomes` (n, d): shape (n, c), finite, checked."""
@@ -266,7 +279,7 @@ class Predictor:
         Adapters are ours and take pandas; all others are asked with the caller's kind of table.
         """
         encoding = self.encoding
-        if isinstance(model, Scorer):
+        if is_scorer(model):
             return lambda genomes: encoding.decode(genomes.copy())
         if wants_array(model, encoding):
             return lambda genomes: encoding.by_column(genomes.copy())
@@ -354,7 +367,7 @@ def check_columns(model: Any, columns: list[Any]) -> None:
 
 def asked_method(model: Any) -> tuple[Any, str]:
     """Return whom to ask for scores, and by which method."""
-    if isinstance(model, Scorer):
+    if is_scorer(model):
         return model, "score"
     for method in ("predict_proba", "predict"):
         if hasattr(model, method):

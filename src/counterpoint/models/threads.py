@@ -1,14 +1,82 @@
-"""Threads: a model's libraries kept on one, so that its answers do not depend on how many ran."""
+"""Threads: a model's libraries kept on one, and which models several threads may ask at once.
+
+How many threads a library runs must not change its answers. A model is shared between threads only
+if all it is made of is known to bear that.
+"""
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
+
+# Packages whose fitted models and their parts write to nothing of theirs when they predict …
+ESTIMATORS = {"sklearn", "xgboost", "lightgbm", "counterpoint"}
+# … and those of what else such models are made of.
+DATA = {"builtins", "numpy", "scipy", "pandas", "ctypes", "math", "operator"}
+NAMED = (type, FunctionType, BuiltinFunctionType)
+
+
+def is_known(model: Any) -> bool:
+    """Whether a model is made of known types and functions only, all the way down.
+
+    A class of the caller's may keep a work buffer, and a function may call anything: of neither
+    anybody knows what it does when two threads ask at once, or where no data lie.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import FunctionTransformer
+    >>> is_known(FunctionTransformer(np.log1p)), is_known(FunctionTransformer(lambda rows: rows))
+    (True, False)
+    """
+    waiting, seen = [model], set()
+    while waiting:
+        thing = waiting.pop()
+        if id(thing) in seen:
+            continue
+        seen.add(id(thing))
+        if isinstance(thing, dict):
+            waiting += thing.values()
+        elif isinstance(thing, list | tuple | set | frozenset):
+            waiting += thing
+        elif isinstance(thing, np.ndarray):
+            waiting += thing.ravel().tolist() if thing.dtype == object else ()
+        elif isinstance(thing, MethodType):
+            waiting += (thing.__func__, thing.__self__)
+        elif (package := package_of(thing)) not in ESTIMATORS | DATA:
+            return False
+        elif not isinstance(thing, NAMED) and (package in ESTIMATORS or callable(thing)):
+            waiting += getattr(thing, "__dict__", {}).values()
+    return True
+
+
+def package_of(thing: Any) -> str:
+    """Return the package that a class or function is of, or else the type of a value."""
+    if isinstance(thing, np.ufunc):  # `np.frompyfunc` makes one of any function
+        return "numpy" if getattr(np, thing.__name__, None) is thing else ""
+    named = thing if isinstance(thing, NAMED) else type(thing)
+    return (named.__module__ or "").partition(".")[0]
+
+
+def answers_alike(ask: Callable[[int], Any], n: int) -> bool:
+    """Whether questions 0 to n - 1 get the same answers from two threads at once as from one."""
+    alone = [ask(i) for i in range(n)]
+    together = threading.Barrier(2)
+
+    def ask_all(order: range) -> dict[int, Any]:
+        together.wait()
+        return {i: ask(i) for i in order}
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(ask_all, (range(n), range(n - 1, -1, -1))))
+    return all(np.array_equal(alone[i], told[i]) for told in answers for i in range(n))
 
 
 @contextmanager

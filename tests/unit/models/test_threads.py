@@ -1,13 +1,29 @@
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import joblib
 import numpy as np
-from sklearn.ensemble import RandomForestClassifier
+import pandas as pd
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
 from threadpoolctl import ThreadpoolController, threadpool_info
 
-from counterpoint.models.threads import one_thread
+import counterpoint as cp
+from counterpoint.models.threads import is_known, one_thread
 
 
 def blas_threads() -> list[int]:
@@ -50,3 +66,101 @@ def test_a_forest_of_several_jobs_starts_none(monkeypatch: Any) -> None:
         n_jobs = n_jobs_of(forest, rows, monkeypatch)
 
     assert n_jobs == 1
+
+
+class Buffered:
+    """A wrapper with one work buffer, which a second caller overwrites."""
+
+    classes_ = np.array([0, 1])
+
+    def __init__(self) -> None:
+        self.buffer = np.zeros((8192, 2))
+
+    def predict_proba(self, rows: Any) -> Any:
+        """Return P(1), after a while in which another may come."""
+        n = len(rows)
+        self.buffer[:n, 1] = rows["a"].to_numpy() / 100
+        time.sleep(0.001)
+        self.buffer[:n, 0] = 1.0 - self.buffer[:n, 1]
+        return self.buffer[:n].copy()
+
+    def predict(self, rows: Any) -> Any:
+        """Return the likelier class."""
+        return self.predict_proba(rows).argmax(axis=1)
+
+
+NUMBERS = pd.DataFrame({"a": np.arange(100.0), "b": np.arange(100.0) % 7})
+FEW = cp.Search(evaluations=150)
+
+
+def test_a_model_nobody_knows_is_asked_by_one_thread() -> None:
+    explainer = cp.Explainer(Buffered(), NUMBERS)
+
+    found = explainer.explain_many(NUMBERS[:30], 1, FEW)
+
+    assert not explainer.predictor.is_shared
+    for each in found:
+        assert (Buffered().predict(each.to_rows()) == 1).all()
+
+
+@pytest.mark.parametrize("is_said", [True, False])
+def test_a_trial_in_two_threads_refuses_what_does_not_bear_them(is_said: bool) -> None:
+    model = Buffered()
+    if is_said:
+        model.is_shared = True  # type: ignore[attr-defined]
+    explainer = cp.Explainer(model, NUMBERS)
+    alone = [explainer.explain(NUMBERS[i : i + 1], 1, FEW) for i in range(4)]
+
+    with pytest.warns(cp.ModelWarning, match=r"workers=3 is not used: the model answers otherwise"):
+        together = explainer.explain_many(NUMBERS[:4], 1, FEW, workers=3)
+
+    assert together == alone
+
+
+def test_what_says_that_it_is_shared_is_asked_by_its_own_methods() -> None:
+    class Shared(Buffered):
+        is_shared = True
+
+        def score(self, rows: Any, labels: Any) -> float:  # the accuracy, as estimators have it
+            return float(np.mean(self.predict(rows) == labels))
+
+    predictor = cp.Explainer(Shared(), NUMBERS).predictor
+
+    assert predictor.is_shared
+    assert predictor.method == "predict_proba"
+
+
+def known_models() -> list[Any]:
+    labels = NUMBERS["a"] > 50
+    encode = make_column_transformer((StandardScaler(), ["a"]), (OneHotEncoder(), ["b"]))
+    return [
+        make_pipeline(encode, LogisticRegression()).fit(NUMBERS, labels),
+        GradientBoostingClassifier(n_estimators=3).fit(NUMBERS, labels),
+        HistGradientBoostingClassifier(max_iter=3).fit(NUMBERS, labels),
+        GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 3]}).fit(NUMBERS, labels),
+        make_pipeline(FunctionTransformer(np.log1p), SVC()).fit(NUMBERS, labels),
+    ]
+
+
+@pytest.mark.parametrize("i", range(5))
+def test_estimators_are_known(i: int) -> None:
+    assert is_known(known_models()[i])
+
+
+class OwnForest(RandomForestClassifier):  # type: ignore[misc]
+    """A forest that may do anything."""
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        FunctionTransformer(lambda rows: rows),
+        FunctionTransformer(np.vectorize(lambda cell: cell)),
+        FunctionTransformer(np.frompyfunc(lambda cell: cell, 1, 1)),
+        OwnForest(2).fit(NUMBERS, NUMBERS["a"] > 50),
+        CalibratedClassifierCV(OwnForest(2), cv=2).fit(NUMBERS, NUMBERS["a"] > 50),
+        KNeighborsClassifier(metric=lambda a, b: abs(a - b).sum()),
+    ],
+)
+def test_a_type_or_function_of_the_callers_inside_is_not_known(part: Any) -> None:
+    assert not is_known(make_pipeline(StandardScaler(), part))

@@ -21,7 +21,7 @@ from counterpoint.models.adapters.frameworks import (
 )
 from counterpoint.models.adapters.multi_output import check_single
 from counterpoint.models.adapters.onnx_file import adapted_onnx
-from counterpoint.models.adapters.scorer import Scorer, is_loaded
+from counterpoint.models.adapters.scorer import is_loaded, is_scorer
 from counterpoint.models.answers import codes_of
 
 
@@ -106,7 +106,7 @@ def adapt(model: Any, classes: Sequence[Any] | None = None) -> Any:
     >>> adapt(accept) is accept
     True
     """
-    if isinstance(model, Scorer):
+    if is_scorer(model):
         return model
     for adapted in ADAPTERS:
         scorer = adapted(model, classes)

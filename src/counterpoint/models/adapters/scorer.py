@@ -40,6 +40,20 @@ class Scorer(Protocol):
         ...
 
 
+def is_scorer(model: Any) -> bool:
+    """Whether a model is asked by its `score`; the `score` of an estimator is another.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> tree = DecisionTreeClassifier().fit([[1], [2]], [0, 1])
+    >>> tree.is_shared = True
+    >>> is_scorer(tree)
+    False
+    """
+    return isinstance(model, Scorer) and not hasattr(model, "predict_proba")
+
+
 def is_loaded(model: Any, module: str, name: str) -> bool:
     """Whether `model` is an instance of a class of a framework, which is not imported for that.
 
