@@ -52,6 +52,22 @@ class StopAfter(StopFlag):
         return super().is_stopped or self.n_looks < 0
 
 
+class Meanwhile(StopFlag):
+    """Never asks a job to stop, but does something when it has looked some times."""
+
+    def __init__(self, n_looks: int, deed: Callable[[], object]) -> None:
+        super().__init__()
+        self.n_looks, self.deed = n_looks, deed
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether somebody asked."""
+        self.n_looks -= 1
+        if self.n_looks == 0:
+            self.deed()
+        return super().is_stopped
+
+
 @lru_cache(maxsize=1)
 def explainer() -> cp.Explainer:
     """Return an explainer of the unit square, whose model says yes above the diagonal."""
@@ -83,14 +99,24 @@ def rows_of_square(n: int = N_ROWS) -> pd.DataFrame:
     return pd.DataFrame(values, columns=["x", "y"]).assign(loan=[f"L{i:04d}" for i in range(n)])
 
 
-def write_rows(folder: Path, rows: pd.DataFrame | None = None) -> Path:
-    """Write rows as two files of several row groups; return their folder."""
+def write_rows(folder: Path, rows: pd.DataFrame | None = None, ending: str = "parquet") -> Path:
+    """Write rows as two files, those of Parquet with several row groups; return their folder."""
     place = folder / "in"
     place.mkdir(exist_ok=True)
     table = rows_of_square() if rows is None else rows
-    table.iloc[:23].to_parquet(place / "a.parquet", row_group_size=9)
-    table.iloc[23:].to_parquet(place / "b.parquet", row_group_size=9)
+    write_table(table.iloc[:23], place / f"a.{ending}")
+    write_table(table.iloc[23:], place / f"b.{ending}")
     return place
+
+
+def write_table(table: pd.DataFrame, file: Path) -> None:
+    """Write a table by the ending of its file."""
+    if file.suffix == ".parquet":
+        table.to_parquet(file, row_group_size=9)
+    elif file.suffix == ".csv":
+        table.to_csv(file, index=False)
+    else:
+        table.reset_index(drop=True).to_feather(file)
 
 
 def run_batch(rows: Any, out: Path, **changes: Any) -> Summary:

@@ -3,18 +3,20 @@
 Each file knows how many rows it has, its columns, any range of its rows, and its fingerprint.
 Everything is read through Arrow and handed on with dtypes that can hold missing values, so that a
 range of rows looks the same wherever it is cut. Parquet is read by row group, with the last few
-kept; CSV and Feather are read whole.
+kept; CSV and Feather are read whole. Every row that is handed on is of the bytes that the
+fingerprint is of: a file is hashed once, block by block, and every block read later is compared.
 """
 
 from __future__ import annotations
 
 import glob
-import hashlib
+import io
 import os
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate, pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -23,12 +25,10 @@ import pandas as pd
 
 from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput, listed
-from counterpoint.table.files import READERS, refused_if_damaged
+from counterpoint.table.files import BLOCK, READERS, Seal, SealedFile, refused_if_damaged
 
 ENDINGS = tuple(READERS)
 KEPT = 2  # row groups, or whole files: chunks are read in order, and now and then once more
-BLOCK = 2**20  # bytes read at a time for a fingerprint
-CHECKSUMS = ("ETag", "etag", "md5Hash", "crc32c", "sha256")  # what stores say of a file's content
 
 
 @dataclass(frozen=True)
@@ -63,18 +63,6 @@ class Place:
         """Open the file for reading bytes."""
         return open(self.path, "rb") if self.system is None else self.system.open(self.path, "rb")
 
-    def fingerprint(self) -> str:
-        """Return what tells whether the content is the same: a hash, or what the store says."""
-        if self.system is not None:
-            told = self.system.info(self.path)
-            sums = [f"{key}={told[key]}" for key in CHECKSUMS if told.get(key)]
-            return f"{told['size']} bytes, {sums[0] if sums else self.system.checksum(self.path)}"
-        digest = hashlib.sha256()
-        with open(self.path, "rb") as file:
-            while block := file.read(BLOCK):
-                digest.update(block)
-        return f"sha256:{digest.hexdigest()}"
-
 
 @dataclass
 class TableFile:
@@ -102,16 +90,18 @@ class TableFile:
     @classmethod
     def open(cls, place: Place, argument: str) -> TableFile:
         """Open a file; read its schema and how many rows it has."""
-        with refused_if_damaged(f"{argument} {place.name!r}", place.ending):
+        said = f"{argument} {place.name!r}"
+        with refused_if_damaged(said, place.ending), place.open() as file:
             if place.ending == ".parquet":
-                handle = _parquet(place)
-                groups = [handle.metadata.row_group(i) for i in range(handle.num_row_groups)]
-                starts = list(accumulate((group.num_rows for group in groups), initial=0))
-                schema = _plain(handle.schema_arrow)
-                handle.close(force=True)  # ten thousand files are not kept open
-                return cls(place, argument, schema, starts)
-            table = _read_whole(place)
+                return cls(place, argument, *_outline(_parquet(file)))
+            table = _read_whole(file, place.ending)
         return cls(place, argument, table.schema, [0, table.num_rows])
+
+    @cached_property
+    def seal(self) -> Seal:
+        """What it held when the first row of it was read."""
+        with self.place.open() as file:
+            return Seal.of(file)
 
     @property
     def n_rows(self) -> int:
@@ -147,10 +137,28 @@ class TableFile:
     def _read_group(self, i: int, columns: Sequence[str]) -> Any:
         """Read a row group, without dictionaries."""
         if self.place.ending != ".parquet":
-            return _read_whole(self.place)
-        self._handle = self._handle or _parquet(self.place)
+            with self._sealed() as file:
+                table = _read_whole(file, self.place.ending)
+            self._check_outline(table.schema, [0, table.num_rows])
+            return table
+        if self._handle is None:
+            self._handle = _parquet(self._sealed())
+            self._check_outline(*_outline(self._handle))
         table = self._handle.read_row_group(i, columns=list(columns), use_threads=False)
         return table.cast(_plain(table.schema))
+
+    def _sealed(self) -> io.BufferedReader:
+        """Open the file so that what is read is compared."""
+        said = f"{self.argument} {self.place.name!r}"
+        return io.BufferedReader(SealedFile(self.place.open(), self.seal, said), BLOCK)
+
+    def _check_outline(self, schema: Any, starts: list[int]) -> None:
+        """Refuse a file that was replaced after its columns were read and before it was sealed."""
+        if not schema.equals(self.schema) or starts != self.starts:
+            raise InvalidInput(
+                f"{self.argument} {self.place.name!r} was replaced while the job was set up; begin "
+                "when it is finished."
+            )
 
     def close(self) -> None:
         """Let go of the file and of what was kept of it."""
@@ -160,18 +168,23 @@ class TableFile:
             self._handle = None
 
 
-def _parquet(place: Place) -> Any:
+def _parquet(file: Any) -> Any:
     """Open a Parquet file; pages with checksums are checked as they are read."""
     parquet = require_package("pyarrow.parquet", "a .parquet file", '"counterpoint[cli]"')
-    source = place.path if place.system is None else place.open()
-    return parquet.ParquetFile(source, page_checksum_verification=True, memory_map=False)
+    return parquet.ParquetFile(file, page_checksum_verification=True)
 
 
-def _read_whole(place: Place) -> Any:
+def _outline(handle: Any) -> tuple[Any, list[int]]:
+    """Return the schema of a Parquet file, and where its row groups begin and the last one ends."""
+    groups = [handle.metadata.row_group(i) for i in range(handle.num_row_groups)]
+    starts = list(accumulate((group.num_rows for group in groups), initial=0))
+    return _plain(handle.schema_arrow), starts
+
+
+def _read_whole(file: Any, ending: str) -> Any:
     """Read a CSV or Feather file."""
     pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
-    with place.open() as file:
-        frame = getattr(pd, READERS[place.ending])(file)
+    frame = getattr(pd, READERS[ending])(file)
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
     return table.cast(_plain(table.schema))
 
@@ -326,7 +339,7 @@ class Inputs:
             {
                 "name": file.place.label,
                 "rows": file.n_rows,
-                "fingerprint": file.place.fingerprint(),
+                "fingerprint": file.seal.fingerprint,
             }
             for file in self.files
         ]

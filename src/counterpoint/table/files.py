@@ -1,12 +1,15 @@
-"""Tables in files, read by their ending; and files of ours, written whole or not at all."""
+"""Tables in files, read by their ending; files held to what they were; files of ours, whole."""
 
 from __future__ import annotations
 
+import hashlib
+import io
 import os
 import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,6 +19,8 @@ from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput, NoSuchFile
 
 Pathlike = str | os.PathLike[str]
+BLOCK = 2**18  # bytes that have a hash of their own
+HASH = 16  # bytes of that hash: 64 for a mebibyte
 READERS = {".csv": "read_csv", ".parquet": "read_parquet", ".feather": "read_feather"}
 
 
@@ -58,6 +63,94 @@ def refused_if_damaged(said: str, ending: str) -> Iterator[None]:
             f"{said} cannot be read as {ending[1:]} ({type(error).__name__}: {told}); it may be "
             "damaged or cut off."
         ) from error
+
+
+@dataclass(frozen=True)
+class Seal:
+    """What a file held when the job began, so that what is read of it later can be compared.
+
+    Attributes
+    ----------
+    fingerprint : str
+        The hash of all its bytes, which is the same wherever the file is kept.
+    size : int
+        How many they are.
+    blocks : bytes
+        A hash of each block, one after the other.
+    """
+
+    fingerprint: str
+    size: int
+    blocks: bytes
+
+    @classmethod
+    def of(cls, file: Any) -> Seal:
+        """Read an open file from end to end."""
+        whole, blocks, size = hashlib.sha256(), bytearray(), 0
+        while block := file.read(BLOCK):
+            whole.update(block)
+            blocks += _hash(block)
+            size += len(block)
+        return cls(f"sha256:{whole.hexdigest()}", size, bytes(blocks))
+
+
+def _hash(block: bytes) -> bytes:
+    """Return the hash of a block."""
+    return hashlib.blake2b(block, digest_size=HASH).digest()
+
+
+class SealedFile(io.RawIOBase):
+    """A file of which no byte is handed on that was not there when it was sealed.
+
+    Parameters
+    ----------
+    file : open file
+        What is read.
+    seal : Seal
+        What it held.
+    said : str
+        What it is called in errors.
+    """
+
+    def __init__(self, file: Any, seal: Seal, said: str) -> None:
+        self._file, self._seal, self._said = file, seal, said
+        self._at = 0
+
+    def readable(self) -> bool:
+        """Whether it can be read: yes."""
+        return True
+
+    def seekable(self) -> bool:
+        """Whether it can be read from any place: yes."""
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a place."""
+        self._at = offset + (0, self._at, self._seal.size)[whence]
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        """Read up to the end of a block, and compare all of the block."""
+        i, skipped = divmod(self._at, BLOCK)
+        if self._at >= self._seal.size:
+            return 0
+        self._file.seek(i * BLOCK)
+        block = self._file.read(min(BLOCK, self._seal.size - i * BLOCK))
+        if _hash(block) != self._seal.blocks[i * HASH : (i + 1) * HASH]:
+            raise InvalidInput(
+                f"{self._said} was changed while the job ran: its bytes from {i * BLOCK:,} on are "
+                "not those it began with. What is done is kept; put it back as it was, and the "
+                "same command goes on, or give another out for a job of the file as it is now."
+            )
+        piece = block[skipped : skipped + len(buffer)]
+        buffer[: len(piece)] = piece
+        self._at += len(piece)
+        return len(piece)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+        super().close()
 
 
 def write_whole(path: Pathlike, content: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import struct
 import sys
 import threading
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from tests.batches import (
     N_ROWS,
     POISON,
     SEARCH,
+    Meanwhile,
     Poisonous,
     StopAfter,
     contents,
@@ -26,6 +28,7 @@ from tests.batches import (
     rows_of_square,
     run_batch,
     write_rows,
+    write_table,
 )
 from tests.cases import square
 
@@ -329,6 +332,45 @@ def test_a_damaged_file_is_refused_before_anything_is_written(
         run_batch(rows, tmp_path / "out")
 
     assert not (tmp_path / "out").exists()
+
+
+def foreign(file: Path) -> None:
+    """Put other rows in the place of a file, in as many row groups."""
+    table = rows_of_square().iloc[23:].assign(loan=[f"F{i:04d}" for i in range(17)])
+    new = file.with_name(f"new{file.suffix}")
+    write_table(table, new)
+    new.replace(file)
+
+
+def flipped(file: Path) -> None:
+    """Flip a bit of a number in a Parquet file, which has no checksums of its own."""
+    content = bytearray(file.read_bytes())
+    content[content.index(struct.pack("<d", rows_of_square()["x"].iloc[39])) + 5] ^= 1
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("change", "ending"),
+    [(foreign, "parquet"), (flipped, "parquet"), (foreign, "csv"), (foreign, "feather")],
+)
+def test_a_file_that_changes_while_the_job_runs_ends_it(
+    tmp_path: Path, change: Callable[[Path], None], ending: str
+) -> None:
+    """What was done before belongs to the manifest; the old file lets the job go on."""
+    rows, out = write_rows(tmp_path, ending=ending), tmp_path / "out"
+    run_batch(rows, tmp_path / "clean")
+    file = rows / f"b.{ending}"
+    old = file.read_bytes()
+
+    with pytest.raises(
+        cp.InvalidInput,
+        match=rf"rows '.*b.{ending}' was changed while the job ran: .* put it back as it was",
+    ):
+        run_batch(rows, out, chunk=2, stop=Meanwhile(3, lambda: change(file)))
+
+    file.write_bytes(old)
+    assert run_batch(rows, out).n_before >= 2
+    assert contents(out) == contents(tmp_path / "clean")
 
 
 def test_rows_in_a_store_give_the_same_parts(
