@@ -135,7 +135,7 @@ def for_files(folder: Path) -> tuple[Any, Any, Path]:
 def explain_files(prepared: tuple[Any, Any, Path], folder: Path) -> object:
     """Explain the rows of a file by the default engine, which is that of threads."""
     explain, explainer, rows = prepared
-    return explain(explainer, rows, folder / "out", TARGET)
+    return explain(explainer, rows=rows, target=TARGET, out=folder / "out")
 
 
 def journeys() -> list[Journey]:
@@ -157,7 +157,7 @@ def journeys() -> list[Journey]:
             new_found,
             lambda found, folder: found.report(folder / "report.html"),
         ),
-        Journey("cp.explain_files(explainer, rows, out, target)", for_files, explain_files),
+        Journey("cp.explain_files(explainer, rows, target, out=out)", for_files, explain_files),
     ]
 
 

@@ -426,10 +426,10 @@ def by_files(engine: Any, workers: int = 2, **limits: Any) -> list[pd.DataFrame]
         cp.explain_files(
             explainer("linear"),
             folder / "in",
-            folder / "out",
             "good",
             FEW,
             SEED,
+            out=folder / "out",
             id="name",
             engine=engine,
             workers=workers,

@@ -17,6 +17,7 @@ from counterpoint.batch.folder import (
     describe_job,
     read_manifest,
     refuse_another,
+    refused_manifest,
     write_manifest,
 )
 from counterpoint.batch.inputs import Inputs, Names
@@ -34,6 +35,7 @@ from counterpoint.interrupt import StopFlag, stopped_by_signals
 from counterpoint.problem.limits import Constraint, Limits, join_limits
 from counterpoint.problem.ranges import Range
 from counterpoint.problem.target import TargetLike
+from counterpoint.result.file.document import Node
 from counterpoint.search.settings import Search, WhatIf
 
 PART_ROWS = 10_000
@@ -45,11 +47,11 @@ NewEngine = Callable[[Recipe, Order], Engine]
 def explain_files(
     explainer: Explainer | Callable[[], Explainer] | Recipe,
     rows: Names,
-    out: str | os.PathLike[str],
     target: TargetLike,
     search: Search | WhatIf | None = None,
     seed: int = 0,
     *,
+    out: str | os.PathLike[str],
     limits: Limits | None = None,
     fixed: Iterable[Hashable] = (),
     vary: Iterable[Hashable] | None = None,
@@ -57,8 +59,8 @@ def explain_files(
     max_changed: int | None = None,
     constraints: Iterable[Constraint] = (),
     costs: Mapping[Any, float] | None = None,
-    id: str | None = None,
     keep: int | None = 10,
+    id: str | None = None,
     prefix: str = "",
     engine: Literal["threads", "dask"] = "threads",
     scheduler: str | None = None,
@@ -81,15 +83,16 @@ def explain_files(
         The rows: files (``.parquet``, ``.csv``, ``.feather``), a folder, patterns such as
         ``"in/*.parquet"``, or URLs of fsspec such as ``"s3://bank/declined/*.parquet"``. Columns
         that are neither features nor `id` are not read.
+    target, search, seed
+        As in `Explainer.explain`, the same for all rows.
     out : str or path
         The folder to write to; it is made if need be.
-    target, search, seed
     limits, fixed, vary, ranges, max_changed, constraints, costs
         As in `Explainer.explain`, the same for all rows.
-    id : str, optional
-        A column of the rows that is no feature and is handed through.
     keep : int or None, default=10
         The most counterfactuals of a row that are written; None writes all.
+    id : str, optional
+        A column of the rows that is no feature and is handed through.
     prefix : str, default=""
         Put before the names of our own columns, if a feature has the name of one.
     engine : {"threads", "dask"}, default="threads"
@@ -127,7 +130,7 @@ def explain_files(
     >>> folder = tempfile.mkdtemp()
     >>> data.assign(loan=range(900, 940)).to_parquet(f"{folder}/declined.parquet")
     >>> summary = cp.explain_files(
-    ...     explainer, f"{folder}/*.parquet", f"{folder}/out", (0.5, 1.0), id="loan", progress=False
+    ...     explainer, folder, (0.5, 1.0), out=f"{folder}/out", id="loan", progress=False
     ... )
     >>> summary.found, summary.already_met, summary.failed
     (15, 25, 0)
@@ -272,8 +275,10 @@ class Batch:
             folder.write(self.out / NAME, write_manifest(described))
         else:
             refuse_another(known, described, self.out)
-            lost = ledger.recall(known.get("parts", []))
-            for name in lost:
+            with refused_manifest(self.out):
+                parts = Node(known["parts"], "$.parts") if "parts" in known else None
+                listed_parts = {} if parts is None else ledger.listed(parts)
+            for name in ledger.recall(listed_parts):
                 folder.log("damaged", file=name)
 
     def _run(self, folder: Folder, ledger: Ledger, inputs: Inputs, stop: StopFlag) -> None:

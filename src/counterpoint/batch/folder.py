@@ -28,9 +28,11 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from counterpoint.batch.order import Files, Order, Recipe
+from counterpoint.batch.summary import MOST_COUNTED
 from counterpoint.checks import require_package
 from counterpoint.errors import CannotWrite, CounterpointError, InvalidInput
 from counterpoint.explainer.task import check_search
+from counterpoint.result.file.document import Node
 from counterpoint.result.file.fingerprint import take_fingerprints
 from counterpoint.table.features import Feature
 from counterpoint.version import __version__
@@ -311,18 +313,29 @@ def read_manifest(place: Path) -> dict[str, Any] | None:
     file = place / NAME
     if not file.exists():
         return None
+    with refused_manifest(place):
+        document: dict[str, Any] = json.loads(file.read_bytes())
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
+            Node(document).refuse(f"an object with the format {FORMAT!r}")
+        for entry in Node(document.get("inputs"), "$.inputs").items():
+            name, rows, fingerprint = entry.fields("name", "rows", "fingerprint")
+            name.text()
+            rows.whole(0, MOST_COUNTED)
+            fingerprint.text()
+    return document
+
+
+@contextmanager
+def refused_manifest(place: Path) -> Iterator[None]:
+    """Say of a manifest that it is none of ours, and why."""
     try:
-        document = json.loads(file.read_bytes())
-        is_ours = document["format"] == FORMAT and isinstance(document["version"], int)
-    except (ValueError, KeyError, TypeError):
-        is_ours = False
-    if not is_ours:
+        yield
+    except (OSError, ValueError, RecursionError) as error:  # what is refused is a ValueError
+        told = error.strerror if isinstance(error, OSError) else str(error)
         raise InvalidInput(
-            f"{str(file)!r} is not the manifest of a batch job, so out {str(place)!r} may hold "
-            "something else; give another folder."
-        )
-    found: dict[str, Any] = document
-    return found
+            f"{str(place / NAME)!r} is not the manifest of a batch job ({told}), so out "
+            f"{str(place)!r} may hold something else; give another folder."
+        ) from error
 
 
 def write_manifest(document: dict[str, Any]) -> bytes:
@@ -332,7 +345,7 @@ def write_manifest(document: dict[str, Any]) -> bytes:
 
 def refuse_another(old: dict[str, Any], new: dict[str, Any], place: Path) -> None:
     """Refuse to go on with a job that is not this one; name the first setting that differs."""
-    _refuse_other_rows(old.get("inputs", []), new["inputs"], place)
+    _refuse_other_rows(old["inputs"], new["inputs"], place)
     for key in (key for key in new if key != "inputs"):
         was, now = old.get(key), json.loads(json.dumps(new[key]))
         if was != now:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from counterpoint.batch.engines.engine import Chunk
 from counterpoint.batch.folder import Folder, read_payload, sha256_of, write_part
 from counterpoint.batch.summary import TOLD, RowCounts
 from counterpoint.errors import Signal
+from counterpoint.result.file.document import Node
 
 
 @dataclass(frozen=True)
@@ -74,54 +77,73 @@ class Ledger:
         """Return where a chunk is kept until its part is written."""
         return self.folder.work / f"chunk-{chunk.start}-{chunk.stop}.arrow"
 
-    def recall(self, parts: list[dict[str, Any]]) -> list[str]:
+    def recall(self, listed: dict[int, Entry]) -> list[str]:
         """Take up what is done: the parts a manifest lists, and what the journal says.
 
         Every file is held against its hash. Return the names of those that are damaged or gone.
         """
         lost: list[str] = []
-        lines = [{"part": k, **part} for k, part in enumerate(parts)] + self._journal_lines()
-        latest = {_key_of(line): line for line in lines}
+        latest = self._journal_entries()
+        for part, entry in listed.items():
+            latest.setdefault(part, entry)
         for part in sorted(key for key in latest if isinstance(key, int)):
-            if entry := self._whole(self.part_place(part), latest[part], lost):
-                self.parts[part] = entry
+            if self._is_whole(self.part_place(part), latest[part], lost):
+                self.parts[part] = latest[part]
         end = 0
         for chunk in sorted(key for key in latest if isinstance(key, Chunk)):
             part, place = chunk.start // self.part_rows, self.chunk_place(chunk)
             if part in self.parts or chunk.start < end:  # its rows are there already
                 place.unlink(missing_ok=True)
-            elif entry := self._whole(place, latest[chunk], lost):
-                self.chunks.setdefault(part, {})[chunk] = entry
+            elif self._is_whole(place, latest[chunk], lost):
+                self.chunks.setdefault(part, {})[chunk] = latest[chunk]
                 end = chunk.stop
         return lost
 
-    def _whole(self, place: Path, line: dict[str, Any], lost: list[str]) -> Entry | None:
-        """Return the entry of a file that has its hash; note one that has not, and take it away."""
-        if sha256_of(place) == line["sha256"]:
-            return Entry(str(line["sha256"]), RowCounts.read(line["counts"]))
+    def _is_whole(self, place: Path, entry: Entry, lost: list[str]) -> bool:
+        """Whether a file has its hash; one that has not is noted and taken away."""
+        if sha256_of(place) == entry.sha256:
+            return True
         lost.append(place.name)
         with self.folder.writing():
             place.unlink(missing_ok=True)
-        return None
+        return False
 
-    def _journal_lines(self) -> list[dict[str, Any]]:
-        """Return the whole lines of the journal; cut off one that a crash tore."""
+    def listed(self, parts: Node) -> dict[int, Entry]:
+        """Return the parts a manifest lists, which are all there are."""
+        entries = {}
+        for part, node in enumerate(parts.items(self.n_parts)):
+            name, digest, counts = node.fields("name", "sha256", "counts")
+            name.one_of({self.part_place(part).name})
+            entries[part] = _entry(digest, counts, self.rows_of(part))
+        return entries
+
+    def _journal_entries(self) -> dict[int | Chunk, Entry]:
+        """Return what the whole lines of the journal say; cut off one that a crash tore."""
         if not self._journal.exists():
-            return []
+            return {}
         content = self._journal.read_bytes()
         whole = content[: content.rfind(b"\n") + 1]
         if len(whole) < len(content):
             with self.folder.writing():
                 os.truncate(self._journal, len(whole))
-        lines = []
+        entries: dict[int | Chunk, Entry] = {}
         for text in whole.splitlines():
-            try:
-                line = json.loads(text)
-                _key_of(line), line["sha256"], RowCounts.read(line["counts"])
-            except (ValueError, KeyError, TypeError, AttributeError):
-                continue  # not what we wrote: its rows are done again
-            lines.append(line)
-        return lines
+            with suppress(ValueError, RecursionError):  # not what we wrote: its rows are done again
+                key, entry = self._read_line(Node(json.loads(text)))
+                entries[key] = entry
+        return entries
+
+    def _read_line(self, line: Node) -> tuple[int | Chunk, Entry]:
+        """Return what a line of the journal is about, a part, by number, or a chunk; and what."""
+        if isinstance(line.value, dict) and "part" in line.value:
+            number, digest, counts = line.fields("part", "sha256", "counts")
+            part = number.whole(0, self.n_parts - 1)
+            return part, _entry(digest, counts, self.rows_of(part))
+        rows, digest, counts = line.fields("chunk", "sha256", "counts")
+        start, stop = rows.items(2)
+        first = start.whole(0, self.n_rows - 1)
+        chunk = Chunk(first, stop.whole(first + 1, self.rows_of(first // self.part_rows).stop))
+        return chunk, _entry(digest, counts, chunk)
 
     def missing(self, part: int) -> list[Chunk]:
         """Return the stretches of rows of a part that are not done.
@@ -179,9 +201,10 @@ class Ledger:
         tables = (self._take(part, chunk) for chunk in sorted(chunks))
         with self.folder.new_file(place) as file:
             write_part(file, tables, self.schema)
-        told = counts.written(TOLD)  # a job may have millions of rows that all fail differently
-        entry = Entry(sha256_of(place) or "", RowCounts.read(told))
-        self._note({"part": part, "sha256": entry.sha256, "counts": told})
+        # A job may have millions of rows that all fail differently.
+        told = replace(counts, messages=Counter(dict(counts.frequent(TOLD))))
+        entry = Entry(sha256_of(place) or "", told)
+        self._note({"part": part, "sha256": entry.sha256, "counts": told.written()})
         self.parts[part] = entry
         for chunk in self.chunks.pop(part):
             self.chunk_place(chunk).unlink(missing_ok=True)
@@ -208,15 +231,12 @@ class Ledger:
             {
                 "name": self.part_place(part).name,
                 "sha256": entry.sha256,
-                "counts": entry.counts.written(TOLD),
+                "counts": entry.counts.written(),
             }
             for part, entry in sorted(self.parts.items())
         ]
 
 
-def _key_of(line: dict[str, Any]) -> int | Chunk:
-    """Return what a line of the journal is about: a part, by number, or a chunk."""
-    if "part" in line:
-        return int(line["part"])
-    start, stop = line["chunk"]
-    return Chunk(int(start), int(stop))
+def _entry(digest: Node, counts: Node, rows: Chunk) -> Entry:
+    """Return what is written of a file with the answers of some rows."""
+    return Entry(digest.text(), RowCounts.read(counts, rows.stop - rows.start))

@@ -11,9 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from counterpoint.checks import require_package
+from counterpoint.result.file.document import Node
 
 TOLD = 10  # different messages that are kept of a part; there may be one for every row
 COUNTED = ["counterfactual", "status", "message", "evaluations"]
+MOST_COUNTED = 2**53  # of anything
+TOLD_OF = {
+    "found": "found",
+    "already_met": "reach the target already",
+    "best_effort": "best effort: nothing that was tried reaches the target",
+    "infeasible": "best effort: what reaches the target is excluded by the limits",
+    "failed": "failed",
+}
 
 
 @dataclass
@@ -91,15 +100,29 @@ class RowCounts:
         }
 
     @classmethod
-    def read(cls, written: dict[str, Any]) -> RowCounts:
-        """Return what `written` wrote."""
+    def read(cls, written: Node, n_rows: int) -> RowCounts:
+        """Return what `written` wrote of so many rows; refuse what it cannot have written."""
+        keys = ("rows", "lines", "evaluations", "statuses", "messages")
+        rows, lines, evaluations, statuses, messages = written.fields(*keys)
+        by_status = _counter(statuses, n_rows)
+        if not by_status.keys() <= TOLD_OF.keys() or by_status.total() != n_rows:
+            statuses.refuse(f"how many of {n_rows} rows had which outcome")
+        by_message = _counter(messages, n_rows)
+        if by_message.total() > by_status["failed"]:
+            messages.refuse(f"why {by_status['failed']} rows failed")
         return cls(
-            int(written["rows"]),
-            int(written["lines"]),
-            int(written["evaluations"]),
-            Counter(written["statuses"]),
-            Counter(written["messages"]),
+            rows.whole(n_rows, n_rows),
+            lines.whole(n_rows, MOST_COUNTED),
+            evaluations.whole(0, MOST_COUNTED),
+            by_status,
+            by_message,
         )
+
+
+def _counter(node: Node, most: int) -> Counter[str]:
+    """Return how often there was what."""
+    counts = node.fields(*node.value) if isinstance(node.value, dict) else node.fields()
+    return Counter({key: n.whole(1, most) for key, n in zip(node.value, counts, strict=True)})
 
 
 DONE, SOME_WITHOUT, SOME_FAILED, INTERRUPTED = 0, 1, 3, 130
@@ -230,14 +253,7 @@ class Summary:
     def _statuses(self) -> list[str]:
         """Return a line for each thing that became of rows, and why some failed."""
         counts = self.counts.statuses
-        told = {
-            "found": "found",
-            "already_met": "reach the target already",
-            "best_effort": "best effort: nothing that was tried reaches the target",
-            "infeasible": "best effort: what reaches the target is excluded by the limits",
-            "failed": "failed",
-        }
-        lines = [f"{counts[key]:>8,}  {told[key]}" for key in told if counts[key]]
+        lines = [f"{counts[key]:>8,}  {told}" for key, told in TOLD_OF.items() if counts[key]]
         return lines + [f"{n:>14,} x {_cut(text)}" for text, n in self.messages]
 
     def _last_lines(self) -> list[str]:

@@ -281,3 +281,16 @@ def test_a_process_ends_though_threads_hang_in_the_model(folder: Path, tmp_path:
     assert process.returncode == 3
     assert "1 x no answer within 2 s" in out
     assert set(lines_of(tmp_path / "out")["loan"]) == set(range(1000, 1005))
+
+
+@pytest.mark.parametrize("content", ["nonsense", '{"format": "counterpoint batch", "inputs": 3}'])
+def test_a_nonsense_manifest_is_refused_by_name(run: Any, tmp_path: Path, content: str) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "manifest.json").write_text(content)
+
+    status, _, told = run(f"{BATCH} --rows in --out {tmp_path}/out")
+
+    assert status == 2
+    assert re.search(
+        r"/out/manifest.json' is not the manifest of a batch job \(.*give another", told
+    )

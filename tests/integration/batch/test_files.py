@@ -210,12 +210,75 @@ def test_parts_without_a_manifest_are_not_written_over(rows: Path, tmp_path: Pat
     assert (tmp_path / "out" / "part-00000.parquet").read_text() == "mine"
 
 
-def test_a_strange_manifest_is_not_written_over(rows: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [b"{}", b"[]", b"3", b"\xff", b"{", b"[" * 100_000, b'{"format": "counterpoint batch"}'],
+    ids=lambda content: repr(content[:30]),
+)
+def test_a_strange_manifest_is_not_written_over(rows: Path, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "manifest.json").write_text("{}")
+    (tmp_path / "out" / "manifest.json").write_bytes(content)
 
-    with pytest.raises(cp.InvalidInput, match="is not the manifest of a batch job"):
+    with pytest.raises(
+        cp.InvalidInput, match=r"out.manifest.json' is not the manifest of a batch job \(.*another"
+    ):
         run_batch(rows, tmp_path / "out")
+
+    assert (tmp_path / "out" / "manifest.json").read_bytes() == content
+
+
+def test_a_folder_in_the_place_of_the_manifest(rows: Path, tmp_path: Path) -> None:
+    (tmp_path / "out" / "manifest.json").mkdir(parents=True)
+
+    with pytest.raises(cp.InvalidInput, match=r"manifest of a batch job \(Is a directory\), so"):
+        run_batch(rows, tmp_path / "out")
+
+
+def places_in(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the paths to all values of a document."""
+    keys: Any = range(len(value)) if isinstance(value, list) else ()
+    keys = value if isinstance(value, dict) else keys
+    return [path, *(place for key in keys for place in places_in(value[key], (*path, key)))]
+
+
+def changed_at(document: Any, path: tuple[Any, ...], value: Any) -> Any:
+    """Return a document with another value at a place."""
+    if not path:
+        return value
+    inner = changed_at(document[path[0]], path[1:], value)
+    if isinstance(document, dict):
+        return document | {path[0]: inner}
+    return [*document[: path[0]], inner, *document[path[0] + 1 :]]
+
+
+NONSENSE: list[Any] = [None, True, -1, 0.5, 1e300, 10**400, "nonsense", [], {}, [[]], {"rows": {}}]
+
+
+@pytest.mark.parametrize("value", NONSENSE, ids=lambda value: repr(value)[:20])
+def test_a_manifest_with_nonsense_anywhere_is_refused(
+    rows: Path, tmp_path: Path, value: Any
+) -> None:
+    """Another hash is no nonsense, its part is done again; nor is another name of the same rows."""
+    out = tmp_path / "out"
+    run_batch(rows, out)
+    whole = contents(out)
+    manifest = json.loads(whole["manifest.json"])
+    for place in places_in(manifest):
+        if place[-1:] in [("sha256",), ("name",)] and isinstance(value, str):
+            continue
+        told = json.dumps(changed_at(manifest, place, value))
+        if json.loads(told) == manifest:
+            continue
+        (out / "manifest.json").write_text(told)
+
+        with pytest.raises(
+            cp.InvalidInput, match=r"manifest of a|holds a job with|files of rows|rows file"
+        ):
+            run_batch(rows, out)
+
+    (out / "manifest.json").write_bytes(whole["manifest.json"])
+    run_batch(rows, out)
+    assert contents(out) == whole
 
 
 def test_another_job_in_the_folder_is_refused(rows: Path, tmp_path: Path) -> None:
@@ -395,6 +458,6 @@ def test_a_text_where_a_list_belongs_is_told(rows: Path, tmp_path: Path, name: s
     with pytest.raises(
         cp.InvalidInput, match=rf"{name} must be a list of .*, got 'x incr.*; for example {name}="
     ):
-        cp.explain_files(explainer(), rows, tmp_path / "out", (0.5, 1.0), **given)
+        cp.explain_files(explainer(), rows, (0.5, 1.0), out=tmp_path / "out", **given)
 
     assert not (tmp_path / "out").exists()

@@ -15,6 +15,7 @@ from counterpoint.batch.folder import GROUP, Folder, write_part
 from counterpoint.batch.ledger import Damaged, Ledger
 from counterpoint.batch.summary import RowCounts
 from counterpoint.errors import CannotWrite, InvalidInput
+from counterpoint.result.file.document import Node
 
 SCHEMA = pa.schema(
     {
@@ -58,7 +59,7 @@ def reopened(ledger: Ledger) -> Ledger:
     """Return a ledger that a new process has of the same folder."""
     ledger.folder.close()
     again = Ledger(Folder(ledger.folder.place), 10, 6, SCHEMA, "")
-    again.lost = again.recall([])  # type: ignore[attr-defined]
+    again.lost = again.recall({})  # type: ignore[attr-defined]
     return again
 
 
@@ -121,6 +122,59 @@ def test_a_torn_line_is_cut_off(ledger: Ledger) -> None:
 
     assert journal.read_bytes() == whole
     assert again.missing(0) == [Chunk(3, 6)]
+
+
+COUNTS = RowCounts(3, 6, 30, Counter(found=3)).written()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"[" * 100_000,
+        b"null",
+        b'{"chunk": [0, 3]}',
+        json.dumps({"chunk": [0, 3], "sha256": None, "counts": COUNTS}).encode(),
+        json.dumps({"chunk": [0, 10**30], "sha256": "", "counts": COUNTS}).encode(),
+        json.dumps({"chunk": [-3, 0], "sha256": "", "counts": COUNTS}).encode(),
+        json.dumps({"part": 10**30, "sha256": None, "counts": COUNTS}).encode(),
+        json.dumps({"part": 0, "sha256": None, "counts": COUNTS | {"rows": 6}}).encode(),
+    ],
+    ids=lambda line: line[:30].decode(),
+)
+def test_lines_that_nobody_wrote_are_skipped(ledger: Ledger, line: bytes) -> None:
+    """A file that is not there has no hash, and no hash is that of no file."""
+    keep(ledger, 0, 3)
+    journal = ledger.folder.work / "journal.jsonl"
+    journal.write_bytes(line + b"\n" + journal.read_bytes())
+
+    again = reopened(ledger)
+
+    assert again.missing(0) == [Chunk(3, 6)]
+    assert again.counts().rows == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rows": 4},
+        {"rows": 3.0},
+        {"lines": 2},
+        {"lines": 10**30},
+        {"evaluations": -1},
+        {"statuses": {"found": 2}},
+        {"statuses": {"lost": 3}},
+        {"statuses": {"found": 4, "failed": -1}},
+        {"statuses": []},
+        {"messages": {"no such level": 1}},
+        {"more": 1},
+    ],
+    ids=str,
+)
+def test_counts_that_cannot_be_are_refused(change: dict[str, object]) -> None:
+    assert RowCounts.read(Node(COUNTS), 3).written() == COUNTS
+
+    with pytest.raises(InvalidInput, match=r"^\$"):
+        RowCounts.read(Node(COUNTS | change), 3)
 
 
 def test_lines_cut_anyhow_give_the_same_file() -> None:
