@@ -57,7 +57,8 @@ def test_an_interval_holds_every_value_that_its_operands_can_give(
 
     assume(not math.isnan(value))
     slack = ROUND_OFF * found.size
-    is_inside = found.low <= value <= found.high  # alone where a quotient overflows: inf - inf is no number
+    # Alone where a quotient overflows: inf - inf is no number.
+    is_inside = found.low <= value <= found.high
     assert is_inside or found.low - slack <= value <= found.high + slack
     assert size <= found.size * (1.0 + 1e-9) or math.isinf(found.size)
 
