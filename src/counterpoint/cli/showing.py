@@ -13,7 +13,7 @@ import pandas as pd
 from counterpoint.checks import require_package
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.words.language import Lang
-from counterpoint.result.words.message import changes_frame, own_cells, telling_most, title_of
+from counterpoint.result.words.sentences import changes_frame, own_cells, telling_most, title_of
 from counterpoint.table.encoding import as_frame
 from counterpoint.table.schema import Schema
 

@@ -7,21 +7,23 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Ints
+from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.checks import check_whole
-from counterpoint.errors import InvalidInput
-from counterpoint.result import measures
+from counterpoint.errors import InvalidInput, listed
+from counterpoint.kernels import kernel
+from counterpoint.neighbours.gower import gower, gower_weights, gower_with_missing
+from counterpoint.problem.objectives import GAP
 from counterpoint.result.choosing.interview import Interview
-from counterpoint.result.choosing.orders import matching
-from counterpoint.result.choosing.safety import representatives, safety_frame
+from counterpoint.result.choosing.orders import matching, representatives, safety_frame
 from counterpoint.result.choosing.subset import By, select_positions
 from counterpoint.result.data import NOT_LIVE, ResultData
 from counterpoint.result.file import saving
-from counterpoint.result.words import message as words
-from counterpoint.result.words import sentences
+from counterpoint.result.words import sentences as words
 from counterpoint.result.words.language import Lang, Reader
+from counterpoint.search import front
 from counterpoint.search.settings import Search
 from counterpoint.table.files import write_whole
 
@@ -271,23 +273,54 @@ class Counterfactuals(ResultData):
 
         In the caller's own objectives it ends at their `worst`.
         """
-        return measures.hypervolume(self)
+        return front.hypervolume(self.objectives, self.reference)
 
     def diversity(self) -> float:
-        """Return the mean Gower distance of the counterfactuals from each other."""
-        return measures.diversity(self)
+        """Return the mean Gower distance between candidates; 0 for fewer than two."""
+        n = len(self.genomes)
+        if n < 2:
+            return 0.0
+        weight, cap = gower_weights(self.genome[None], self.space)
+        if (self.genomes == MISSING).any():
+            apart = gower_with_missing(self.genomes, self.genomes, weight[0], cap)
+            return float(np.tril(apart, -1).sum() / (n * (n - 1) / 2))
+        return float(_mean_pairwise(self.genomes, weight[0], cap))
 
     def coverage_of(self, other: ResultData) -> float:
-        """Return the share of `other`'s valid counterfactuals that valid ones of ours dominate."""
-        return measures.coverage(self, other)
+        """Return the share of `other`'s valid counterfactuals that valid ones of ours dominate.
+
+        It is NaN if one of the two has none.
+        """
+        if self.objective_names != other.objective_names:
+            raise InvalidInput(
+                "coverage_of compares results with the same objectives; one has "
+                f"{listed(self.objective_names)}, the other {listed(other.objective_names)}."
+            )
+        ours, theirs = self.valid().objectives, other.valid().objectives
+        if len(ours) == 0 or len(theirs) == 0:
+            return float("nan")
+        return float(front.covered(theirs, ours).mean())
 
     def change_frequency(self) -> pd.Series[float]:
         """Return how often each feature is changed, as a share, the most frequent first."""
-        return measures.change_frequency(self)
+        shares = self.changed.sum(axis=0) / max(1, len(self.genomes))
+        names = pd.Index(list(self.encoding.schema.names))
+        frequency = pd.Series(shares, index=names, name="frequency")
+        return frequency.sort_values(ascending=False, kind="stable")
 
     def minimality(self) -> Ints:
-        """Return for each how many changes could be undone singly and still reach the target."""
-        return measures.minimality(self)
+        """Return for each how many changes could be undone singly and still reach the target.
+
+        The model is asked one row per change of each.
+        """
+        which, feature = np.nonzero(self.changed)
+        if len(which) == 0:
+            return np.zeros(len(self.genomes), dtype=np.int64)
+        genomes = self.genomes[which]
+        genomes[np.arange(len(which)), feature] = self.genome[feature]
+        problem = self.problem.with_labels() if self.target.is_decision else self.problem
+        reaches = problem.evaluate(genomes[None]).objectives[0, :, GAP] <= 0.0
+        return np.bincount(which[reaches], minlength=len(self.genomes))
 
     def explain_text(self, lang: Lang = "en", reader: Reader = "customer", n: int = 3) -> str:
         """Return the result as a short text, the same for the same result.
@@ -330,7 +363,7 @@ bring about the outcome, or that a request would be granted.
         1. Vorhersage zwischen 0,5 und 1 (0,2 → 0,5), wenn months 30 statt 48 wäre. \
 (Abstand 0,2143, 1 Änderung, Unplausibilität 0,2143)
         """
-        return sentences.explain(self, lang, reader, n)
+        return words.explain(self, lang, reader, n)
 
     def summary(self, n: int = 5) -> str:
         """Return what was found as text: the row, and n counterfactuals as sentences and a table.
@@ -372,3 +405,13 @@ bring about the outcome, or that a request would be granted.
 
     def __repr__(self) -> str:
         return f"<Counterfactuals: {self.message}>"
+
+
+@kernel
+def _mean_pairwise(genomes: Floats, weight: Floats, cap: Floats) -> float:
+    """Return the mean Gower distance of all pairs of genomes (n, d)."""
+    n, total = len(genomes), 0.0
+    for i in range(n):
+        for j in range(i):
+            total += gower(genomes[i], genomes[j], weight, cap)
+    return total / (n * (n - 1) / 2)

@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 
 from counterpoint.arrays import MISSING
-from counterpoint.result.words.english import ENGLISH
-from counterpoint.result.words.german import GERMAN
+from counterpoint.result.words.language import ENGLISH, GERMAN
 from counterpoint.table.schema import Schema
 from counterpoint.table.values import (
     EXACT,

@@ -22,7 +22,7 @@ from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.kernels import kernel
 from counterpoint.neighbours.gower import distances_to, gower_weights
 from counterpoint.result.choosing import orders
-from counterpoint.result.choosing.safety import safest
+from counterpoint.result.choosing.orders import safest
 from counterpoint.result.data import ResultData
 from counterpoint.search.front import hypervolume, is_exact
 

@@ -9,9 +9,13 @@ from typing import Any
 from counterpoint.checks import check_whole, require_package
 from counterpoint.errors import InvalidInput
 from counterpoint.result.data import ResultData
-from counterpoint.result.figures.frames.changes import (
+from counterpoint.result.figures.frames.candidates import (
     MOST_AXES,
+    MOST_BARS,
     MOST_STRIPS,
+    frequency_data,
+    history_data,
+    objectives_data,
     parallel_data,
     strips_data,
 )
@@ -22,12 +26,6 @@ from counterpoint.result.figures.frames.response import (
     SURFACE_POINTS,
     ice_data,
     surface_data,
-)
-from counterpoint.result.figures.frames.summaries import (
-    MOST_BARS,
-    frequency_data,
-    history_data,
-    objectives_data,
 )
 
 CHARTS = "counterpoint.result.figures.charts"
@@ -84,7 +82,7 @@ class Plots:
             Colours for a dark page.
         """
         check_looks("parallel", width, dark)
-        return _drawing("changes").parallel(self.found, features, most, n, width, dark)
+        return _drawing("candidates").parallel(self.found, features, most, n, width, dark)
 
     def parallel_data(
         self,
@@ -141,7 +139,7 @@ class Plots:
         Of more than `n` candidates those are drawn that `select(n)` gives.
         """
         check_looks("objectives", width, dark)
-        return _drawing("summaries").objectives(self.found, n, width, dark)
+        return _drawing("candidates").objectives(self.found, n, width, dark)
 
     def objectives_data(self, *, n: int = MOST_SHOWN) -> Frames:
         """Return the frames ``counterfactuals`` and ``names`` behind `objectives`."""
@@ -156,7 +154,7 @@ class Plots:
     ) -> Any:
         """Return how often each feature changes, for at most `most` of them."""
         check_looks("frequency", width, dark)
-        return _drawing("summaries").frequency(self.found, most, width, dark)
+        return _drawing("candidates").frequency(self.found, most, width, dark)
 
     def frequency_data(self, *, most: int = MOST_BARS) -> Frames:
         """Return the frame ``features`` behind `frequency`."""
@@ -165,7 +163,7 @@ class Plots:
     def history(self, *, width: int | None = None, dark: bool = False) -> Any:
         """Return the hypervolume of the set over the rows the model was asked about."""
         check_looks("history", width, dark)
-        return _drawing("summaries").history(self.found, width, dark)
+        return _drawing("candidates").history(self.found, width, dark)
 
     def history_data(self) -> Frames:
         """Return the frame ``history`` behind `history`."""
@@ -249,7 +247,7 @@ class Plots:
             Colours for a dark page.
         """
         check_looks("strips", width, dark)
-        return _drawing("changes").strips(self.found, features, most, n, width, dark)
+        return _drawing("candidates").strips(self.found, features, most, n, width, dark)
 
     def strips_data(
         self,

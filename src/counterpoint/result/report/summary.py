@@ -19,11 +19,9 @@ import pandas as pd
 
 from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.result.choosing import interview as preference
-from counterpoint.result.choosing.orders import attributes_of, best_of, knee
-from counterpoint.result.choosing.safety import representatives
+from counterpoint.result.choosing.orders import attributes_of, best_of, knee, representatives
 from counterpoint.result.data import ResultData
-from counterpoint.result.words.message import message
-from counterpoint.result.words.sentences import changes_protected, sentence
+from counterpoint.result.words.sentences import changes_protected, message, sentence
 from counterpoint.table.features import Feature, Kind
 from counterpoint.table.values import EXACT, write_level, write_number, write_pair
 from counterpoint.version import __version__

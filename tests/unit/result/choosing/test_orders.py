@@ -14,7 +14,7 @@ import counterpoint as cp
 from counterpoint.arrays import MISSING
 from counterpoint.neighbours.gower import gower_to_all
 from counterpoint.result.choosing import orders
-from counterpoint.result.choosing.safety import MARGIN_ONLY, neighbours_of
+from counterpoint.result.choosing.orders import MARGIN_ONLY, neighbours_of
 from counterpoint.result.words.sentences import sentence
 from counterpoint.streams import row_keys
 

@@ -18,7 +18,7 @@ from tests.strategies import generator
 import counterpoint as cp
 from counterpoint.errors import InvalidInput, MissingDependency, UnknownFeatureError
 from counterpoint.result.figures.charts.theme import DARK, LIGHT
-from counterpoint.result.figures.frames.changes import MOST_ARROWS
+from counterpoint.result.figures.frames.candidates import MOST_ARROWS
 from counterpoint.result.figures.frames.common import INVALID, MOST_LEVELS, VALID, Axis, wrapped
 
 Draw = Callable[[cp.Counterfactuals], Any]

@@ -25,7 +25,7 @@ from counterpoint.result.figures.frames.response import (
     surface_data,
 )
 from counterpoint.result.words.language import count_candidates
-from counterpoint.result.words.message import message
+from counterpoint.result.words.sentences import message
 
 ICE_TITLE = "The row's prediction as one feature changes"
 WIDTH, PANEL, COLUMNS = 480, 240, 3

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.result.words.english import ENGLISH
-from counterpoint.result.words.language import Change, Wish
+from counterpoint.result.words.language import ENGLISH, Change, Wish
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.result.words.german import GERMAN
-from counterpoint.result.words.language import Wish
+from counterpoint.result.words.language import GERMAN, Wish
 from counterpoint.table.values import Signs
 
 

@@ -1,7 +1,7 @@
-"""What the figures of changes show: strips and parallel coordinates.
+"""What the figures of the candidates show: lines, strips, objectives, frequencies, history.
 
-Strips show where the values of each changed feature lie, with arrows from the row's value to the
-new ones. In parallel coordinates each changed feature is an axis and each candidate a line.
+In parallel coordinates each changed feature is an axis and each candidate a line. Strips show where
+the values of each changed feature lie, with arrows from the row's value to the new ones.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.checks import check_whole
+from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.result.data import ResultData
 from counterpoint.result.figures.frames.common import (
     MOST_SHOWN,
@@ -23,9 +25,11 @@ from counterpoint.result.figures.frames.common import (
     clean,
     everyone,
     histogram,
+    is_loaded,
     level_texts,
     names_of,
     shown,
+    unique,
 )
 from counterpoint.table.features import Feature
 
@@ -214,3 +218,73 @@ def arrows_of(found: ResultData, axis: Axis, drawn: Ints) -> pd.DataFrame:
         lane=lane[code],
         together=counts[code] if len(code) else code,
     )
+
+
+MOST_BARS = 20
+
+
+def objectives_data(found: ResultData, n: int = MOST_SHOWN) -> Frames:
+    """Return the objectives of the candidates, and of the row where they are known.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``counterfactuals``: columns objective_0, objective_1, ... in the order of
+        `found.objective_names`. ``names``: which is which.
+    """
+    values = np.concatenate([row_objectives(found), found.objectives])
+    columns = {f"objective_{m}": values[:, m] for m in range(values.shape[1])}
+    names, drawn = unique(found.objective_names), shown(found, n, "plot.objectives")
+    return {
+        "counterfactuals": everyone(found).assign(**columns).iloc[drawn],
+        "names": pd.DataFrame({"column": list(columns), "objective": names}),
+    }
+
+
+def row_objectives(found: ResultData) -> Floats:
+    """Return the row's own objectives (1, m); without data some are unknown, NaN."""
+    if not is_loaded(found):
+        problem = found.problem
+        judged = problem.judge(problem.rows[:1, None], problem.row_predictions[:1, None])
+        return np.asarray(judged.objectives[0])
+    known = np.full((1, len(found.objective_names)), np.nan)
+    known[0, [GAP, DISTANCE, CHANGES]] = found.target.gap_of(found.row_prediction), 0.0, 0.0
+    return known
+
+
+def frequency_data(found: ResultData, most: int = MOST_BARS) -> Frames:
+    """Return how many candidates change each feature, the most often changed first.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``features``: count and share of all candidates, and of those that reach the target.
+    """
+    check_whole("plot.frequency.most", most, 1, 1000)
+    changed, names = found.changed, np.array(names_of(found), dtype=object)
+    count = changed.sum(axis=0)
+    order = np.argsort(-count, kind="stable")[:most]
+    frame = pd.DataFrame(
+        {
+            "feature": names[order],
+            "count": count[order],
+            "share": count[order] / max(1, len(changed)),
+            "count_valid": changed[found.reaches].sum(axis=0)[order],
+        }
+    )
+    return {"features": frame.assign(order=np.arange(len(frame)))}
+
+
+def history_data(found: ResultData) -> Frames:
+    """Return the hypervolume after each generation.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        ``history``: generation, evaluations, hypervolume.
+    """
+    history = found.history  # of the data's own kind: pandas, polars or pyarrow
+    columns = {
+        name: np.asarray(history[name]) for name in ("generation", "evaluations", "hypervolume")
+    }
+    return {"history": pd.DataFrame(columns)}
