@@ -38,8 +38,7 @@ def train_model(features: pd.DataFrame, risk: pd.Series[str]) -> Any:
     from sklearn.svm import SVC
 
     encode = make_column_transformer(
-        (OneHotEncoder(), make_column_selector(dtype_include="category")),
-        remainder=MinMaxScaler(),
+        (OneHotEncoder(), make_column_selector(dtype_include="category")), remainder=MinMaxScaler()
     )
     machine = make_pipeline(encode, SVC())
     grid = {"svc__C": [0.1, 1.0, 10.0], "svc__gamma": [0.1, 0.5, 1.0]}

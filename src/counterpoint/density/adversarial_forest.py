@@ -113,21 +113,8 @@ def grouped(genomes: Floats, columns: Columns) -> Floats:
 def grow(genomes: Floats, columns: Columns, settings: Settings) -> tuple[Grove, list[float]]:
     """Return the forest within whose leaves features are as good as independent.
 
-    Parameters
-    ----------
-    genomes : ndarray of shape (n, d)
-        The observed rows, levels `grouped`.
-    columns : Columns
-        What the features are.
-    settings : Settings
-        How it is grown.
-
-    Returns
-    -------
-    grove : Grove
-        The trees.
-    accuracy : list of float
-        How well each forest told observed from synthetic rows, out of bag.
+    The observed rows (n, d) have their levels `grouped`. Also returned is how well each forest told
+    observed from synthetic rows, out of bag.
     """
     keys = row_keys(settings.seed, np.zeros((1, 1)))
     u = uniforms(keys, Stage.FOREST_MARGIN, 0, *genomes.shape)[0]

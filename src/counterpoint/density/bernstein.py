@@ -45,18 +45,10 @@ _TINY_MASS = 1e-290
 
 @lru_cache(maxsize=256)
 def basis(n_cells: int) -> Floats:
-    """Bernstein basis at the cell borders.
+    """Return the Bernstein basis (K + 1, 6) at the borders of K >= 3 cells; shared and read-only.
 
-    Parameters
-    ----------
-    n_cells : int
-        K, at least 3.
-
-    Returns
-    -------
-    ndarray of shape (K + 1, 6)
-        Row ``k`` belongs to the lower border of cell ``k``. The inner borders 1 .. K - 1 divide
-        [0, 1] evenly; the rows of the two infinite borders are zero. Shared and read-only.
+    Row ``k`` belongs to the lower border of cell ``k``. The inner borders 1 .. K - 1 divide [0, 1]
+    evenly; the rows of the two infinite borders are zero.
     """
     assert n_cells >= 3, "a polynomial needs at least two inner borders"
     borders = np.linspace(0.0, 1.0, n_cells - 1)[:, None]
@@ -76,17 +68,7 @@ def _increment_basis(n_cells: int) -> Floats:
 
 
 def fit(counts: Floats) -> Floats:
-    """Maximum likelihood coefficients of the polynomial.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (K,)
-        Observations per cell, at least one in all.
-
-    Returns
-    -------
-    ndarray of shape (6,)
-        The increasing coefficients of ``h``.
+    """Return the maximum likelihood coefficients (6,) of ``h`` for counts (K,) of observations.
 
     Examples
     --------
@@ -101,39 +83,16 @@ def fit(counts: Floats) -> Floats:
 
 
 def cell_probabilities(theta: Floats, n_cells: int) -> Floats:
-    """Probability of each cell.
-
-    Parameters
-    ----------
-    theta : ndarray of shape (6,)
-        Increasing coefficients.
-    n_cells : int
-        K, at least 3.
-
-    Returns
-    -------
-    ndarray of shape (K,)
-        Non-negative; the sum is one.
-    """
+    """Return the probability (K,) of each cell, given the coefficients (6,); the sum is one."""
     masses, _ = _described(theta, n_cells)
     return np.asarray(masses / masses.sum())
 
 
 def cell_scores(theta: Floats, n_cells: int) -> Floats:
-    """Gradient of each cell's log probability with respect to the coefficients.
+    """Return the gradient (K, 6) of each cell's log probability in the coefficients (6,).
 
-    Parameters
-    ----------
-    theta : ndarray of shape (6,)
-        Increasing coefficients.
-    n_cells : int
-        K, at least 3.
-
-    Returns
-    -------
-    ndarray of shape (K, 6)
-        Zero for cells so improbable that their logarithm is lost to underflow; a cell that
-        holds an observation is never one of them at the maximum.
+    It is zero for cells so improbable that their logarithm is lost to underflow; a cell that holds
+    an observation is never one of them at the maximum.
     """
     return _described(theta, n_cells)[1]
 

@@ -68,22 +68,7 @@ class Trees(NamedTuple):
 
 @inner
 def find_leaf(trees: Trees, feature: int, genome: Floats) -> int:
-    """Leaf of a feature's tree that the other genes lead to.
-
-    Parameters
-    ----------
-    trees : Trees
-        As fitted.
-    feature : int
-        The described feature; its own gene is not looked at.
-    genome : ndarray of shape (d,)
-        The genes.
-
-    Returns
-    -------
-    int
-        Row of ``trees.cumulative``.
-    """
+    """Return the row of `trees.cumulative` that a genome (d,) leads to, its own gene left aside."""
     node = trees.root[feature]
     while trees.split_feature[node] >= 0:
         value = genome[trees.split_feature[node]]
@@ -98,23 +83,9 @@ def find_leaf(trees: Trees, feature: int, genome: Floats) -> int:
 
 @inner
 def draw_value(trees: Trees, feature: int, genome: Floats, u: float) -> float:
-    """Draw one gene given the others, by inverting the leaf's distribution function.
+    """Draw one gene given the others: the first cell whose cumulative probability exceeds u.
 
-    Parameters
-    ----------
-    trees : Trees
-        As fitted.
-    feature : int
-        The gene to draw; its present value is not looked at.
-    genome : ndarray of shape (d,)
-        The genes.
-    u : float
-        A uniform number in [0, 1).
-
-    Returns
-    -------
-    float
-        Value of the first cell whose cumulative probability exceeds `u`.
+    `u` is a uniform number in [0, 1); the gene's present value is not looked at.
     """
     leaf = find_leaf(trees, feature, genome)
     low, high = 0, trees.n_cells[feature] - 1
@@ -172,24 +143,18 @@ class ConditionalSampler:
     def fit(
         cls, genomes: Floats, *, is_categorical: Bools, is_integer: Bools, n_levels: Ints
     ) -> ConditionalSampler:
-        """Grow the trees of all features.
+        """Grow the trees of all features; nothing is drawn.
 
         Parameters
         ----------
         genomes : ndarray of shape (n, d)
-            Training rows, C-contiguous; categories as codes 0 .. levels - 1, without gaps in
-            the data (NaN).
+            Training rows, C-contiguous; categories as codes 0 .. levels - 1, nothing missing.
         is_categorical : ndarray of shape (d,)
             Whether a feature's order has no meaning. Ordered categories are integers here.
         is_integer : ndarray of shape (d,)
             Whether a number can only be an integer.
         n_levels : ndarray of shape (d,)
             Levels of each categorical feature, observed or not; 0 for numbers.
-
-        Returns
-        -------
-        ConditionalSampler
-            The same for the same input: nothing is drawn.
         """
         levels = np.where(is_categorical, n_levels, 0).astype(np.int64)
         responses, forest = [], []
@@ -204,40 +169,18 @@ class ConditionalSampler:
         return cls(_flatten(forest, [response.support for response in responses], levels))
 
     def sample(self, genomes: Floats, feature: int, uniforms: Floats) -> Floats:
-        """Draw one feature for each genome.
+        """Draw a feature (n,) for genomes (n, d), given uniform numbers (n,) in [0, 1).
 
-        Parameters
-        ----------
-        genomes : ndarray of shape (n, d)
-            C-contiguous; the column `feature` is not looked at.
-        feature : int
-            The feature to draw.
-        uniforms : ndarray of shape (n,)
-            Uniform numbers in [0, 1), one per draw.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Values of the feature.
+        The genomes are C-contiguous; their column `feature` is not looked at.
         """
         values = np.empty(len(genomes))
         _draw_column(self.trees, feature, genomes, uniforms, values)
         return values
 
     def log_likelihood(self, genomes: Floats, feature: int) -> Floats:
-        """Log probability of each genome's own value of a feature, given its others.
+        """Return the log probability (n,) of each genome's value of a feature, given its others.
 
-        Parameters
-        ----------
-        genomes : ndarray of shape (n, d)
-            C-contiguous.
-        feature : int
-            The feature to judge.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Log probability of the cell nearest to the value, at least ``log(1e-12)``.
+        It is that of the cell nearest to the value, at least ``log(1e-12)``.
         """
         n_cells = self.trees.n_cells[feature]
         cells = nearest_cells(self.trees.support[feature, :n_cells], genomes[:, feature])

@@ -64,20 +64,10 @@ class Covariates(NamedTuple):
 
 
 def whiten(scores: Floats, counts: Floats) -> Floats:
-    """Centre and decorrelate scores over the observations.
+    """Return scores (K, q) centred and decorrelated over the observations, `counts` (K,) per cell.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (K, q)
-        Score of an observation in each cell.
-    counts : ndarray of shape (K,)
-        Observations per cell.
-
-    Returns
-    -------
-    ndarray of shape (K, r)
-        Z with ``sum_k counts[k] z_k = 0`` and ``sum_k counts[k] z_k z_k' = I``; r is the rank
-        of the scores' covariance, 0 if they are constant.
+    That is Z (K, r) with ``sum_k counts[k] z_k = 0`` and ``sum_k counts[k] z_k z_k' = I``; r is the
+    rank of the scores' covariance, 0 if they are constant.
     """
     centred = scores - counts @ scores / counts.sum()
     spread, directions = np.linalg.eigh(centred.T @ (centred * counts[:, None]))
@@ -87,27 +77,12 @@ def whiten(scores: Floats, counts: Floats) -> Floats:
 
 
 def association(cells: Ints, covariates: Covariates, rows: Ints, scores: Floats) -> Floats:
-    """Log p-value of each covariate's conditional permutation test against the scores.
+    """Return the log p-value (d,) of each covariate's permutation test against the scores.
 
     The statistic is the quadratic form of Strasser and Weber's linear statistic. With whitened
-    scores and a number ``x`` centred to unit length it is ``(n - 1) |Z'x|^2``, and
-    ``(n - 1) sum_l n_l |mean of z in level l|^2`` for categories.
-
-    Parameters
-    ----------
-    cells : ndarray of shape (n,)
-        Response cells of the node's rows.
-    covariates : Covariates
-        All rows.
-    rows : ndarray of shape (n,)
-        The node's rows.
-    scores : ndarray of shape (K, r)
-        Whitened scores.
-
-    Returns
-    -------
-    ndarray of shape (d,)
-        Plus infinity for the response and for covariates that are constant in the node.
+    scores (K, r) and a number ``x`` centred to unit length it is ``(n - 1) |Z'x|^2``, and
+    ``(n - 1) sum_l n_l |mean of z in level l|^2`` for categories. `cells` (n,) are those of the
+    node's `rows` (n,). It is plus infinity for the response and for what is constant in the node.
     """
     d = covariates.genomes.shape[1]
     rank = scores.shape[1]
@@ -182,12 +157,7 @@ class ColumnSums(NamedTuple):
 
 @kernel
 def _test_numbers(
-    genomes: Floats,
-    rows: Ints,
-    cells: Ints,
-    scores: Floats,
-    scratch: ColumnSums,
-    statistic: Floats,
+    genomes: Floats, rows: Ints, cells: Ints, scores: Floats, scratch: ColumnSums, statistic: Floats
 ) -> None:
     """Write the statistics of all columns."""
     d, sums, mean, norm = genomes.shape[1], scratch.deviations, scratch.mean, scratch.norm
@@ -306,19 +276,9 @@ class TreeNode(NamedTuple):
 
 
 def grow(response: Response, covariates: Covariates) -> list[TreeNode]:
-    """Grow one tree breadth first.
+    """Grow one tree breadth first; the covariates' column `feature` is ignored.
 
-    Parameters
-    ----------
-    response : Response
-        The described feature, with the cell of each row.
-    covariates : Covariates
-        The rows; column `feature` is ignored.
-
-    Returns
-    -------
-    list of TreeNode
-        The root is first; an inner node's children are ``left`` and ``left + 1``.
+    The root is first; an inner node's children are ``left`` and ``left + 1``.
     """
     nodes: list[TreeNode] = []
     pending = [(np.arange(len(response.cells)), 0)]

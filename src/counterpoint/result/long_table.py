@@ -172,14 +172,9 @@ class OutputSchema:
         return table.replace_schema_metadata(None)
 
     def decoded(self, genes: Floats, is_there: Bools) -> dict[str, Any]:
-        """Return the columns of the data from genes by column (k, c), for lines (n,) that have any.
+        """Return the columns of the data for lines (n,), of which those marked have genes (k, c).
 
-        Parameters
-        ----------
-        genes : ndarray of shape (k, c)
-            As from `Encoding.by_column`: NaN is what is missing.
-        is_there : ndarray of shape (n,)
-            Which k of the n lines have a counterfactual; the others have no values.
+        The genes are by column, as from `Encoding.by_column`; lines without them have no values.
         """
         full = np.full((len(is_there), len(self.columns)), np.nan)
         full[is_there] = genes

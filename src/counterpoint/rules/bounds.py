@@ -287,23 +287,7 @@ def start_from_box(rows: Floats, box: Box, w: int) -> Start:
 def narrow_box(
     rows: Floats, box: Box, bounds: Sequence[Bounds], names: tuple[Hashable, ...]
 ) -> Box:
-    """Return the boxes of r rows within their bounds.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (r, d)
-        The explained rows.
-    box : Box
-        Their boxes without rules.
-    bounds : sequence of Bounds
-        What rules leave of these boxes, one for each row.
-    names : tuple
-        The features' names, for errors.
-
-    Returns
-    -------
-    Box
-        The smaller boxes.
+    """Return the boxes of rows (r, d) within their bounds: what rules leave of them.
 
     Raises
     ------

@@ -15,58 +15,18 @@ import numpy as np
 
 from counterpoint.checks import is_number
 from counterpoint.errors import InvalidInput, did_you_mean, listed
-from counterpoint.rules.tree import (
-    And,
-    AtMost,
-    Chain,
-    Changed,
-    Compare,
-    Condition,
-    Expression,
-    Fixed,
-    Implies,
-    InRange,
-    InSet,
-    InSteps,
-    Moves,
-    Negative,
-    Not,
-    Number,
-    Or,
-    Role,
-    RuleNode,
-    Statement,
-    Together,
-    Was,
-    Word,
-    invalid,
-    unknown,
-    write_number,
-)
+from counterpoint.rules import tree
+from counterpoint.rules.tree import Expression, Role, Word
 from counterpoint.table.features import Feature, Kind
 from counterpoint.table.schema import Schema
 from counterpoint.table.values import day_of
 
-OfOne = TypeVar("OfOne", bound=Changed | InRange | InSet | InSteps | Moves)
-OfMany = TypeVar("OfMany", bound=Fixed | AtMost | Together)
+OfOne = TypeVar("OfOne", bound=tree.Changed | tree.InRange | tree.InSet | tree.InSteps | tree.Moves)
+OfMany = TypeVar("OfMany", bound=tree.Fixed | tree.AtMost | tree.Together)
 
 
-def check(statement: Statement, schema: Schema, text: str) -> Statement:
-    """Return the tree with its names looked up in the schema.
-
-    Parameters
-    ----------
-    statement : Statement
-        A rule as it was parsed.
-    schema : Schema
-        What the columns are.
-    text : str
-        What it was parsed from, for errors.
-
-    Returns
-    -------
-    Statement
-        The same rule with the place of every word.
+def check(statement: tree.Statement, schema: Schema, text: str) -> tree.Statement:
+    """Return the tree, parsed from a text, with the place of every word in the schema.
 
     Raises
     ------
@@ -102,8 +62,8 @@ class _Checker:
 
     # Statements and conditions
 
-    def statement(self, node: Statement) -> Statement:
-        if isinstance(node, Fixed | AtMost | Together):
+    def statement(self, node: tree.Statement) -> tree.Statement:
+        if isinstance(node, tree.Fixed | tree.AtMost | tree.Together):
             return self.of_many(node)
         return self.condition(node)
 
@@ -114,31 +74,31 @@ class _Checker:
                 raise self.invalid(word, f"{word.text!r} is named twice.")
         return replace(node, features=features)
 
-    def condition(self, node: Condition) -> Condition:
+    def condition(self, node: tree.Condition) -> tree.Condition:
         match node:
-            case Implies(premise, conclusion):
+            case tree.Implies(premise, conclusion):
                 return replace(
                     node, premise=self.condition(premise), conclusion=self.condition(conclusion)
                 )
-            case And(parts) | Or(parts):
+            case tree.And(parts) | tree.Or(parts):
                 return replace(node, parts=tuple(map(self.condition, parts)))
-            case Not(operand):
+            case tree.Not(operand):
                 return replace(node, operand=self.condition(operand))
-            case Compare():
+            case tree.Compare():
                 return self.compare(node)
-            case Changed():
+            case tree.Changed():
                 return self.of_one(node)
-            case InSet():
+            case tree.InSet():
                 return self.in_set(self.of_one(node))
-            case InRange() | InSteps():
+            case tree.InRange() | tree.InSteps():
                 return self.of_number(self.of_one(node))
-            case Moves():
+            case tree.Moves():
                 return self.moves(self.of_one(node))
 
     def of_one(self, node: OfOne) -> OfOne:
         return replace(node, feature=self.name(node.feature))
 
-    def in_set(self, node: InSet) -> InSet:
+    def in_set(self, node: tree.InSet) -> tree.InSet:
         feature = self.feature(node.feature)
         if not feature.is_numeric:
             members = tuple(self.level(member, node.feature) for member in node.members)
@@ -150,16 +110,18 @@ class _Checker:
                 raise self.invalid(member, f"{node.feature} is a number and {member} is not.")
         return node
 
-    def of_number(self, node: InRange | InSteps) -> InRange | InSteps:
+    def of_number(self, node: tree.InRange | tree.InSteps) -> tree.InRange | tree.InSteps:
         feature = self.feature(node.feature)
         if not feature.is_numeric:
-            what = "a range" if isinstance(node, InRange) else "a grid of steps"
+            what = "a range" if isinstance(node, tree.InRange) else "a grid of steps"
             raise self.invalid(
                 node.feature,
                 f"{node.feature.text!r} is {feature.kind}, and {what} is for numbers; "
                 "name its levels as in {a, b}.",
             )
-        if feature.kind is Kind.DATE and (isinstance(node, InRange) or node.origin is not None):
+        if feature.kind is Kind.DATE and (
+            isinstance(node, tree.InRange) or node.origin is not None
+        ):
             raise self.invalid(
                 node.feature,
                 f"{node.feature.text!r} is a date; compare it with dates in quotes, as in "
@@ -167,7 +129,7 @@ class _Checker:
             )
         return node
 
-    def moves(self, node: Moves) -> Moves:
+    def moves(self, node: tree.Moves) -> tree.Moves:
         feature = self.feature(node.feature)
         if not (feature.is_numeric or feature.kind is Kind.ORDERED):
             raise self.invalid(
@@ -179,7 +141,7 @@ class _Checker:
 
     # Comparisons
 
-    def compare(self, node: Compare) -> Compare:
+    def compare(self, node: tree.Compare) -> tree.Compare:
         left, right = node.left, node.right
         if (feature := self.feature_of_levels(left)) is not None:
             left, right = self.beside_levels(left, feature, right)
@@ -193,7 +155,7 @@ class _Checker:
 
     def feature_of_levels(self, node: Expression) -> Word | None:
         """Return the word for a feature of levels, if the value is one or the row's own of one."""
-        word = node.feature if isinstance(node, Was) else node
+        word = node.feature if isinstance(node, tree.Was) else node
         if not isinstance(word, Word) or word.role is Role.LEVEL or word.text not in self.columns:
             return None
         word = self.name(word)
@@ -204,7 +166,7 @@ class _Checker:
     ) -> tuple[Expression, Expression]:
         """Return both sides of a comparison of which `own` is a feature of levels."""
         level = self.level_or_feature(other, feature)
-        return replace(own, feature=feature) if isinstance(own, Was) else feature, level
+        return replace(own, feature=feature) if isinstance(own, tree.Was) else feature, level
 
     def level_or_feature(self, node: Expression, feature: Word) -> Expression:
         """Return what is compared with a feature of levels: a level, or a feature of the same."""
@@ -213,9 +175,9 @@ class _Checker:
             return self.level(node, feature)
         if (other := self.feature_of_levels(node)) is not None:
             return self.same_levels(node, other, feature)
-        if isinstance(node, Negative) and isinstance(node.operand, Number):
-            node = Number(-node.operand.value, span=node.span)
-        if isinstance(node, Number | Word):
+        if isinstance(node, tree.Negative) and isinstance(node.operand, tree.Number):
+            node = tree.Number(-node.operand.value, span=node.span)
+        if isinstance(node, tree.Number | Word):
             return self.level(node, feature)
         raise self.invalid(
             node,
@@ -227,11 +189,11 @@ class _Checker:
         """Return a second feature of levels; codes mean the same only if the levels do."""
         if self.feature(other).levels != self.feature(feature).levels:
             raise self.invalid(node, f"{feature.text!r} and {other.text!r} have different levels.")
-        if isinstance(node, Was):
+        if isinstance(node, tree.Was):
             return replace(node, feature=other)
         return replace(other, is_quoted=other.text in self.codes_of(feature))
 
-    def check_order(self, node: Compare, feature: Word) -> None:
+    def check_order(self, node: tree.Compare, feature: Word) -> None:
         kind = self.feature(feature).kind
         if kind is not Kind.ORDERED:
             raise self.invalid(
@@ -255,15 +217,15 @@ class _Checker:
 
     def number(self, node: Expression) -> Expression:
         match node:
-            case Number():
+            case tree.Number():
                 return node
-            case Was(feature):
+            case tree.Was(feature):
                 return replace(node, feature=self.numeric(feature))
             case Word():
                 return self.numeric(node)
-            case Negative(operand):
+            case tree.Negative(operand):
                 return replace(node, operand=self.number(operand))
-            case Chain(first, rest):
+            case tree.Chain(first, rest):
                 others = tuple((operator, self.number(value)) for operator, value in rest)
                 return replace(node, first=self.number(first), rest=others)
 
@@ -283,10 +245,10 @@ class _Checker:
 
     def is_date(self, node: Expression) -> bool:
         """Whether a value is a date: a feature of dates, the row's own, or some days from one."""
-        if isinstance(node, Chain):
+        if isinstance(node, tree.Chain):
             is_moved = node.is_sum and not any(self.is_date(value) for _, value in node.rest)
             return is_moved and self.is_date(node.first)
-        word = node.feature if isinstance(node, Was) else node
+        word = node.feature if isinstance(node, tree.Was) else node
         if not isinstance(word, Word) or word.role is Role.LEVEL or self.times[word.text] != 1:
             return False
         return self.features[self.columns[word.text]].kind is Kind.DATE
@@ -315,7 +277,7 @@ class _Checker:
         if word.text not in self.columns:
             hint = did_you_mean(word.text, self.columns)
             hint = hint or f"the columns are {listed(self.columns)}."
-            raise unknown(
+            raise tree.unknown(
                 self.text, word.span, f"{word.text!r} is not a column of the data; {hint}"
             )
         return replace(word, role=Role.FEATURE, place=self.columns[word.text], is_quoted=False)
@@ -329,12 +291,12 @@ class _Checker:
             self.codes[feature.place] = _codes(self.feature(feature).levels)
         return self.codes[feature.place]
 
-    def level(self, node: Number | Word, feature: Word) -> Word:
+    def level(self, node: tree.Number | Word, feature: Word) -> Word:
         """Return a level of `feature`, by its text or by the number it is."""
         levels = self.feature(feature).levels
-        text = write_number(node.value) if isinstance(node, Number) else node.text
+        text = tree.write_number(node.value) if isinstance(node, tree.Number) else node.text
         codes = self.codes_of(feature).get(text, [])
-        if isinstance(node, Number):
+        if isinstance(node, tree.Number):
             codes = [i for i, level in enumerate(levels) if _is_same(level, node.value)] or codes
         if not codes:
             hint = did_you_mean(text, levels) if isinstance(node, Word) else ""
@@ -346,9 +308,9 @@ class _Checker:
         is_quoted = text in self.columns  # else it could be read as that feature
         return Word(text, role=Role.LEVEL, place=codes[0], is_quoted=is_quoted, span=node.span)
 
-    def invalid(self, node: RuleNode, problem: str) -> InvalidInput:
+    def invalid(self, node: tree.RuleNode, problem: str) -> InvalidInput:
         """Build an error at a node."""
-        return invalid(self.text, node.span, problem)
+        return tree.invalid(self.text, node.span, problem)
 
 
 def _codes(levels: tuple[Any, ...]) -> dict[str, list[int]]:

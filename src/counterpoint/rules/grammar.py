@@ -32,53 +32,16 @@ from collections.abc import Callable, Sequence
 from typing import cast, get_args
 
 from counterpoint.errors import InvalidInput
+from counterpoint.rules import tree
 from counterpoint.rules.tokens import Reader
-from counterpoint.rules.tree import (
-    And,
-    AtMost,
-    Chain,
-    Changed,
-    Comparator,
-    Compare,
-    Condition,
-    Direction,
-    Expression,
-    Fixed,
-    Implies,
-    InRange,
-    InSet,
-    InSteps,
-    Moves,
-    Negative,
-    Not,
-    Number,
-    Operator,
-    Or,
-    Role,
-    RuleNode,
-    Span,
-    Statement,
-    Together,
-    Was,
-    Word,
-)
+from counterpoint.rules.tree import Role, Word
 
-COMPARATORS = get_args(Comparator)
-EXPRESSIONS = get_args(Expression)
+COMPARATORS = get_args(tree.Comparator)
+EXPRESSIONS = get_args(tree.Expression)
 
 
-def parse(text: str) -> Statement:
-    """Return the tree of a rule.
-
-    Parameters
-    ----------
-    text : str
-        One rule.
-
-    Returns
-    -------
-    Statement
-        The tree; names are not checked yet.
+def parse(text: str) -> tree.Statement:
+    """Return the tree of a rule; names are not checked yet.
 
     Raises
     ------
@@ -100,13 +63,13 @@ class _Parser(Reader):
 
     # Statements
 
-    def statement(self) -> Statement:
+    def statement(self) -> tree.Statement:
         if self.token.kind == "end":
             raise self.fault("it is empty; write for example 'age increases'.")
         start = self.token.span[0]
-        statement: Statement
+        statement: tree.Statement
         if self.takes("fixed"):
-            statement = Fixed(self.words(), span=self.since(start))
+            statement = tree.Fixed(self.words(), span=self.since(start))
         elif self.takes("at"):
             statement = self.at_most(start)
         elif self.token.kind == "word" and self.tokens[self.at + 1].is_symbol(","):
@@ -117,7 +80,7 @@ class _Parser(Reader):
             raise self.fault(f"expected the end or an operator, found {self.token}.")
         return statement
 
-    def at_most(self, start: int) -> AtMost:
+    def at_most(self, start: int) -> tree.AtMost:
         self.expect("most")
         where = self.token.span
         count = self.number()
@@ -126,56 +89,58 @@ class _Parser(Reader):
         if not self.takes("change", "changes"):
             raise self.fault(f"expected 'changes', found {self.token}.")
         features = self.words() if self.takes("among") else ()
-        return AtMost(int(count), features, span=self.since(start))
+        return tree.AtMost(int(count), features, span=self.since(start))
 
-    def together(self, start: int) -> Together:
+    def together(self, start: int) -> tree.Together:
         features = self.words()
         self.expect("change", "together")
-        return Together(features, span=self.since(start))
+        return tree.Together(features, span=self.since(start))
 
     # Conditions
 
-    def condition(self) -> RuleNode:
+    def condition(self) -> tree.RuleNode:
         left = self.either()
         if not self.takes("implies"):
             return left
         premise = self.as_condition(left)
         conclusion = self.as_condition(self.nested(self.condition))
-        return Implies(premise, conclusion, span=self.since(premise.span[0]))
+        return tree.Implies(premise, conclusion, span=self.since(premise.span[0]))
 
-    def either(self) -> RuleNode:
+    def either(self) -> tree.RuleNode:
         parts = self.joined("or", self.both)
-        return parts[0] if len(parts) == 1 else self.flat(Or, parts)
+        return parts[0] if len(parts) == 1 else self.flat(tree.Or, parts)
 
-    def both(self) -> RuleNode:
+    def both(self) -> tree.RuleNode:
         parts = self.joined("and", self.negation)
-        return parts[0] if len(parts) == 1 else self.flat(And, parts)
+        return parts[0] if len(parts) == 1 else self.flat(tree.And, parts)
 
-    def flat(self, kind: type[And | Or], nodes: list[RuleNode]) -> RuleNode:
+    def flat(self, kind: type[tree.And | tree.Or], nodes: list[tree.RuleNode]) -> tree.RuleNode:
         """Join conditions; those joined in the same way already need no parentheses."""
-        parts: list[Condition] = []
+        parts: list[tree.Condition] = []
         for node in nodes:
             part = self.as_condition(node)
             parts.extend(
-                part.parts if isinstance(part, And | Or) and type(part) is kind else [part]
+                part.parts
+                if isinstance(part, tree.And | tree.Or) and type(part) is kind
+                else [part]
             )
         return kind(tuple(parts), span=span_of(nodes))
 
-    def joined(self, keyword: str, read: Callable[[], RuleNode]) -> list[RuleNode]:
+    def joined(self, keyword: str, read: Callable[[], tree.RuleNode]) -> list[tree.RuleNode]:
         """Return one or more nodes with `keyword` between them."""
         parts = [read()]
         while self.takes(keyword):
             parts.append(read())
         return parts
 
-    def negation(self) -> RuleNode:
+    def negation(self) -> tree.RuleNode:
         start = self.token.span[0]
         if not self.takes("not"):
             return self.test()
         operand = self.as_condition(self.nested(self.negation))
-        return Not(operand, span=self.since(start))
+        return tree.Not(operand, span=self.since(start))
 
-    def test(self) -> RuleNode:
+    def test(self) -> tree.RuleNode:
         left = self.sum()
         if self.sees(*COMPARATORS):
             return self.comparison(self.as_value(left))
@@ -185,18 +150,18 @@ class _Parser(Reader):
             return self.membership(self.as_feature(left))
         return left
 
-    def comparison(self, left: Expression) -> Condition:
+    def comparison(self, left: tree.Expression) -> tree.Condition:
         """Read ``a < b`` or ``a < b < c``, which means ``a < b and b < c``."""
-        tests: list[Condition] = []
+        tests: list[tree.Condition] = []
         while self.sees(*COMPARATORS):
-            comparator = cast(Comparator, self.next().text)
+            comparator = cast(tree.Comparator, self.next().text)
             right = self.as_value(self.sum())
-            tests.append(Compare(left, comparator, right, span=span_of([left, right])))
+            tests.append(tree.Compare(left, comparator, right, span=span_of([left, right])))
             left = right
-        return tests[0] if len(tests) == 1 else And(tuple(tests), span=span_of(tests))
+        return tests[0] if len(tests) == 1 else tree.And(tuple(tests), span=span_of(tests))
 
-    def moves(self, feature: Word) -> Moves:
-        direction = cast(Direction, self.next().text)
+    def moves(self, feature: Word) -> tree.Moves:
+        direction = cast(tree.Direction, self.next().text)
         most = None
         if direction == "changes" or self.sees("by"):
             self.expect("by", "at", "most")
@@ -204,33 +169,33 @@ class _Parser(Reader):
             most = self.number()
             if most < 0:
                 raise self.fault("how much may change must not be below 0.", where)
-        return Moves(feature, direction, most, span=self.since(feature.span[0]))
+        return tree.Moves(feature, direction, most, span=self.since(feature.span[0]))
 
-    def membership(self, feature: Word) -> Condition:
+    def membership(self, feature: Word) -> tree.Condition:
         is_negated = self.takes("not")
         self.expect("in")
         start = feature.span[0]
         if self.takes("{"):
             members = self.members()
-            return InSet(feature, members, is_negated, span=self.since(start))
+            return tree.InSet(feature, members, is_negated, span=self.since(start))
         if is_negated:
             raise self.fault(f"expected '{{' after 'not in', found {self.token}.")
         if self.takes("steps"):
             return self.steps(feature)
         return self.range(feature)
 
-    def members(self) -> tuple[Number | Word, ...]:
+    def members(self) -> tuple[tree.Number | Word, ...]:
         found = [self.member()]
         while self.takes(","):
             found.append(self.member())
         self.expect("}")
         return tuple(found)
 
-    def member(self) -> Number | Word:
+    def member(self) -> tree.Number | Word:
         token = self.token
         if token.kind == "number" or self.sees("-"):
             start = token.span[0]
-            return Number(self.number(), span=self.since(start))
+            return tree.Number(self.number(), span=self.since(start))
         if token.kind not in ("word", "keyword") or token.role is Role.FEATURE:
             raise self.fault(f"expected a level or a number, found {token}.")
         self.at += 1
@@ -238,16 +203,16 @@ class _Parser(Reader):
         text = self.text[slice(*token.span)] if token.kind == "keyword" else token.text
         return Word(text, role=Role.LEVEL, span=token.span)
 
-    def steps(self, feature: Word) -> InSteps:
+    def steps(self, feature: Word) -> tree.InSteps:
         self.expect("of")
         where = self.token.span
         step = self.number()
         if step <= 0:
             raise self.fault("a step must be above 0.", where)
         origin = self.number() if self.takes("from") else None
-        return InSteps(feature, step, origin, span=self.since(feature.span[0]))
+        return tree.InSteps(feature, step, origin, span=self.since(feature.span[0]))
 
-    def range(self, feature: Word) -> InRange:
+    def range(self, feature: Word) -> tree.InRange:
         start = self.token.span[0]
         low = None if self.sees("..") else self.number()
         self.expect("..")
@@ -256,45 +221,45 @@ class _Parser(Reader):
             raise self.fault("a range needs an end, as in 6..60, 6.. or ..60.", self.since(start))
         if low is not None and high is not None and low > high:
             raise self.fault("the range is empty: its ends are swapped.", self.since(start))
-        return InRange(feature, low, high, span=self.since(feature.span[0]))
+        return tree.InRange(feature, low, high, span=self.since(feature.span[0]))
 
     # Values
 
-    def sum(self) -> RuleNode:
+    def sum(self) -> tree.RuleNode:
         return self.chain(("+", "-"), self.product)
 
-    def product(self) -> RuleNode:
+    def product(self) -> tree.RuleNode:
         return self.chain(("*", "/"), self.unary)
 
-    def chain(self, operators: tuple[str, ...], read: Callable[[], RuleNode]) -> RuleNode:
+    def chain(self, operators: tuple[str, ...], read: Callable[[], tree.RuleNode]) -> tree.RuleNode:
         first = read()
-        rest: list[tuple[Operator, Expression]] = []
+        rest: list[tuple[tree.Operator, tree.Expression]] = []
         while self.sees(*operators):
-            operator = cast(Operator, self.next().text)
+            operator = cast(tree.Operator, self.next().text)
             rest.append((operator, self.as_value(read())))
         if not rest:
             return first
         value, span = self.as_value(first), span_of([first, rest[-1][1]])
-        if isinstance(value, Chain) and value.rest[0][0] in operators:
-            return Chain(value.first, (*value.rest, *rest), span=span)
-        return Chain(value, tuple(rest), span=span)
+        if isinstance(value, tree.Chain) and value.rest[0][0] in operators:
+            return tree.Chain(value.first, (*value.rest, *rest), span=span)
+        return tree.Chain(value, tuple(rest), span=span)
 
-    def unary(self) -> RuleNode:
+    def unary(self) -> tree.RuleNode:
         start = self.token.span[0]
         if not self.takes("-"):
             return self.atom()
         operand = self.as_value(self.nested(self.unary))
-        return Negative(operand, span=self.since(start))
+        return tree.Negative(operand, span=self.since(start))
 
-    def atom(self) -> RuleNode:
+    def atom(self) -> tree.RuleNode:
         start = self.token.span[0]
         if self.token.kind == "number":
-            return Number(self.number(), span=self.since(start))
+            return tree.Number(self.number(), span=self.since(start))
         if self.token.kind == "word":
             token = self.next()
             return Word(token.text, role=token.role, span=token.span)
         if self.sees("was", "changed"):
-            kind = Was if self.next().text == "was" else Changed
+            kind = tree.Was if self.next().text == "was" else tree.Changed
             self.expect("(")
             feature = self.word()
             self.expect(")")
@@ -327,17 +292,17 @@ class _Parser(Reader):
 
     # What stands where
 
-    def as_condition(self, node: RuleNode) -> Condition:
+    def as_condition(self, node: tree.RuleNode) -> tree.Condition:
         if isinstance(node, EXPRESSIONS):
             raise self.fault("expected a condition such as age >= 21, found a value.", node.span)
-        return cast(Condition, node)
+        return cast(tree.Condition, node)
 
-    def as_value(self, node: RuleNode) -> Expression:
+    def as_value(self, node: tree.RuleNode) -> tree.Expression:
         if not isinstance(node, EXPRESSIONS):
             raise self.fault("expected a value such as age + 5, found a condition.", node.span)
-        return cast(Expression, node)
+        return cast(tree.Expression, node)
 
-    def as_feature(self, node: RuleNode) -> Word:
+    def as_feature(self, node: tree.RuleNode) -> Word:
         if not isinstance(node, Word) or node.role is Role.LEVEL:
             raise self.fault(
                 "a single feature must stand here (single quotes are for levels).", node.span
@@ -345,6 +310,6 @@ class _Parser(Reader):
         return Word(node.text, role=Role.FEATURE, span=node.span)
 
 
-def span_of(nodes: Sequence[RuleNode]) -> Span:
+def span_of(nodes: Sequence[tree.RuleNode]) -> tree.Span:
     """Return the span from the first to the last of `nodes`."""
     return nodes[0].span[0], nodes[-1].span[1]

@@ -17,26 +17,8 @@ from numpy.typing import NDArray
 from counterpoint.arrays import Bools, Floats, Ints, Whole
 from counterpoint.kernels import inner, kernel
 from counterpoint.rules import arithmetic
+from counterpoint.rules import normal_form as normal
 from counterpoint.rules.arithmetic import COMPARATORS, DIVIDE, LESS, OPERATORS
-from counterpoint.rules.normal_form import (
-    All,
-    Among,
-    Calculation,
-    Constant,
-    Count,
-    Differs,
-    Formula,
-    Gene,
-    Group,
-    NormalCondition,
-    NormalRule,
-    NormalValue,
-    OnSteps,
-    Relation,
-    RowValue,
-    Some,
-    genes_of,
-)
 from counterpoint.rules.tree import Comparator
 
 # Operations: first those on two values (see `arithmetic`), then values, then tests (the leaves of a
@@ -92,7 +74,7 @@ class Program(NamedTuple):
     reads: Ints
 
 
-def compile_rules(rules: Sequence[NormalRule], rounding: Floats) -> Program:
+def compile_rules(rules: Sequence[normal.NormalRule], rounding: Floats) -> Program:
     """Return the program of some rules over d features, given their `rounding` (d,).
 
     Examples
@@ -103,9 +85,9 @@ def compile_rules(rules: Sequence[NormalRule], rounding: Floats) -> Program:
     True
     """
     writer = _Writer(rounding)
-    begins, reads = [0], [sorted(set(genes_of(rule))) for rule in rules]
+    begins, reads = [0], [sorted(set(normal.genes_of(rule))) for rule in rules]
     for rule in rules:
-        if isinstance(rule, Formula):
+        if isinstance(rule, normal.Formula):
             writer.condition(rule.condition)
         begins.append(len(writer.lines))
     ends = np.cumsum([0, *map(len, reads)])
@@ -120,9 +102,9 @@ def compile_rules(rules: Sequence[NormalRule], rounding: Floats) -> Program:
     )
 
 
-def _kind(rule: NormalRule) -> int:
+def _kind(rule: normal.NormalRule) -> int:
     """Return the code of a rule's kind."""
-    return {Formula: FORMULA, Count: COUNT, Group: GROUP}[type(rule)]
+    return {normal.Formula: FORMULA, normal.Count: COUNT, normal.Group: GROUP}[type(rule)]
 
 
 class _Writer:
@@ -140,16 +122,16 @@ class _Writer:
         """Write an operation on the operand that ends at `left` and the one written last."""
         self.lines.append((operation, 0, left, begin, 0.0, 1.0))
 
-    def value(self, value: NormalValue) -> None:
+    def value(self, value: normal.NormalValue) -> None:
         """Write a value."""
         match value:
-            case Constant(number):
+            case normal.Constant(number):
                 self.leaf(NUMBER, number=number)
-            case Gene(j):
+            case normal.Gene(j):
                 self.leaf(GENE, j)
-            case RowValue(j):
+            case normal.RowValue(j):
                 self.leaf(OWN, j)
-            case Calculation(first, rest):
+            case normal.Calculation(first, rest):
                 begin = len(self.lines)
                 self.value(first)
                 for operator, operand in rest:
@@ -157,31 +139,34 @@ class _Writer:
                     self.value(operand)
                     self.node(OPERATORS[operator], begin, left)
 
-    def condition(self, condition: NormalCondition) -> None:
+    def condition(self, condition: normal.NormalCondition) -> None:
         """Write a condition."""
         begin = len(self.lines)
         match condition:
-            case Relation(comparator, first, second):
+            case normal.Relation(comparator, first, second):
                 self.value(first)
                 left = len(self.lines) - 1
                 self.value(second)
                 self.node(COMPARE + COMPARATORS[comparator], begin, left)
-            case Among(j, values, is_in):
+            case normal.Among(j, values, is_in):
                 sign: Comparator = "=" if is_in else "!="
-                parts = tuple(Relation(sign, Gene(j), Constant(value)) for value in values)
-                self.condition(Some(parts) if is_in else All(parts))
-            case Differs(j, is_changed):
+                parts = tuple(
+                    normal.Relation(sign, normal.Gene(j), normal.Constant(value))
+                    for value in values
+                )
+                self.condition(normal.Some(parts) if is_in else normal.All(parts))
+            case normal.Differs(j, is_changed):
                 self.leaf(CHANGED if is_changed else UNCHANGED, j)
-            case OnSteps(j, step, origin, is_on):
+            case normal.OnSteps(j, step, origin, is_on):
                 self.value(origin)
                 operation = ON_STEPS if is_on else OFF_STEPS
                 self.lines.append((operation, j, 0, begin, step, self.rounding[j]))
-            case All(goals) | Some(goals):
+            case normal.All(goals) | normal.Some(goals):
                 self.condition(goals[0])
                 for part in goals[1:]:
                     left = len(self.lines) - 1
                     self.condition(part)
-                    self.node(AND if isinstance(condition, All) else OR, begin, left)
+                    self.node(AND if isinstance(condition, normal.All) else OR, begin, left)
 
 
 # What is known of operation p while a genome is looked at, at place p of the scratch.

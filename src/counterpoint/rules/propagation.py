@@ -16,6 +16,7 @@ import numpy as np
 
 from counterpoint.arrays import MISSING
 from counterpoint.errors import listed
+from counterpoint.rules import normal_form as normal
 from counterpoint.rules.arithmetic import (
     COMPARATORS,
     LESS,
@@ -30,26 +31,6 @@ from counterpoint.rules.arithmetic import (
     is_on_step,
 )
 from counterpoint.rules.domains import Domains, Impossible, Start
-from counterpoint.rules.normal_form import (
-    All,
-    Among,
-    Calculation,
-    Constant,
-    Count,
-    Differs,
-    Formula,
-    Gene,
-    Group,
-    NormalCondition,
-    NormalRule,
-    NormalValue,
-    OnSteps,
-    Relation,
-    RowValue,
-    Some,
-    calculate,
-    genes_of,
-)
 from counterpoint.table.schema import Schema
 
 MOST_ROUNDS = 10  # on the reals, two rules can push each other for ever
@@ -61,35 +42,37 @@ Point = tuple[int, float]  # a feature and the value it is supposed to have
 # Whether a condition can hold
 
 
-def verdict(condition: NormalCondition, domains: Domains, at: Point | None = None) -> bool | None:
+def verdict(
+    condition: normal.NormalCondition, domains: Domains, at: Point | None = None
+) -> bool | None:
     """Return whether a condition holds for all genomes left (True), for none (False), or None.
 
     `at` supposes a value of one feature.
     """
     match condition:
-        case All(parts):
+        case normal.All(parts):
             answers = [verdict(part, domains, at) for part in parts]
             return False if False in answers else (None if None in answers else True)
-        case Some(parts):
+        case normal.Some(parts):
             answers = [verdict(part, domains, at) for part in parts]
             return True if True in answers else (None if None in answers else False)
-        case Differs(j, is_changed):
+        case normal.Differs(j, is_changed):
             return verdict_differs(j, is_changed, domains, at)
-        case OnSteps(j, step, origin, is_on):
-            low, high, size = interval(Gene(j), domains, at)
+        case normal.OnSteps(j, step, origin, is_on):
+            low, high, size = interval(normal.Gene(j), domains, at)
             if low < high:
                 return None
             return is_on_step(low, interval(origin, domains).low, step, size) == is_on
-        case Among():
+        case normal.Among():
             return verdict_among(condition, domains, at)
-        case Relation(comparator, left, right):
+        case normal.Relation(comparator, left, right):
             sides = interval(left, domains, at), interval(right, domains, at)
             return compare_intervals(comparator, *sides)
 
 
-def verdict_among(among: Among, domains: Domains, at: Point | None) -> bool | None:
+def verdict_among(among: normal.Among, domains: Domains, at: Point | None) -> bool | None:
     """Return whether a feature must, cannot or may be one of some values."""
-    low, high, size = interval(Gene(among.j), domains, at)
+    low, high, size = interval(normal.Gene(among.j), domains, at)
     slack = 2.0 * ROUND_OFF * size  # values as large as these are the same within it
     near = [value for value in among.values if low - slack <= value <= high + slack]
     if not near:
@@ -106,13 +89,13 @@ def verdict_differs(j: int, is_changed: bool, domains: Domains, at: Point | None
     return not is_changed if domains.cannot_change(j) else None
 
 
-def interval(value: NormalValue, domains: Domains, at: Point | None = None) -> Interval:
+def interval(value: normal.NormalValue, domains: Domains, at: Point | None = None) -> Interval:
     """Return where a value lies; its size is NaN if it always divides by zero."""
 
-    def known(part: Constant | Gene | RowValue) -> Interval:
-        if isinstance(part, Constant):
+    def known(part: normal.Constant | normal.Gene | normal.RowValue) -> Interval:
+        if isinstance(part, normal.Constant):
             return Interval(part.value, part.value, abs(part.value))
-        if isinstance(part, RowValue):
+        if isinstance(part, normal.RowValue):
             low = high = float(domains.row[part.j])
         elif at is not None and at[0] == part.j:
             low = high = at[1]
@@ -120,13 +103,13 @@ def interval(value: NormalValue, domains: Domains, at: Point | None = None) -> I
             low, high = domains.hull(part.j)
         return Interval(low, high, max(abs(low), abs(high)) * domains.rounding[part.j])
 
-    return calculate(value, known, combine_intervals)
+    return normal.calculate(value, known, combine_intervals)
 
 
 # Taking away what rules exclude
 
 
-def propagate(rules: Sequence[NormalRule], domains: Domains) -> None:
+def propagate(rules: Sequence[normal.NormalRule], domains: Domains) -> None:
     """Shrink the domains to what the rules leave.
 
     Raises
@@ -142,14 +125,14 @@ def propagate(rules: Sequence[NormalRule], domains: Domains) -> None:
             return
 
 
-def enforce_rule(rule: NormalRule, domains: Domains) -> None:
+def enforce_rule(rule: normal.NormalRule, domains: Domains) -> None:
     """Take away what one rule excludes."""
     match rule:
-        case Formula(condition):
+        case normal.Formula(condition):
             enforce(condition, domains)
-        case Count(n, features):
+        case normal.Count(n, features):
             enforce_count(n, features, domains)
-        case Group(features):
+        case normal.Group(features):
             if any(map(domains.must_change, features)):
                 for j in features:
                     domains.drop_row(j)
@@ -170,27 +153,27 @@ def enforce_count(n: int, features: tuple[int, ...], domains: Domains) -> None:
                 domains.keep_row(j)
 
 
-def enforce(condition: NormalCondition, domains: Domains) -> None:
+def enforce(condition: normal.NormalCondition, domains: Domains) -> None:
     """Take away what cannot be if a condition holds."""
-    genes = set(genes_of(condition))
+    genes = set(normal.genes_of(condition))
     if len(genes) == 1 and domains.is_level(j := genes.pop()) and domains.row[j] != MISSING:
         keep_levels(condition, j, domains)
         return
     match condition:
-        case All(parts):
+        case normal.All(parts):
             for part in parts:
                 enforce(part, domains)
-        case Some(parts):
+        case normal.Some(parts):
             enforce_some(parts, domains)
-        case Differs(j, is_changed):
+        case normal.Differs(j, is_changed):
             (domains.drop_row if is_changed else domains.keep_row)(j)
-        case OnSteps(j, step, origin, True):
+        case normal.OnSteps(j, step, origin, True):
             domains.keep_steps(j, step, interval(origin, domains).low)
-        case Among(j, values, True):
+        case normal.Among(j, values, True):
             enforce_among(j, values, domains)
-        case Relation():
+        case normal.Relation():
             enforce_relation(condition, domains)
-        case OnSteps() | Among():
+        case normal.OnSteps() | normal.Among():
             pass
 
 
@@ -205,28 +188,28 @@ def enforce_among(j: int, values: tuple[float, ...], domains: Domains) -> None:
     domains.at_most(j, max(near), slack)
 
 
-def never(condition: NormalCondition, domains: Domains) -> Impossible:
+def never(condition: normal.NormalCondition, domains: Domains) -> Impossible:
     """Return the finding that a condition cannot hold; of a single feature, what is missing."""
-    genes = set(genes_of(condition))
+    genes = set(normal.genes_of(condition))
     return Impossible(domains.nothing_left(genes.pop()) if len(genes) == 1 else "")
 
 
-def keep_levels(condition: NormalCondition, j: int, domains: Domains) -> None:
+def keep_levels(condition: normal.NormalCondition, j: int, domains: Domains) -> None:
     """Keep the levels for which a condition on this feature alone may hold."""
     codes = range(len(domains.allowed[j]))
-    if isinstance(condition, Among):
+    if isinstance(condition, normal.Among):
         domains.keep_codes(j, np.isin(codes, condition.values) == condition.is_in)
         return
     may_hold = [verdict(condition, domains, (j, float(code))) is not False for code in codes]
     domains.keep_codes(j, np.array(may_hold))
 
 
-def enforce_some(parts: tuple[NormalCondition, ...], domains: Domains) -> None:
+def enforce_some(parts: tuple[normal.NormalCondition, ...], domains: Domains) -> None:
     """Enforce the only alternative left, or what alternatives on one feature have in common."""
     left = [part for part in parts if verdict(part, domains) is not False]
     if not left:
-        raise never(Some(parts), domains)
-    genes = {j for part in left for j in genes_of(part)}
+        raise never(normal.Some(parts), domains)
+    genes = {j for part in left for j in normal.genes_of(part)}
     if len(left) == 1:
         enforce(left[0], domains)
     elif len(genes) == 1:
@@ -234,10 +217,10 @@ def enforce_some(parts: tuple[NormalCondition, ...], domains: Domains) -> None:
         if not domains.is_level(j):
             enforce_union(left, j, domains)
         elif domains.row[j] != MISSING:  # else they are about changes, which leave all levels
-            keep_levels(Some(tuple(left)), j, domains)
+            keep_levels(normal.Some(tuple(left)), j, domains)
 
 
-def enforce_union(parts: list[NormalCondition], j: int, domains: Domains) -> None:
+def enforce_union(parts: list[normal.NormalCondition], j: int, domains: Domains) -> None:
     """Keep what at least one of several conditions on number j alone leaves."""
     before, lattice = (domains.low[j], domains.high[j], domains.may_keep[j]), domains.lattice[j]
     version, found = domains.version, []
@@ -280,11 +263,11 @@ class Limit(NamedTuple):
     is_strict: bool
 
 
-def enforce_relation(relation: Relation, domains: Domains) -> None:
+def enforce_relation(relation: normal.Relation, domains: Domains) -> None:
     """Bound each feature of a linear comparison by what the others leave it."""
     if verdict(relation, domains) is False:
         raise never(relation, domains)
-    found = linear(Calculation(relation.left, (("-", relation.right),)), domains)
+    found = linear(normal.Calculation(relation.left, (("-", relation.right),)), domains)
     if found is None:
         return
     for j, slope in found.slopes.items():
@@ -295,7 +278,7 @@ def enforce_relation(relation: Relation, domains: Domains) -> None:
 
 
 def limits_of(
-    j: int, slope: float, found: Linear, relation: Relation, domains: Domains
+    j: int, slope: float, found: Linear, relation: normal.Relation, domains: Domains
 ) -> Iterator[Limit]:
     """Yield what ``slope * x + constant + the others`` compared with 0 says about feature j."""
     hulls = [(s, domains.hull(i)) for i, s in found.slopes.items() if i != j]
@@ -316,42 +299,28 @@ def limits_of(
             yield Limit(j, is_upper, value, slack, not orders & SAME)
 
 
-def linear(value: NormalValue, domains: Domains) -> Linear | None:
+def linear(value: normal.NormalValue, domains: Domains) -> Linear | None:
     """Return a value as a linear function of the features; None if it is not one."""
 
-    def known(part: Constant | Gene | RowValue) -> Linear | None:
-        if isinstance(part, Gene):
+    def known(part: normal.Constant | normal.Gene | normal.RowValue) -> Linear | None:
+        if isinstance(part, normal.Gene):
             return Linear(0.0, {part.j: 1.0})
-        own = part.value if isinstance(part, Constant) else float(domains.row[part.j])
+        own = part.value if isinstance(part, normal.Constant) else float(domains.row[part.j])
         return Linear(own, {})
 
-    return calculate(value, known, combine_linear)
+    return normal.calculate(value, known, combine_linear)
 
 
 # Contradictions
 
 
 def contradictions(
-    texts: Sequence[str], rules: Sequence[NormalRule], schema: Schema, start: Start
+    texts: Sequence[str], rules: Sequence[normal.NormalRule], schema: Schema, start: Start
 ) -> list[str]:
-    """Return a message for each smallest set of rules found that leaves nothing.
+    """Return a message for each smallest set of rules found that leaves nothing of a start.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        The rules in canonical form.
-    rules : sequence of NormalRule
-        The same rules in normal form.
-    schema : Schema
-        What the columns are.
-    start : Start
-        What is possible without rules.
-
-    Returns
-    -------
-    list of str
-        One message for each set; no rule is in two of them. Empty if no contradiction is found,
-        which does not prove that there is none.
+    The rules are given as canonical texts and in normal form. No rule is in two of the sets. That
+    none is found does not prove that there is none.
     """
     sets = _RuleSets(texts, rules, schema, start)
     left, found = list(range(len(rules))), []
@@ -366,7 +335,7 @@ class _RuleSets(NamedTuple):
     """Rules of which sets, given by their places, are tried for contradictions."""
 
     texts: Sequence[str]
-    rules: Sequence[NormalRule]
+    rules: Sequence[normal.NormalRule]
     schema: Schema
     start: Start
 

@@ -30,18 +30,10 @@ _SAME = {"==": "=", "≤": "<=", "≥": ">=", "≠": "!="}
 
 @dataclass(frozen=True)
 class Token:
-    """A piece of text that belongs together.
+    """A piece of text that belongs together, of kind keyword, word, number, symbol or end.
 
-    Parameters
-    ----------
-    kind : {"keyword", "word", "number", "symbol", "end"}
-        What it is.
-    text : str
-        Keywords in lower case, words without their quotes, comparators in one spelling.
-    span : tuple of int
-        Where it stands.
-    role : Role
-        What a word's quotes say it is.
+    Keywords are in lower case, words without their quotes, of which `role` says what they mean, and
+    comparators in one spelling.
     """
 
     kind: str

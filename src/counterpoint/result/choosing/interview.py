@@ -63,15 +63,6 @@ def draw_particles(n_aims: int, n_features: int, n: int, seed: int) -> Floats:
     particle's weight goes to each of these groups, and how evenly it is spread within a group, is
     drawn for each particle: some people look at one objective, some dread one change, some mind all
     a little.
-
-    Parameters
-    ----------
-    n_aims, n_features : int
-        How many attributes there are of each kind.
-    n : int
-        How many particles.
-    seed : int
-        Same seed, same particles.
     """
     key = row_keys(seed, np.array([[float(n_aims), float(n_features)]]))
     k = n_aims + 2 * n_features
@@ -154,18 +145,10 @@ def promising(belief: Floats, worth: Floats, n: int = N_PROMISING) -> Ints:
 
 
 def ask(belief: Floats, worth: Floats, asked: set[tuple[int, int]]) -> AskedPair | None:
-    """Return the pair whose answer is expected to improve the recommendation most.
+    """Return the pair whose answer is expected to improve the recommendation most, if any is left.
 
-    Pairs that were asked already are left out. If there is none, there is nothing to ask.
-
-    Parameters
-    ----------
-    belief : ndarray of shape (n_particles,)
-        How likely each particle is.
-    worth : ndarray of shape (n_particles, n_candidates)
-        The utilities.
-    asked : set of (int, int)
-        Pairs asked before, the smaller index first.
+    It is judged by the belief (n_particles,) and utilities (n_particles, n_candidates). Pairs that
+    were `asked` before, the smaller index first, are left out.
     """
     some = promising(belief, worth)
     few = worth[:, some]

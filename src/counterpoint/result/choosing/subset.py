@@ -67,17 +67,9 @@ class UndominatedRegion:
     def best_gain(self, points: Floats, gains: Floats, order: Ints, slack: float) -> float:
         """Return the most volume one of the points (k, m) adds; bring `gains` (k,) up to date.
 
-        Parameters
-        ----------
-        points : ndarray of shape (k, m)
-            The points.
-        gains : ndarray of shape (k,)
-            At most so much does each add, as it never adds more than it did before. Those that may
-            be best, or nearly so, are measured anew; the others stay as they are.
-        order : ndarray of shape (at most k,)
-            Which points to look at, those of the largest gains first.
-        slack : float
-            The share of the dominated volume by which rounding may mislead.
+        A point never adds more than it did before, so `gains` are upper bounds. Those that may be
+        best, but for a share `slack` of the dominated volume, are measured anew; the others stay as
+        they are. `order` says which points to look at, those of the largest gains first.
         """
         return float(_measure(points, gains, order, self._boxes[: self._n], self.volume, slack))
 
@@ -169,11 +161,6 @@ def greatest_contribution(objectives: Floats, n: int, worst: Floats | None = Non
         How many at most.
     worst : ndarray of shape (m - 2,), optional
         Where hypervolume ends in distance, implausibility and the caller's own; 1 if None.
-
-    Returns
-    -------
-    ndarray of shape (at most n,)
-        Positions in the order they were chosen.
     """
     check_whole("select: n", n, 1)
     if len(objectives) <= n:

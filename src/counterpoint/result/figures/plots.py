@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 from counterpoint.checks import check_whole, require_package
 from counterpoint.errors import InvalidInput
 from counterpoint.result.data import ResultData
-from counterpoint.result.figures.frames.candidates import (
-    MOST_AXES,
-    MOST_BARS,
-    MOST_STRIPS,
-    frequency_data,
-    history_data,
-    objectives_data,
-    parallel_data,
-    strips_data,
-)
-from counterpoint.result.figures.frames.common import MOST_SHOWN, Frames, place_of
-from counterpoint.result.figures.frames.response import (
-    CURVE_POINTS,
-    MOST_CURVES,
-    SURFACE_POINTS,
-    ice_data,
-    surface_data,
-)
+from counterpoint.result.figures.frames import candidates, response
+from counterpoint.result.figures.frames.candidates import MOST_AXES, MOST_BARS, MOST_STRIPS
+from counterpoint.result.figures.frames.common import MOST_SHOWN, Frames, Names, place_of
+from counterpoint.result.figures.frames.response import CURVE_POINTS, MOST_CURVES, SURFACE_POINTS
 
 CHARTS = "counterpoint.result.figures.charts"
 
@@ -56,7 +42,7 @@ class Plots:
 
     def parallel(
         self,
-        features: Sequence[Hashable] | None = None,
+        features: Names = None,
         *,
         most: int = MOST_AXES,
         n: int = MOST_SHOWN,
@@ -76,23 +62,25 @@ class Plots:
             Show no more than this many of those that change.
         n : int, default=200
             Draw no more than this many candidates; of more, those `select(n)` gives.
-        width : int, optional
-            Width of the drawing in pixels.
-        dark : bool, default=False
-            Colours for a dark page.
+        width, dark
+            As for all figures.
         """
-        check_looks("parallel", width, dark)
-        return _drawing("candidates").parallel(self.found, features, most, n, width, dark)
+        charts = _charts("candidates", "parallel", width, dark)
+        return charts.parallel(self.found, features, most, n, width, dark)
 
     def parallel_data(
-        self,
-        features: Sequence[Hashable] | None = None,
-        *,
-        most: int = MOST_AXES,
-        n: int = MOST_SHOWN,
+        self, features: Names = None, *, most: int = MOST_AXES, n: int = MOST_SHOWN
     ) -> Frames:
-        """Return the frames ``counterfactuals``, ``axes`` and ``ticks`` behind `parallel`."""
-        return parallel_data(self.found, features, most, n)
+        """Return the lines and axes of `parallel`.
+
+        Returns
+        -------
+        dict of str to DataFrame
+            ``counterfactuals``: one line per candidate and axis, the row as number 0; `position`
+            runs from 0, the smallest value on the axis, to 1. ``axes``: the axes in their order.
+            ``ticks``: what is written on them, the smallest and largest value or the levels.
+        """
+        return candidates.lines_and_note(self.found, features, most, n)[0]
 
     def surface(
         self,
@@ -114,22 +102,32 @@ class Plots:
             The names of two features, numbers, dates or levels.
         resolution : int, default=40
             How many values of a number are asked about.
-        width : int, optional
-            Width of the drawing in pixels.
-        dark : bool, default=False
-            Colours for a dark page.
+        width, dark
+            As for all figures.
 
         Raises
         ------
         InvalidInput
             If the result was loaded from a file: it has no model to ask.
         """
-        check_looks("surface", width, dark)
-        return _drawing("response").surface(self.found, x, y, resolution, width, dark)
+        charts = _charts("response", "surface", width, dark)
+        return charts.surface(self.found, x, y, resolution, width, dark)
 
     def surface_data(self, x: Hashable, y: Hashable, *, resolution: int = SURFACE_POINTS) -> Frames:
-        """Return ``grid``, ``lines``, ``labels``, ``counterfactuals`` and bars of `surface`."""
-        return surface_data(self.found, x, y, resolution)
+        """Return the prediction over two features, and who stands on it.
+
+        Places on an axis are the feature's own numbers, milliseconds since 1970 for dates, and 0,
+        1, 2 for levels; `x_value` and `y_value` are texts.
+
+        Returns
+        -------
+        dict of str to DataFrame
+            ``grid``: the model's prediction of each cell, from (x, y) to (x2, y2). ``lines``:
+            contour lines, those of the target marked. ``labels``: a number on each.
+            ``counterfactuals``: the row, and those that change only these two features.
+            ``bars_x``, ``bars_y``: histograms.
+        """
+        return response.surface_data(self.found, x, y, resolution)[0]
 
     def objectives(
         self, *, n: int = MOST_SHOWN, width: int | None = None, dark: bool = False
@@ -138,36 +136,38 @@ class Plots:
 
         Of more than `n` candidates those are drawn that `select(n)` gives.
         """
-        check_looks("objectives", width, dark)
-        return _drawing("candidates").objectives(self.found, n, width, dark)
+        charts = _charts("candidates", "objectives", width, dark)
+        return charts.objectives(self.found, n, width, dark)
 
     def objectives_data(self, *, n: int = MOST_SHOWN) -> Frames:
-        """Return the frames ``counterfactuals`` and ``names`` behind `objectives`."""
-        return objectives_data(self.found, n)
+        """Return the objectives of the candidates, and of the row where they are known.
+
+        Returns
+        -------
+        dict of str to DataFrame
+            ``counterfactuals``: columns objective_0, objective_1, ... in the order of
+            `found.objective_names`. ``names``: which is which.
+        """
+        return candidates.objectives_data(self.found, n)
 
     def frequency(
-        self,
-        *,
-        most: int = MOST_BARS,
-        width: int | None = None,
-        dark: bool = False,
+        self, *, most: int = MOST_BARS, width: int | None = None, dark: bool = False
     ) -> Any:
         """Return how often each feature changes, for at most `most` of them."""
-        check_looks("frequency", width, dark)
-        return _drawing("candidates").frequency(self.found, most, width, dark)
+        charts = _charts("candidates", "frequency", width, dark)
+        return charts.frequency(self.found, most, width, dark)
 
     def frequency_data(self, *, most: int = MOST_BARS) -> Frames:
-        """Return the frame ``features`` behind `frequency`."""
-        return frequency_data(self.found, most)
+        """Return the frame ``features``: how many candidates, and valid ones, change each."""
+        return candidates.frequency_data(self.found, most)
 
     def history(self, *, width: int | None = None, dark: bool = False) -> Any:
         """Return the hypervolume of the set over the rows the model was asked about."""
-        check_looks("history", width, dark)
-        return _drawing("candidates").history(self.found, width, dark)
+        return _charts("candidates", "history", width, dark).history(self.found, width, dark)
 
     def history_data(self) -> Frames:
-        """Return the frame ``history`` behind `history`."""
-        return history_data(self.found)
+        """Return the frame ``history``: generation, evaluations, hypervolume."""
+        return candidates.history_data(self.found)
 
     def ice(
         self,
@@ -191,19 +191,16 @@ class Plots:
             Draw no more than this many small curves.
         resolution : int, default=60
             How many values of a number are asked about.
-        width : int, optional
-            Width of the drawing in pixels.
-        dark : bool, default=False
-            Colours for a dark page.
+        width, dark
+            As for all figures.
 
         Raises
         ------
         InvalidInput
             If the result was loaded from a file: it has no model to ask.
         """
-        check_looks("ice", width, dark)
-        features = self._alone(feature)
-        return _drawing("response").ice(self.found, features, most, resolution, width, dark)
+        charts = _charts("response", "ice", width, dark)
+        return charts.ice(self.found, self._alone(feature), most, resolution, width, dark)
 
     def ice_data(
         self,
@@ -212,8 +209,16 @@ class Plots:
         most: int = MOST_CURVES,
         resolution: int = CURVE_POINTS,
     ) -> Frames:
-        """Return the frames ``curves`` and ``counterfactuals`` behind `ice`."""
-        return ice_data(self.found, self._alone(feature), most, resolution)
+        """Return the row's prediction over single features, and the candidates on these curves.
+
+        Returns
+        -------
+        dict of str to DataFrame
+            ``curves``: the prediction at each value of each feature (`panel` counts them), the
+            row's own value included. ``counterfactuals``: the row, and those that change only this
+            feature.
+        """
+        return response.ice_data(self.found, self._alone(feature), most, resolution)[0]
 
     def _alone(self, feature: Hashable | None) -> list[Hashable] | None:
         """Return one feature as the list of all there are; refuse what is none."""
@@ -224,7 +229,7 @@ class Plots:
 
     def strips(
         self,
-        features: Sequence[Hashable] | None = None,
+        features: Names = None,
         *,
         most: int = MOST_STRIPS,
         n: int = MOST_SHOWN,
@@ -233,42 +238,36 @@ class Plots:
     ) -> Any:
         """Return where each changed feature's values lie, with arrows from old to new values.
 
-        Parameters
-        ----------
-        features : sequence of names, optional
-            The features to show; None takes those that change, the most often changed first.
-        most : int, default=12
-            Show no more than this many of those that change.
-        n : int, default=200
-            Draw no more than this many candidates; of more, those `select(n)` gives.
-        width : int, optional
-            Width of the drawing in pixels.
-        dark : bool, default=False
-            Colours for a dark page.
+        It takes what `parallel` does.
         """
-        check_looks("strips", width, dark)
-        return _drawing("candidates").strips(self.found, features, most, n, width, dark)
+        charts = _charts("candidates", "strips", width, dark)
+        return charts.strips(self.found, features, most, n, width, dark)
 
     def strips_data(
-        self,
-        features: Sequence[Hashable] | None = None,
-        *,
-        most: int = MOST_STRIPS,
-        n: int = MOST_SHOWN,
+        self, features: Names = None, *, most: int = MOST_STRIPS, n: int = MOST_SHOWN
     ) -> Frames:
-        """Return the frames ``bars``, ``counterfactuals`` and ``row`` behind `strips`."""
-        return strips_data(self.found, features, most, n)
+        """Return what was observed of each feature, and how the candidates change it.
+
+        Returns
+        -------
+        dict of str to DataFrame
+            ``bars``: histograms of the observed rows (none for a loaded result), `height` up to 1.
+            ``counterfactuals``: one line for each change of a feature, from `old` to `new`; those
+            to one value share a `lane`, -1 where there are too many to draw. ``row``: its own
+            values.
+        """
+        return candidates.strips_and_axes(self.found, features, most, n)[0]
 
 
-def _drawing(module: str) -> Any:
-    """Return a module of charts; altair is imported with it, and only then."""
-    require_package("altair", "found.plot", '"counterpoint[figures]"')
-    return require_package(f"{CHARTS}.{module}", "found.plot", '"counterpoint[figures]"')
+def _charts(module: str, figure: str, width: object, dark: object) -> Any:
+    """Return a module of charts; altair is imported with it, and only then.
 
-
-def check_looks(figure: str, width: object, dark: object) -> None:
-    """Refuse a width or a page no figure can be drawn for."""
+    A width or a page no figure can be drawn for is refused.
+    """
     if width is not None:
         check_whole(f"plot.{figure}.width", width, 100, 10_000)
     if not isinstance(dark, bool):
         raise InvalidInput(f"plot.{figure}.dark must be True or False, got {dark!r}.")
+    for name in ("altair", f"{CHARTS}.{module}"):
+        charts = require_package(name, "found.plot", '"counterpoint[figures]"')
+    return charts

@@ -34,13 +34,10 @@ EXTRA = '"counterpoint[figures]", or leave them out with figures=False'
 
 
 def draw_figures(found: ResultData) -> dict[str, Any]:
-    """Return the figures of a result as plain values, and the library as a text.
+    """Return the figures of a result as plain values, and the library that draws them as a text.
 
-    Returns
-    -------
-    dict
-        ``figures``: for each its name, title, subtitle, specifications of Vega-Lite for light and
-        dark pages, and the datasets both name. ``library``: JavaScript that draws them.
+    A figure has its name, title, subtitle, specifications of Vega-Lite for light and dark pages,
+    and the datasets both name.
     """
     require_package("altair", "a report with figures", EXTRA)
     library, dark = drawing_library(), _dark_colours()
@@ -128,15 +125,7 @@ _EXPORT = re.compile(r"^export (?=(?:async )?function |const |class )", re.MULTI
 
 
 def build_page(summary: dict[str, Any], figures: dict[str, Any] | None = None) -> str:
-    """Return the report as HTML.
-
-    Parameters
-    ----------
-    summary : dict
-        What `summarise` returns.
-    figures : dict, optional
-        What `draw_figures` returns; None leaves the figures out.
-    """
+    """Return the report as HTML, of what `summarise` and perhaps `draw_figures` return."""
     script, style = joined_modules(), _read("style.css")
     library = "" if figures is None else figures["library"]
     drawings = {} if figures is None else {"figures": figures["figures"]}

@@ -35,18 +35,8 @@ def write_questions(
 ) -> dict[str, Any] | None:
     """Return the candidates of the interview with their attributes, and the particles.
 
-    Parameters
-    ----------
-    found : ResultData
-        The result.
-    shown : collection of int, optional
-        The numbers of the counterfactuals that the page has; None for all.
-
-    Returns
-    -------
-    dict or None
-        None if there is nothing to choose between. Of more candidates than a page should hold, the
-        most balanced.
+    Only those are asked about whose numbers are `shown` (None for all): of more than a page should
+    hold, the most balanced. None is returned if there is nothing to choose between.
     """
     pool = best_of(found) & ~changes_protected(found)  # what is protected is no advice
     candidates = np.array(
@@ -165,26 +155,14 @@ DIGITS = 6  # of an objective, which only ranks and draws
 # What each built-in objective asks of a counterfactual, in a reader's words: less is better.
 LABELS = {
     "gap": ("Missing the target", "Gap", "how far the prediction stays from the target"),
-    "distance": (
-        "Size of the changes",
-        "Size",
-        "how far the values move in their ranges",
-    ),
+    "distance": ("Size of the changes", "Size", "how far the values move in their ranges"),
     "changes": ("Number of changes", "Changes", "how many values differ from the row"),
     "implausibility": ("Unusual cases", "Unusual", "how far it is from rows that were observed"),
 }
 
 
 def summarise(found: ResultData, now: datetime.datetime) -> dict[str, Any]:
-    """Return all the page shows of a result, but its figures, as what JSON can hold.
-
-    Parameters
-    ----------
-    found : ResultData
-        The result; one loaded from a file will do.
-    now : datetime
-        When the report is made.
-    """
+    """Return all the page shows of a result, but its figures, as what JSON can hold."""
     features = found.encoding.schema.features
     row = found.genome
     return {

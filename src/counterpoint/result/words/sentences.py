@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from html import escape
+from typing import get_args
 
 import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING, Bools, Ints
-from counterpoint.checks import check_whole
-from counterpoint.errors import InvalidInput, listed
+from counterpoint.checks import check_choice, check_whole
 from counterpoint.problem.objectives import GAP
 from counterpoint.problem.target import Target
 from counterpoint.result.choosing import orders
@@ -41,29 +41,14 @@ from counterpoint.table.values import (
 )
 
 GRAMMARS: dict[str, Grammar] = {"en": ENGLISH, "de": GERMAN}
-READERS = ("customer", "analyst")
 
 
 def sentence(
     found: ResultData, position: int, lang: Lang = "en", reader: Reader = "analyst"
 ) -> str:
-    """Return one counterfactual in a sentence.
+    """Return one counterfactual in a sentence: plain text, not escaped for HTML.
 
-    Parameters
-    ----------
-    found : ResultData
-        The result.
-    position : int
-        Which of its counterfactuals.
-    lang : {"en", "de"}, default="en"
-        The language. Names, classes and levels stay as they are.
-    reader : {"customer", "analyst"}, default="analyst"
-        An analyst also sees the predictions, and protected features marked.
-
-    Returns
-    -------
-    str
-        Plain text, not escaped for HTML.
+    An analyst also sees the predictions, and protected features marked.
     """
     return said(found, position, grammar_of(lang, reader), reader)
 
@@ -94,16 +79,8 @@ def said(
 
 def grammar_of(lang: str, reader: str = "analyst") -> Grammar:
     """Return the language of that code; refuse others, and other readers."""
-    if lang not in GRAMMARS:
-        raise InvalidInput(f"lang must be {_or(tuple(GRAMMARS))}, got {lang!r}.")
-    if reader not in READERS:
-        raise InvalidInput(f"reader must be {_or(READERS)}, got {reader!r}.")
-    return GRAMMARS[lang]
-
-
-def _or(options: tuple[str, ...]) -> str:
-    """Return the options as a choice."""
-    return listed(options).replace(" and ", " or ")
+    check_choice("reader", reader, get_args(Reader))
+    return GRAMMARS[check_choice("lang", lang, tuple(GRAMMARS))]
 
 
 def changes_of(found: ResultData, position: int, signs: Signs) -> list[Change]:
@@ -156,19 +133,14 @@ def wish_of(target: Target, signs: Signs, reader: Reader) -> Wish:
 
 def protected_changes(found: ResultData, position: int) -> list[str]:
     """Return the names of the protected features one counterfactual changes."""
-    changed = found.changed[position]
-    return [spoken(f.name) for j, f in enumerate(_features(found)) if changed[j] and f.is_protected]
+    pairs = zip(found.encoding.schema.features, found.changed[position], strict=True)
+    return [spoken(feature.name) for feature, changed in pairs if changed and feature.is_protected]
 
 
 def changes_protected(found: ResultData) -> Bools:
     """Return which counterfactuals change a protected feature, shape (n,)."""
-    is_protected = np.array([feature.is_protected for feature in _features(found)])
+    is_protected = [feature.is_protected for feature in found.encoding.schema.features]
     return np.asarray((found.changed & is_protected).any(axis=1))
-
-
-def _features(found: ResultData) -> tuple[Feature, ...]:
-    """Return the features of a result."""
-    return found.encoding.schema.features
 
 
 MOST_TOLD = 1000

@@ -5,7 +5,6 @@ Parallel coordinates are figure 2a of Dandl et al. (2020).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from typing import Any
 
 import altair as alt
@@ -16,45 +15,27 @@ from counterpoint.result.data import ResultData
 from counterpoint.result.figures.charts import theme
 from counterpoint.result.figures.frames.candidates import (
     MOST_ARROWS,
-    MOST_AXES,
-    MOST_BARS,
-    MOST_STRIPS,
     frequency_data,
     history_data,
     lines_and_note,
     objectives_data,
     strips_and_axes,
 )
-from counterpoint.result.figures.frames.common import (
-    MOST_SHOWN,
-    ROW,
-    Axis,
-    how_many,
-    titled,
-    wrapped,
-)
-from counterpoint.result.words.sentences import message
+from counterpoint.result.figures.frames.common import ROW, Axis, Names, how_many, titled, wrapped
 
 PARALLEL_TITLE = "What changes from the row"
 HEIGHT, STEP, LINE = 320, 118, 15
 
 
 def parallel(
-    found: ResultData,
-    features: Sequence[Hashable] | None = None,
-    most: int = MOST_AXES,
-    n: int = MOST_SHOWN,
-    width: int | None = None,
-    dark: bool = False,
+    found: ResultData, features: Names, most: int, n: int, width: int | None, dark: bool
 ) -> Any:
     """Return parallel coordinates of the changed features."""
     colors = theme.palette(dark)
     frames, left_out = lines_and_note(found, features, most, n)
     n_axes = len(frames["axes"])
     if n_axes == 0:
-        return theme.nothing(
-            colors, PARALLEL_TITLE, f"Nothing to show: {message(found)}", width or 520
-        )
+        return theme.nothing(found, colors, PARALLEL_TITLE, width)
     width = max(460, STEP * n_axes) if width is None else width
     room = max(8, int(width / n_axes / 7.2))
     labels = [wrapped(name, room) for name in frames["axes"]["feature"]]
@@ -167,20 +148,13 @@ TALL, LANE = 4.0, 11  # the histogram in lanes, a lane in pixels
 
 
 def strips(
-    found: ResultData,
-    features: Sequence[Hashable] | None = None,
-    most: int = MOST_STRIPS,
-    n: int = MOST_SHOWN,
-    width: int | None = None,
-    dark: bool = False,
+    found: ResultData, features: Names, most: int, n: int, width: int | None, dark: bool
 ) -> Any:
     """Return a strip for each feature that changes."""
     colors = theme.palette(dark)
     frames, axes, left_out = strips_and_axes(found, features, most, n)
     if not axes:
-        return theme.nothing(
-            colors, STRIPS_TITLE, f"Nothing to show: {message(found)}", width or 520
-        )
+        return theme.nothing(found, colors, STRIPS_TITLE, width)
     columns = min(COLUMNS, len(axes))
     each = WIDTH if width is None else max(80, width // columns)
     arrows = frames["counterfactuals"]
@@ -250,12 +224,7 @@ def arrow_layers(axis: Axis, here: str, scale: alt.Scale, colors: theme.Palette)
         "together:Q", scale=alt.Scale(domain=[1, 10], range=[1.2, 3], clamp=True), legend=None
     )
     shafts = arrows.mark_rule(opacity=0.85).encode(
-        x=old,
-        x2="new",
-        y=height,
-        color=theme.color(colors),
-        strokeWidth=thick,
-        tooltip=notes,
+        x=old, x2="new", y=height, color=theme.color(colors), strokeWidth=thick, tooltip=notes
     )
     heads = arrows.mark_point(filled=True, size=70, opacity=1).encode(
         x=new,
@@ -279,9 +248,7 @@ PANEL, LEAST_PANEL, BAR = 150, 70, 24
 WIDE = 50  # times as many evaluations at the end: the beginning would not be seen
 
 
-def objectives(
-    found: ResultData, n: int = MOST_SHOWN, width: int | None = None, dark: bool = False
-) -> Any:
+def objectives(found: ResultData, n: int, width: int | None, dark: bool) -> Any:
     """Return a scatter matrix of all objectives, own ones included."""
     colors = theme.palette(dark)
     frames = objectives_data(found, n)
@@ -345,14 +312,12 @@ def scatter(names: list[str], pair: tuple[int, int], colors: theme.Palette) -> A
     )
 
 
-def frequency(
-    found: ResultData, most: int = MOST_BARS, width: int | None = None, dark: bool = False
-) -> Any:
+def frequency(found: ResultData, most: int, width: int | None, dark: bool) -> Any:
     """Return bars of how many candidates change each feature."""
     colors = theme.palette(dark)
     frame = frequency_data(found, most)["features"]
     if len(found.genomes) == 0:
-        return theme.nothing(colors, FREQUENCY, f"Nothing to show: {message(found)}", width or 520)
+        return theme.nothing(found, colors, FREQUENCY, width)
     texts = [
         f"{'<1%' if 0 < share < 0.005 else f'{share:.0%}'}  ({count:,})"
         for share, count in zip(frame["share"], frame["count"], strict=True)
@@ -365,10 +330,7 @@ def frequency(
     chart = alt.layer(*layers).properties(
         width=420 if width is None else width, height=BAR * len(frame)
     )
-    subtitle = [
-        how_many(found, len(found.genomes)),
-        cut if n_features > most else "",
-    ]
+    subtitle = [how_many(found, len(found.genomes)), cut if n_features > most else ""]
     return theme.finished(chart, {"features": frame}, colors, FREQUENCY, subtitle)
 
 
@@ -403,12 +365,12 @@ def bar_layers(features: list[str], title: str, colors: theme.Palette) -> list[A
     return [bars, words]
 
 
-def history(found: ResultData, width: int | None = None, dark: bool = False) -> Any:
+def history(found: ResultData, width: int | None, dark: bool) -> Any:
     """Return the hypervolume over the model's evaluations."""
     colors = theme.palette(dark)
     frame = history_data(found)["history"]
     if frame.empty:
-        return theme.nothing(colors, HISTORY, f"Nothing to show: {message(found)}", width or 520)
+        return theme.nothing(found, colors, HISTORY, width)
     is_wide = frame["evaluations"].max() > WIDE * max(1, frame["evaluations"].min())
     scale = " (logarithmic scale)" if is_wide else ""
     base = theme.drawn_from("history").encode(

@@ -5,7 +5,7 @@ The surface is figure 2b of Dandl et al. (2020); candidates that lie on a curve 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import Any
 
 import altair as alt
@@ -14,39 +14,24 @@ import pandas as pd
 
 from counterpoint.result.data import ResultData
 from counterpoint.result.figures.charts import theme
-from counterpoint.result.figures.frames.common import VALID, Axis, prediction_name
-from counterpoint.result.figures.frames.response import (
-    CURVE_POINTS,
-    MOST_CURVES,
-    SURFACE_POINTS,
-    ice_axes,
-    ice_data,
-    surface_axes,
-    surface_data,
-)
+from counterpoint.result.figures.frames.common import VALID, Axis, Names, prediction_name
+from counterpoint.result.figures.frames.response import ice_data, surface_data
 from counterpoint.result.words.language import count_candidates
-from counterpoint.result.words.sentences import message
 
 ICE_TITLE = "The row's prediction as one feature changes"
-WIDTH, PANEL, COLUMNS = 480, 240, 3
+ICE_WIDTH, PANEL, COLUMNS = 480, 240, 3
 
 
 def ice(
-    found: ResultData,
-    features: Sequence[Hashable] | None = None,
-    most: int = MOST_CURVES,
-    resolution: int = CURVE_POINTS,
-    width: int | None = None,
-    dark: bool = False,
+    found: ResultData, features: Names, most: int, resolution: int, width: int | None, dark: bool
 ) -> Any:
     """Return the curve of one feature, or of each of those that change."""
     colors = theme.palette(dark)
-    frames = ice_data(found, features, most, resolution)
-    axes, left_out = ice_axes(found, features, most)
+    frames, axes, left_out = ice_data(found, features, most, resolution)
     if not axes:
-        return theme.nothing(colors, ICE_TITLE, f"Nothing to show: {message(found)}", width or 520)
+        return theme.nothing(found, colors, ICE_TITLE, width)
     columns = min(COLUMNS, len(axes))
-    each = (WIDTH if len(axes) == 1 else PANEL) if width is None else max(80, width // columns)
+    each = (ICE_WIDTH if len(axes) == 1 else PANEL) if width is None else max(80, width // columns)
     ends = heights(found, frames)
     low, high = np.clip([found.target.low, found.target.high], *ends)
     frames["target"] = pd.DataFrame({"low": [low], "high": [high]})
@@ -77,11 +62,7 @@ def heights(found: ResultData, frames: dict[str, pd.DataFrame]) -> tuple[float, 
 
 
 def panel_of(
-    found: ResultData,
-    axis: Axis,
-    number: int,
-    ends: tuple[float, float],
-    colors: theme.Palette,
+    found: ResultData, axis: Axis, number: int, ends: tuple[float, float], colors: theme.Palette
 ) -> Any:
     """Return one curve with the target's band, the candidates on it and the row."""
     x = theme.position(axis, alt.X, "x")
@@ -140,17 +121,11 @@ MOST_NUMBERED = 15  # points with their number beside them
 
 
 def surface(
-    found: ResultData,
-    x: Hashable,
-    y: Hashable,
-    resolution: int = SURFACE_POINTS,
-    width: int | None = None,
-    dark: bool = False,
+    found: ResultData, x: Hashable, y: Hashable, resolution: int, width: int | None, dark: bool
 ) -> Any:
     """Return the prediction over two features, with the row and what changes only those."""
     colors = theme.palette(dark)
-    frames = surface_data(found, x, y, resolution)
-    axes = surface_axes(found, x, y)
+    frames, axes = surface_data(found, x, y, resolution)
     width = WIDTH if width is None else width
     height = round(width * 0.8)
     if axes[1].is_level:
@@ -255,10 +230,7 @@ def people(n: int, axes: tuple[Axis, Axis], colors: theme.Palette, width: int) -
     legend.direction = "vertical" if width < NARROW else "horizontal"
     coded = base.encode(color=theme.color(colors, legend), shape=theme.shape(legend))
     others = coded.transform_filter("datum.counterfactual > 0").mark_point(
-        filled=True,
-        size=80 if few else 24,
-        stroke=colors.paper if few else None,
-        strokeWidth=1.2,
+        filled=True, size=80 if few else 24, stroke=colors.paper if few else None, strokeWidth=1.2
     )
     row = coded.transform_filter("datum.counterfactual === 0").mark_point(
         filled=True, opacity=1, size=200, stroke=colors.paper, strokeWidth=1.5

@@ -16,6 +16,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from counterpoint.result.data import ResultData
 from counterpoint.result.figures.frames.common import (
     INVALID,
     OUTCOMES,
@@ -25,6 +26,7 @@ from counterpoint.result.figures.frames.common import (
     Frames,
     titled,
 )
+from counterpoint.result.words.sentences import message
 
 FONT = "Inter, Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
 DASHES = {ROW: [1, 0], VALID: [1, 0], INVALID: [5, 3]}
@@ -243,8 +245,9 @@ def legend_looks(colors: Palette) -> alt.LegendConfig:
     )
 
 
-def nothing(colors: Palette, title: str, text: str, width: int) -> Any:
+def nothing(found: ResultData, colors: Palette, title: str, width: int | None) -> Any:
     """Return a figure that says why it shows nothing."""
+    width, text = width or 520, f"Nothing to show: {message(found)}"
     frame = pd.DataFrame({"text": ["\n".join(textwrap.wrap(text, max(30, width // 7)))]})
     words = (
         drawn_from("note")

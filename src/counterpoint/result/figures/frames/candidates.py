@@ -6,7 +6,6 @@ the values of each changed feature lie, with arrows from the row's value to the 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,9 @@ from counterpoint.checks import check_whole
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.result.data import ResultData
 from counterpoint.result.figures.frames.common import (
-    MOST_SHOWN,
     Axis,
     Frames,
+    Names,
     all_genes,
     chosen,
     clean,
@@ -38,28 +37,8 @@ BELOW = 0.15  # of an axis: how far missing values stand below all others
 MOST_TICKS = 8  # levels named on one axis; of more only the ends and the row's
 
 
-def parallel_data(
-    found: ResultData,
-    features: Sequence[Hashable] | None = None,
-    most: int = MOST_AXES,
-    n: int = MOST_SHOWN,
-) -> Frames:
-    """Return the lines and axes of parallel coordinates.
-
-    Returns
-    -------
-    dict of str to DataFrame
-        ``counterfactuals``: one line per candidate and axis, the row as number 0; `position`
-        runs from 0, the smallest value on the axis, to 1. ``axes``: the axes in their order.
-        ``ticks``: what is written on them, the smallest and largest value or the levels.
-    """
-    return lines_and_note(found, features, most, n)[0]
-
-
-def lines_and_note(
-    found: ResultData, features: Sequence[Hashable] | None, most: int, n: int
-) -> tuple[Frames, str]:
-    """Return the frames of `parallel_data`, and which features they leave out, in words."""
+def lines_and_note(found: ResultData, features: Names, most: int, n: int) -> tuple[Frames, str]:
+    """Return the frames of `Plots.parallel_data`, and which features they leave out, in words."""
     drawn = shown(found, n, "plot.parallel")
     places, left_out = chosen(found, features, most, "plot.parallel", drawn[1:] - 1)
     names = names_of(found)
@@ -154,28 +133,10 @@ MOST_STRIPS = 12
 MOST_ARROWS = 6  # lanes below one strip
 
 
-def strips_data(
-    found: ResultData,
-    features: Sequence[Hashable] | None = None,
-    most: int = MOST_STRIPS,
-    n: int = MOST_SHOWN,
-) -> Frames:
-    """Return what was observed of each feature, and how the candidates change it.
-
-    Returns
-    -------
-    dict of str to DataFrame
-        ``bars``: histograms of the observed rows (none for a loaded result), `height` up to 1.
-        ``counterfactuals``: one line for each change of a feature, from `old` to `new`; those to
-        one value share a `lane`, -1 where there are too many to draw. ``row``: its own values.
-    """
-    return strips_and_axes(found, features, most, n)[0]
-
-
 def strips_and_axes(
-    found: ResultData, features: Sequence[Hashable] | None, most: int, n: int
+    found: ResultData, features: Names, most: int, n: int
 ) -> tuple[Frames, list[Axis], str]:
-    """Return the frames of `strips_data`, their axes, and what is left out in words."""
+    """Return the frames of `Plots.strips_data`, their axes, and what is left out in words."""
     drawn = shown(found, n, "plot.strips")[1:] - 1
     places, left_out = chosen(found, features, most, "plot.strips", drawn)
     axes = [Axis.of(found, place) for place in places]
@@ -223,15 +184,8 @@ def arrows_of(found: ResultData, axis: Axis, drawn: Ints) -> pd.DataFrame:
 MOST_BARS = 20
 
 
-def objectives_data(found: ResultData, n: int = MOST_SHOWN) -> Frames:
-    """Return the objectives of the candidates, and of the row where they are known.
-
-    Returns
-    -------
-    dict of str to DataFrame
-        ``counterfactuals``: columns objective_0, objective_1, ... in the order of
-        `found.objective_names`. ``names``: which is which.
-    """
+def objectives_data(found: ResultData, n: int) -> Frames:
+    """Return the frames of `Plots.objectives_data`."""
     values = np.concatenate([row_objectives(found), found.objectives])
     columns = {f"objective_{m}": values[:, m] for m in range(values.shape[1])}
     names, drawn = unique(found.objective_names), shown(found, n, "plot.objectives")
@@ -252,14 +206,8 @@ def row_objectives(found: ResultData) -> Floats:
     return known
 
 
-def frequency_data(found: ResultData, most: int = MOST_BARS) -> Frames:
-    """Return how many candidates change each feature, the most often changed first.
-
-    Returns
-    -------
-    dict of str to DataFrame
-        ``features``: count and share of all candidates, and of those that reach the target.
-    """
+def frequency_data(found: ResultData, most: int) -> Frames:
+    """Return the frame of `Plots.frequency_data`, the most often changed feature first."""
     check_whole("plot.frequency.most", most, 1, 1000)
     changed, names = found.changed, np.array(names_of(found), dtype=object)
     count = changed.sum(axis=0)
@@ -276,15 +224,7 @@ def frequency_data(found: ResultData, most: int = MOST_BARS) -> Frames:
 
 
 def history_data(found: ResultData) -> Frames:
-    """Return the hypervolume after each generation.
-
-    Returns
-    -------
-    dict of str to DataFrame
-        ``history``: generation, evaluations, hypervolume.
-    """
+    """Return the frame of `Plots.history_data`."""
     history = found.history  # of the data's own kind: pandas, polars or pyarrow
-    columns = {
-        name: np.asarray(history[name]) for name in ("generation", "evaluations", "hypervolume")
-    }
-    return {"history": pd.DataFrame(columns)}
+    names = ("generation", "evaluations", "hypervolume")
+    return {"history": pd.DataFrame({name: np.asarray(history[name]) for name in names})}

@@ -26,6 +26,7 @@ from counterpoint.table.features import Feature, Kind
 from counterpoint.table.values import PLAIN, write_level
 
 Frames: TypeAlias = dict[str, pd.DataFrame]
+Names: TypeAlias = Sequence[Hashable] | None  # of features; None for those that change
 
 ROW, VALID, INVALID = "the row", "counterfactual", "near miss"
 OUTCOMES = (ROW, VALID, INVALID)
@@ -81,26 +82,12 @@ def place_of(found: ResultData, name: Hashable, argument: str) -> int:
 
 
 def chosen(
-    found: ResultData,
-    features: Sequence[Hashable] | None,
-    most: int,
-    argument: str,
-    drawn: Ints | None = None,
+    found: ResultData, features: Names, most: int, argument: str, drawn: Ints | None = None
 ) -> tuple[Ints, str]:
     """Return which features to show, the most often changed first, and what is left out in words.
 
-    Parameters
-    ----------
-    found : ResultData
-        The result.
-    features : sequence of names, or None
-        The features to show, in this order; None takes those that change.
-    most : int
-        Show no more than this many of those that change.
-    argument : str
-        What the choice is called in errors.
-    drawn : ndarray, optional
-        The positions of the candidates that count; None counts all.
+    If `features` are named, those are shown, in their order; else at most `most` of those that
+    change in the candidates at the positions `drawn` (None for all). Errors name the `argument`.
     """
     check_whole(f"{argument}.most", most, 1, 1000)
     if features is not None:

@@ -6,7 +6,7 @@ prediction as one feature changes and all others stay.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from counterpoint.result.data import ResultData
 from counterpoint.result.figures.frames.common import (
     Axis,
     Frames,
+    Names,
     all_genes,
     ask,
     changes_only,
@@ -36,41 +37,25 @@ MOST_CURVES = 6
 CURVE_POINTS = 60
 
 
-def ice_axes(
-    found: ResultData, features: Sequence[Hashable] | None, most: int
-) -> tuple[list[Axis], str]:
-    """Return the axes of the features whose curves are drawn, and what is left out."""
-    places, left_out = chosen(found, features, most, "plot.ice")
-    return [Axis.of(found, place) for place in places], left_out
-
-
 def ice_data(
-    found: ResultData,
-    features: Sequence[Hashable] | None = None,
-    most: int = MOST_CURVES,
-    resolution: int = CURVE_POINTS,
-) -> Frames:
-    """Return the row's prediction over single features, and the candidates on these curves.
-
-    Returns
-    -------
-    dict of str to DataFrame
-        ``curves``: the prediction at each value of each feature (`panel` counts them), the row's
-        own value included. ``counterfactuals``: the row, and those that change only this feature.
-    """
+    found: ResultData, features: Names, most: int, resolution: int
+) -> tuple[Frames, list[Axis], str]:
+    """Return the frames of `Plots.ice_data`, the curves' axes, and what is left out in words."""
     check_can_ask(found, "ice")
     check_whole("plot.ice.resolution", resolution, 2, 1000)
-    axes, _ = ice_axes(found, features, most)
+    places, left_out = chosen(found, features, most, "plot.ice")
+    axes = [Axis.of(found, place) for place in places]
     curves = [curve_of(found, axis, panel, resolution) for panel, axis in enumerate(axes)]
     points = [points_on_curve(found, axis, panel) for panel, axis in enumerate(axes)]
     columns = ["panel", "feature", "x", "value", "prediction"]
-    people = list(everyone(found).columns)
-    return {
-        "curves": pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(columns=columns),
+    people = [*everyone(found).columns, "panel", "feature", "x", "value"]
+    frames = {
+        "curves": pd.concat(curves, ignore_index=True) if axes else pd.DataFrame(columns=columns),
         "counterfactuals": pd.concat(points, ignore_index=True)
-        if points
-        else pd.DataFrame(columns=[*people, "panel", "feature", "x", "value"]),
+        if axes
+        else pd.DataFrame(columns=people),
     }
+    return frames, axes, left_out
 
 
 def curve_of(found: ResultData, axis: Axis, panel: int, resolution: int) -> pd.DataFrame:
@@ -120,26 +105,15 @@ def surface_axes(found: ResultData, x: Hashable, y: Hashable) -> tuple[Axis, Axi
 
 
 def surface_data(
-    found: ResultData, x: Hashable, y: Hashable, resolution: int = SURFACE_POINTS
-) -> Frames:
-    """Return the prediction over two features, and who stands on it.
-
-    Places on an axis are the feature's own numbers, milliseconds since 1970 for dates, and 0, 1, 2
-    for levels; `x_value` and `y_value` are texts.
-
-    Returns
-    -------
-    dict of str to DataFrame
-        ``grid``: the model's prediction of each cell, from (x, y) to (x2, y2). ``lines``: contour
-        lines, those of the target marked. ``labels``: a number on each. ``counterfactuals``: the
-        row, and those that change only these two features. ``bars_x``, ``bars_y``: histograms.
-    """
+    found: ResultData, x: Hashable, y: Hashable, resolution: int
+) -> tuple[Frames, tuple[Axis, Axis]]:
+    """Return the frames of `Plots.surface_data`, and both axes."""
     check_can_ask(found, "surface")
     check_whole("plot.surface.resolution", resolution, 2, 200)
     axes = surface_axes(found, x, y)
     grid, heights = grid_of(found, axes, resolution)
     lines = contour_lines(found, axes, resolution, heights)
-    return {
+    frames = {
         "grid": grid,
         "lines": lines,
         "labels": labels_of(lines, axes),
@@ -147,6 +121,7 @@ def surface_data(
         "bars_x": histogram(found, axes[0]),
         "bars_y": histogram(found, axes[1]),
     }
+    return frames, axes
 
 
 def grid_of(
@@ -222,11 +197,6 @@ def labels_of(lines: pd.DataFrame, axes: tuple[Axis, Axis]) -> pd.DataFrame:
             for name, (low, high) in zip("xy", ends, strict=True)
         ]
         if all(EDGE <= share <= 1.0 - EDGE for share in shares):
-            found.append(
-                {
-                    "x": middle["x"],
-                    "y": middle["y"],
-                    "text": write_number(middle["level"], digits=EXACT),
-                }
-            )
+            text = write_number(middle["level"], digits=EXACT)
+            found.append({"x": middle["x"], "y": middle["y"], "text": text})
     return pd.DataFrame(found, columns=["x", "y", "text"])
