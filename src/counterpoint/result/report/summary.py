@@ -18,6 +18,8 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING, Floats, Ints
+from counterpoint.problem.limits import Limits
+from counterpoint.problem.ranges import range_text
 from counterpoint.result.choosing import interview as preference
 from counterpoint.result.choosing.orders import attributes_of, best_of, knee, representatives
 from counterpoint.result.data import ResultData
@@ -82,18 +84,19 @@ def pack_shares(shares: Floats) -> str:
 
 def write_receipt(found: ResultData, now: datetime.datetime) -> dict[str, Any]:
     """Return who was asked what, with which settings, as what JSON can hold."""
-    is_loaded, version = found.live is None, __version__
-    if is_loaded:
+    version, model = __version__, "not at hand: the result was loaded from a file"
+    if found.live is None:
         version = f"{found.remembered.version}; this report by {version}"
+    else:
+        kind = type(found.problem.predictor.own.model)
+        model = f"{kind.__module__}.{kind.__qualname__}"
     return {
         "date": now.astimezone(datetime.UTC).isoformat(timespec="seconds"),
         "data fingerprint": found.fingerprints.data,
         "model fingerprint": found.fingerprints.model,
-        "model": "not at hand: the result was loaded from a file"
-        if is_loaded
-        else _model_name(found),
+        "model": model,
         "target": str(found.target),
-        "limits": _limits(found),
+        "limits": _limits(found.limits),
         "rules": list(found.constraints),
         "costs": [
             f"{name}: {write_number(cost, digits=EXACT)}" for name, cost in found.costs.items()
@@ -107,20 +110,12 @@ def write_receipt(found: ResultData, now: datetime.datetime) -> dict[str, Any]:
         "near misses": int((~found.reaches).sum()),
         "notes": list(found.notes),
         "versions": {
-            "counterpoint": f"{version}; this report by {__version__}"
-            if is_loaded
-            else __version__,
+            "counterpoint": version,
             "python": platform.python_version(),
             "numpy": np.__version__,
             "pandas": pd.__version__,
         },
     }
-
-
-def _model_name(found: ResultData) -> str:
-    """Return the model's type."""
-    kind = type(found.problem.predictor.own.model)
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _settings(search: Any) -> dict[str, Any]:
@@ -134,18 +129,13 @@ def _settings(search: Any) -> dict[str, Any]:
     }
 
 
-def _limits(found: ResultData) -> dict[str, Any]:
-    """Return the caller's limits by feature, as texts."""
-    limits = found.facts.limits
-    features = found.encoding.schema.features
+def _limits(limits: Limits) -> dict[str, Any]:
+    """Return what could change, as texts; rules and costs have places of their own."""
     return {
-        "fixed": [str(f.name) for f, fixed in zip(features, limits.is_fixed, strict=True) if fixed],
-        "ranges": [
-            f"{feature.name}: {feature.shown(low)} to {feature.shown(high)}"
-            for feature, low, high in zip(features, limits.low, limits.high, strict=True)
-            if not np.isnan(low)
-        ],
-        "most changes": int(limits.max_changed),
+        "fixed": [str(name) for name in limits.fixed],
+        "vary": None if limits.vary is None else [str(name) for name in limits.vary],
+        "ranges": [f"{name}: {range_text(ends)}" for name, ends in limits.ranges.items()],
+        "most changes": limits.max_changed,
     }
 
 

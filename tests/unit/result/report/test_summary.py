@@ -123,6 +123,43 @@ def test_the_receipt_says_who_was_asked_what(
     assert receipt["model"] == "builtins.function"
 
 
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({}, {"fixed": [], "vary": None, "ranges": [], "most changes": None}),
+        (
+            {"vary": ["income", "age"], "ranges": {"age": (None, 45)}, "max_changed": 1},
+            {
+                "fixed": [],
+                "vary": ["age", "income"],
+                "ranges": ["age: from 20 to 45"],
+                "most changes": 1,
+            },
+        ),
+        (
+            {
+                "fixed": ["sex"],
+                "ranges": {"job": ["clerk", "cook"], "since": ("2020-01-01", "2020-06-30")},
+            },
+            {
+                "fixed": ["sex"],
+                "vary": None,
+                "ranges": [
+                    "job: one of 'clerk' and 'cook'",
+                    "since: from 2020-01-01 to 2020-06-30",
+                ],
+                "most changes": None,
+            },
+        ),
+    ],
+)
+def test_the_receipt_has_all_limits(limits: dict[str, Any], expected: dict[str, Any]) -> None:
+    data = observed()
+    some = cp.Explainer(score, data).explain(data.iloc[[0]], (0.2, 1.0), cp.WhatIf(n=2), **limits)
+
+    assert summarise(some, NOW)["receipt"]["limits"] == expected
+
+
 def test_a_loaded_result_has_the_same_summary_but_for_its_model(
     found: cp.Counterfactuals, summary: dict[str, Any], tmp_path: Any
 ) -> None:
@@ -132,6 +169,9 @@ def test_a_loaded_result_has_the_same_summary_but_for_its_model(
 
     assert loaded["is_loaded"]
     assert loaded["receipt"]["model"] == "not at hand: the result was loaded from a file"
+    version = f"{cp.__version__}; this report by {cp.__version__}"
+    assert loaded["receipt"]["versions"]["counterpoint"] == version
+    assert loaded["receipt"]["limits"] == summary["receipt"]["limits"]
     for part in ("is_loaded", "receipt"):
         loaded.pop(part)
     named = [each for each in summary["representatives"] if each["name"] != "safest"]
