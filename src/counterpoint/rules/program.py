@@ -79,8 +79,8 @@ def compile_rules(rules: Sequence[normal.NormalRule], rounding: Floats) -> Progr
 
     Examples
     --------
-    >>> rule = Formula(Relation("<=", Gene(0), Constant(5.0)))
-    >>> program = compile_rules([rule], rounding=np.ones(1))
+    >>> below = normal.Relation("<=", normal.Gene(0), normal.Constant(5.0))
+    >>> program = compile_rules([normal.Formula(below)], rounding=np.ones(1))
     >>> program.operations["operation"].tolist() == [GENE, NUMBER, COMPARE + COMPARATORS["<="]]
     True
     """
@@ -272,8 +272,8 @@ def judge(program: Program, genomes: Floats, row: Floats) -> Bools:
 
     Examples
     --------
-    >>> rule = Formula(Relation("<=", Gene(0), Constant(5.0)))
-    >>> program = compile_rules([rule], rounding=np.ones(1))
+    >>> below = normal.Relation("<=", normal.Gene(0), normal.Constant(5.0))
+    >>> program = compile_rules([normal.Formula(below)], rounding=np.ones(1))
     >>> judge(program, np.array([[4.0], [6.0]]), np.array([4.0]))
     array([[ True],
            [False]])
