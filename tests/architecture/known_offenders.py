@@ -32,5 +32,4 @@ WITHOUT_UNIT_TEST: set[str] = {
     "result.file.document",
     "result.file.loading",
     "result.file.many",
-    "result.long_table",
 }

@@ -90,7 +90,8 @@ def explain_files(
     limits, fixed, vary, ranges, max_changed, constraints, costs
         As in `Explainer.explain`, the same for all rows.
     keep : int or None, default=10
-        The most counterfactuals of a row that are written; None writes all.
+        The most counterfactuals of a row that are written, near misses only where there is none;
+        None writes all, near misses too.
     id : str, optional
         A column of the rows that is no feature and is handed through.
     prefix : str, default=""
@@ -136,9 +137,9 @@ def explain_files(
     (15, 25, 0)
     >>> written = pd.read_parquet(f"{folder}/out/part-00000.parquet")
     >>> written.loc[written["valid"], ["loan", "status", "changed", "income"]].head(2)
-        loan status   changed  income
-    0    900  found  [income]    25.0
-    10   901  found  [income]    25.0
+       loan status   changed  income
+    0   900  found  [income]    25.0
+    1   901  found  [income]    25.0
     """
     asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
     order = Order(target, search, seed, asked, keep, id, prefix)

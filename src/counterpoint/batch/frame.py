@@ -62,7 +62,8 @@ def explain_frame(
     limits, fixed, vary, ranges, max_changed, constraints, costs
         As in `Explainer.explain`. A search may not end by `seconds`.
     keep : int or None, default=10
-        How many of each row's counterfactuals: those of `found.select(keep)`; None keeps all.
+        How many of each row's counterfactuals at most, as `select` chooses; near misses only
+        where there is none. None keeps all, near misses too.
     id : str, optional
         A column of the rows that is no feature and is handed through.
     prefix : str, default=""
@@ -189,7 +190,7 @@ def in_polars(rows: Any, found: pd.DataFrame, schema: OutputSchema) -> Any:
     """Return what was found as a frame of polars, with the ids as the rows have them."""
     polars = sys.modules["polars"]
     columns = {}
-    for name, kind in {**schema.own, **schema.features}.items():
+    for name, kind in schema.types.items():
         column = found[name]
         cells = [None if gone else cell for gone, cell in zip(column.isna(), column, strict=True)]
         columns[name] = polars.Series(name, cells, dtype=polars_type(polars, kind))

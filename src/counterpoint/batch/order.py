@@ -49,7 +49,8 @@ class Order:
         As in `Explainer.explain`. A search may not end by `seconds`: what it finds would depend on
         the machine.
     keep : int or None, default=10
-        How many of each row's counterfactuals: those of `found.select(keep)`; None keeps all.
+        How many of each row's counterfactuals at most, as `select` chooses; near misses only
+        where there is none. None keeps all, near misses too.
     id : str, optional
         A column of the rows that is no feature and is handed through.
     prefix : str, default=""

@@ -53,8 +53,8 @@ class RowAnswer(NamedTuple):
 
     @classmethod
     def of(cls, found: Counterfactuals, keep: int | None) -> RowAnswer:
-        """Take from a result what the table shows."""
-        shown = found if keep is None else found.select(keep)
+        """Take from a result what the table shows: near misses only if need be."""
+        shown = found if keep is None else (found.valid() if len(found) else found).select(keep)
         names = [str(name) for name in found.encoding.schema.names]
         return cls(
             found.status,
@@ -228,7 +228,7 @@ def assemble(
     counts = np.array([len(answer.changed) for answer in answers], dtype=np.int64)
     lines = np.repeat(np.arange(len(answers)), np.maximum(counts, 1))
     is_there = np.repeat(counts > 0, np.maximum(counts, 1))
-    columns: dict[Hashable, Any] = {}
+    columns: dict[str, Any] = {}
     if schema.id is not None:
         columns[schema.id] = rows[schema.id].iloc[lines].reset_index(drop=True)  # keeps its dtype
     own = own_columns(schema, rows, answers, lines, is_there)
@@ -237,7 +237,8 @@ def assemble(
     genes = np.empty((0, len(schema.columns)))
     if explainer is not None and with_some:
         genes = explainer.encoding.by_column(np.concatenate(with_some))
-    return pd.DataFrame(columns | schema.decoded(genes, is_there))
+    columns |= schema.decoded(genes, is_there)
+    return pd.DataFrame({name: columns[name] for name in schema.names})
 
 
 def own_columns(

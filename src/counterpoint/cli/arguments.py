@@ -44,9 +44,9 @@ Whatever ends it -- Ctrl-C, a crash, a full disk, the power -- the same command 
 ended, and the files are the same, byte for byte, as if nothing had happened. So they are for any
 engine and any number of workers. A row that fails becomes a line that says why, and ends nothing.
 
-The output has a line for each counterfactual: the id, the number of the row, status, message,
-validity, prediction, objectives, which features change, and all features. A row without
-counterfactuals has one line, too.
+The output has a line for each counterfactual: the id, the number of the row, status, message, all
+features, validity, prediction, objectives, and which features change. A row without
+counterfactuals has its near misses, or one line.
 """
 
 BATCH_END = """\

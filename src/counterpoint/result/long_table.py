@@ -1,4 +1,4 @@
-"""Output: the columns that counterfactuals of many rows have in one long table, known beforehand.
+"""The long table: which columns counterfactuals of many rows have, known beforehand.
 
 One line per counterfactual; a row that has none to show has one line all the same. What is here
 depends on the data's schema and the objectives only, so every chunk of every job has the same
@@ -95,8 +95,10 @@ class OutputSchema:
     >>> import counterpoint as cp
     >>> data = pd.DataFrame({"age": [20, 30, 40], "job": ["a", "b", "a"]})
     >>> schema = cp.Explainer(lambda rows: rows["age"] / 50, data).output_schema(id="loan")
-    >>> schema.names[:5], schema.names[-2:]
-    (('loan', 'row', 'counterfactual', 'status', 'message'), ('age', 'job'))
+    >>> schema.names[:7]
+    ('loan', 'row', 'counterfactual', 'status', 'message', 'age', 'job')
+    >>> schema.names[7:11]
+    ('valid', 'prediction', 'gap', 'distance')
     >>> schema.ddl()[:52]
     '`loan` BIGINT, `row` BIGINT, `counterfactual` BIGINT'
     """
@@ -117,17 +119,18 @@ class OutputSchema:
 
     @property
     def own(self) -> dict[str, Type]:
-        """Our columns, prefix included, with what they hold."""
-        before = {
+        """Our columns, prefix included, with what they hold: first those of the row."""
+        types = {
             "row": Type.WHOLE,
             "counterfactual": Type.WHOLE,
             "status": Type.TEXT,
             "message": Type.TEXT,
             "valid": Type.TRUTH,
             "prediction": Type.REAL,
+            **dict.fromkeys(self.objectives, Type.REAL),
+            "changed": Type.NAMES,
+            "evaluations": Type.WHOLE,
         }
-        after = {"changed": Type.NAMES, "evaluations": Type.WHOLE}
-        types = before | dict.fromkeys(self.objectives, Type.REAL) | after
         return {f"{self.prefix}{name}": kind for name, kind in types.items()}
 
     @property
@@ -136,31 +139,34 @@ class OutputSchema:
         return {str(column.name): type_of(column) for column in self.columns}
 
     @property
+    def types(self) -> dict[str, Type]:
+        """All columns but the id, in order: the features stand before what was found of them."""
+        own = [*self.own.items()]
+        place = [*self.own].index(f"{self.prefix}valid")
+        return dict(own[:place]) | self.features | dict(own[place:])
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of all columns, in order."""
-        own = () if self.id is None else (self.id,)
-        return (*own, *self.own, *self.features)
+        return (*(() if self.id is None else (self.id,)), *self.types)
 
     def meta(self) -> pd.DataFrame:
         """Return the table without rows: the dtypes of pandas."""
-        own = {} if self.id is None else {self.id: pd.Series([], dtype=self.id_dtype)}
-        others = {**self.own, **self.features}
-        return pd.DataFrame(
-            own | {name: pd.Series([], dtype=kind.dtype) for name, kind in others.items()}
-        )
+        own = {} if self.id is None else {self.id: self.id_dtype}
+        dtypes = own | {name: kind.dtype for name, kind in self.types.items()}
+        return pd.DataFrame({name: pd.Series([], dtype=dtype) for name, dtype in dtypes.items()})
 
     def arrow(self) -> Any:
         """Return the schema of Arrow; needs pyarrow."""
         pa = require_package("pyarrow", "a schema of Arrow", '"counterpoint[parquet]"')
         own = [] if self.id is None else [(self.id, _arrow_type(self.id_dtype, pa))]
-        others = {**self.own, **self.features}
-        return pa.schema([*own, *((name, kind.arrow(pa)) for name, kind in others.items())])
+        return pa.schema([*own, *((name, kind.arrow(pa)) for name, kind in self.types.items())])
 
     def ddl(self) -> str:
         """Return the schema as Spark writes it: names in backticks, and types."""
-        own = [] if self.id is None else [(self.id, _spark_type(self.id_dtype))]
-        others = [(name, kind.ddl) for name, kind in {**self.own, **self.features}.items()]
-        return ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in [*own, *others])
+        own = {} if self.id is None else {self.id: _spark_type(self.id_dtype)}
+        types = own | {name: kind.ddl for name, kind in self.types.items()}
+        return ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in types.items())
 
     def table(self, frame: pd.DataFrame) -> Any:
         """Return a frame with these columns as a table of Arrow, without metadata."""

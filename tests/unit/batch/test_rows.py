@@ -43,7 +43,7 @@ def test_lines_are_what_explain_finds() -> None:
 
     frame = explain_rows(EXPLAINER, rows_of(1), ORDER)
 
-    few = found.select(10)
+    few = found.valid().select(10)
     assert frame["counterfactual"].tolist() == list(range(1, len(few.genomes) + 1))
     assert set(frame["loan"]) == {"L0"}
     assert set(frame["status"]) == {"found"}
