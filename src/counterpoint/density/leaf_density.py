@@ -73,7 +73,7 @@ class Statistics:
         Their means, and sums of squared differences from these.
     lower, upper : ndarray of shape (leaves, p)
         The leaf's box.
-    tally, allowed : ndarray of shape (leaves, places)
+    level_count, allowed : ndarray of shape (leaves, places)
         How often each level occurs, and whether it can.
     """
 
@@ -82,7 +82,7 @@ class Statistics:
     square: Floats
     lower: Floats
     upper: Floats
-    tally: Floats
+    level_count: Floats
     allowed: Bools
 
     def at(self, places: Ints) -> Statistics:
@@ -98,10 +98,11 @@ class Statistics:
         rest = np.maximum(count, 1.0)[:, None]
         apart = numbers - self.mean
         square = np.maximum(self.square - apart**2 * (self.count[:, None] / rest), 0.0)
-        tally = self.tally.copy()
-        np.put_along_axis(tally, spots, np.take_along_axis(tally, spots, 1) - 1.0, axis=1)
+        level_count = self.level_count.copy()
+        others = np.take_along_axis(level_count, spots, 1) - 1.0
+        np.put_along_axis(level_count, spots, others, axis=1)
         mean = np.where(count[:, None] > 0.0, self.mean - apart / rest, self.mean)
-        return replace(self, count=count, mean=mean, square=square, tally=tally)
+        return replace(self, count=count, mean=mean, square=square, level_count=level_count)
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class Margins:
     ----------
     low, high, variance, least : ndarray of shape (p,)
         Range and variance of each number, and the least standard deviation it may have.
-    frequency, crowd : ndarray of shape (places,)
+    frequency, n_pooled : ndarray of shape (places,)
         Of each level, and how many levels share its place.
     offset : ndarray of shape (q,)
         The first place of each feature.
@@ -123,24 +124,24 @@ class Margins:
     variance: Floats
     least: Floats
     frequency: Floats
-    crowd: Floats
+    n_pooled: Floats
     offset: Ints
 
     @classmethod
-    def of(cls, genomes: Floats, columns: Columns, space: Space, tally: Floats) -> Margins:
-        """Return the margins of observed rows (n, d) whose levels occur `tally` (places,) times."""
+    def of(cls, genomes: Floats, columns: Columns, space: Space, level_count: Floats) -> Margins:
+        """Return the margins of observed rows (n, d), given how often (places,) levels occur."""
         numbers = genomes[:, columns.numbers]
         low, high = numbers.min(axis=0), numbers.max(axis=0)
         grid = space.grid[columns.numbers]
         step = np.where(grid > 0.0, 1.0 / np.where(grid > 0.0, grid, 1.0), 0.0)
         least = np.maximum(step / np.sqrt(12.0), SMALLEST * np.maximum(1.0, np.abs(high)))
         n_places = np.repeat(columns.n_groups, columns.n_groups)
-        crowd = np.ones(len(tally))
+        n_pooled = np.ones(len(level_count))
         last = np.cumsum(columns.n_groups) - 1
-        crowd[last] += space.n_levels[columns.levels] - columns.n_groups
-        frequency = (tally + 1.0) / (len(genomes) + n_places)
+        n_pooled[last] += space.n_levels[columns.levels] - columns.n_groups
+        frequency = (level_count + 1.0) / (len(genomes) + n_places)
         offset = last + 1 - columns.n_groups
-        return cls(low, high, numbers.var(axis=0), least, frequency, crowd, offset)
+        return cls(low, high, numbers.var(axis=0), least, frequency, n_pooled, offset)
 
 
 def normal_shapes(leaves: Statistics, margins: Margins) -> tuple[Floats, Floats]:
@@ -156,13 +157,13 @@ def normal_shapes(leaves: Statistics, margins: Margins) -> tuple[Floats, Floats]
 
 def log_levels(leaves: Statistics, margins: Margins) -> Floats:
     """Return the logarithm of the probability (leaves, places) of each level; finite everywhere."""
-    if leaves.tally.shape[1] == 0:
-        return leaves.tally
+    if leaves.level_count.shape[1] == 0:
+        return leaves.level_count
     prior = np.where(leaves.allowed, margins.frequency, 0.0)
     sums = np.add.reduceat(prior, margins.offset, axis=1)
     prior /= np.repeat(sums, np.diff(margins.offset, append=prior.shape[1]), axis=1)
-    shrunk = (leaves.tally + prior) / (leaves.count[:, None] + 1.0)
-    return np.asarray(np.log(np.where(leaves.allowed, shrunk / margins.crowd, 1.0)))
+    shrunk = (leaves.level_count + prior) / (leaves.count[:, None] + 1.0)
+    return np.asarray(np.log(np.where(leaves.allowed, shrunk / margins.n_pooled, 1.0)))
 
 
 class ForestDensity:
@@ -194,7 +195,7 @@ class ForestDensity:
         offset = np.cumsum(columns.n_groups) - columns.n_groups
         spots = rows[:, columns.levels].astype(np.int64) + offset
         total = gather(grove, columns, rows, ids, places, spots)
-        margins = Margins.of(rows, columns, space, total.tally[0])
+        margins = Margins.of(rows, columns, space, total.level_count[0])
         scale, constant = normal_shapes(total, margins)
         of_node = np.full(len(grove.feature), -1, dtype=np.int64)
         of_node[ids[1:]] = np.arange(1, len(ids))
@@ -229,9 +230,9 @@ def gather(
         values = np.tile(rows[:, j], n_trees)
         mean[:, k] = np.bincount(flat, values, n_leaves) / count
         square[:, k] = np.bincount(flat, (values - mean[flat, k]) ** 2, n_leaves)
-    tally = np.zeros((n_leaves, n_places))
+    level_count = np.zeros((n_leaves, n_places))
     for k in range(spots.shape[1]):
-        np.add.at(tally, (flat, np.tile(spots[:, k], n_trees)), 1.0)
+        np.add.at(level_count, (flat, np.tile(spots[:, k], n_trees)), 1.0)
     _, first = np.unique(flat, return_index=True)
     tree, member = np.divmod(first, places.shape[1])
     spot = np.zeros(rows.shape[1], dtype=np.int64)
@@ -245,7 +246,7 @@ def gather(
         np.ones((n_leaves, n_places), dtype=np.bool_),
     )
     _find_boxes(grove, rows, tree, member, Spots(spot, width), boxes)
-    return Statistics(count, mean, square, boxes.lower, boxes.upper, tally, boxes.allowed)
+    return Statistics(count, mean, square, boxes.lower, boxes.upper, level_count, boxes.allowed)
 
 
 class Spots(NamedTuple):
