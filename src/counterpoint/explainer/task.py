@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ from counterpoint.rules.bounds import DOMAIN
 from counterpoint.rules.rules import Rules
 from counterpoint.rules.tree import compared_places
 from counterpoint.search.feasibility import RETRIES
-from counterpoint.search.settings import Explore, Search, WhatIf
+from counterpoint.search.settings import Explore, Search, Variant, WhatIf
 from counterpoint.streams import check_seed
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
@@ -92,9 +92,10 @@ def check_search(search: object) -> Search | WhatIf:
     if search is None:
         return Explore()
     if not isinstance(search, Search | WhatIf):
+        is_named = isinstance(search, str) and search in get_args(Variant)
+        example = f"Search.paper({search!r})" if is_named else "Search(evaluations=2000)"
         raise InvalidInput(
-            f"search must be a Search or WhatIf, got {search!r}; for example "
-            "search=Search(evaluations=2000)."
+            f"search must be a Search or WhatIf, got {search!r}; for example search={example}."
         )
     return search
 
