@@ -102,12 +102,8 @@ class Counterfactuals(ResultData):
         with "fewest changes", the "most typical" (least implausible), the "safest" (most neighbours
         that keep the outcome, then the largest margin; see `safety`) and the "balanced" one, the
         knee: nearest to the ideal when every objective is scaled to its range. One counterfactual
-        may have several names. The model is asked about neighbours, if it is at hand.
-
-        Returns
-        -------
-        dict of str to int
-            Empty if there is no counterfactual.
+        may have several names; without any counterfactual there is none. The model is asked about
+        neighbours, if it is at hand.
         """
         return representatives(self)
 
@@ -159,6 +155,15 @@ class Counterfactuals(ResultData):
         ------
         InvalidInput, UnknownFeatureError
             If a text is no rule, or a feature is not of the data.
+
+        Examples
+        --------
+        >>> import counterpoint as cp
+        >>> data = pd.DataFrame({"age": [20, 30, 40, 50], "debt": [9, 5, 3, 1]})
+        >>> explainer = cp.Explainer(lambda rows: rows["age"] / 50 - rows["debt"] / 20, data)
+        >>> found = explainer.explain(data[:1], target=(0.5, None))
+        >>> len(found.filter("age <= 40")), len(found.filter(keep=["debt"]))
+        (16, 1)
         """
         return self.take(matching(self, conditions, keep))
 
@@ -180,6 +185,18 @@ class Counterfactuals(ResultData):
         -------
         Interview
             Print it, `answer` it, and look at `best`; docs/choosing.md says how it learns.
+
+        Examples
+        --------
+        >>> import counterpoint as cp
+        >>> data = pd.DataFrame({"age": [20, 30, 40, 50], "debt": [9, 5, 3, 1]})
+        >>> explainer = cp.Explainer(lambda rows: rows["age"] / 50 - rows["debt"] / 20, data)
+        >>> found = explainer.explain(data[:1], target=(0.5, None))
+        >>> interview = found.prefer()
+        >>> print(interview.question.texts[0])
+        If age were 48 instead of 20. (distance 0.4667, 1 change, implausibility 0.4667)
+        >>> interview.answer("A").best.to_frame()["age"].item()
+        48
         """
         return Interview(self, seed, lang, reader)
 
@@ -221,11 +238,6 @@ class Counterfactuals(ResultData):
         near_misses : bool, default=False
             Whether to write the near misses too: the whole non-dominated set.
 
-        Returns
-        -------
-        str or None
-            The text, if no path is given.
-
         Raises
         ------
         CounterpointError, FileNotFoundError
@@ -265,6 +277,18 @@ class Counterfactuals(ResultData):
             If a label or a dtype of the data has no place in JSON.
         CounterpointError, FileNotFoundError
             If the folder does not exist: an error that is both.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import counterpoint as cp
+        >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
+        >>> explainer = cp.Explainer(lambda rows: rows["age"] / 50, data)
+        >>> found = explainer.explain(data[:1], target=(0.5, None))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     found.save(f"{folder}/found.json")
+        ...     cp.load(f"{folder}/found.json") == found
+        True
         """
         saving.save(self, path)
 
@@ -287,10 +311,7 @@ class Counterfactuals(ResultData):
         return float(_mean_pairwise(self.genomes, weight[0], cap))
 
     def coverage_of(self, other: ResultData) -> float:
-        """Return the share of `other`'s valid counterfactuals that valid ones of ours dominate.
-
-        It is NaN if one of the two has none.
-        """
+        """Return the share of `other`'s counterfactuals that ours dominate; NaN if one has none."""
         if self.objective_names != other.objective_names:
             raise InvalidInput(
                 "coverage_of compares results with the same objectives; one has "
@@ -391,6 +412,18 @@ bring about the outcome, or that a request would be granted.
             If the folder does not exist: an error that is both.
         MissingDependency
             If figures are asked for and what draws them is not installed.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import counterpoint as cp
+        >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
+        >>> explainer = cp.Explainer(lambda rows: rows["age"] / 50, data)
+        >>> found = explainer.explain(data[:1], target=(0.5, None))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     found.report(f"{folder}/found.html", figures=False)
+        ...     os.listdir(folder)
+        ['found.html']
         """
         from counterpoint.result.report.page import write_report
 
