@@ -64,6 +64,22 @@ def explained(target: Any = (170.0, 190.0), **settings: Any) -> cp.Counterfactua
     return cp.Explainer(worth, data, **settings).explain(row, target, search=search)
 
 
+def with_gaps(row_is_missing: bool) -> cp.Counterfactuals:
+    """Return a result of data, and maybe a row, with missing numbers and levels."""
+    rng = generator(3)
+    data = pd.DataFrame({"a": rng.normal(size=80).round(1), "b": rng.choice(["u", "v"], 80)})
+    data.loc[::7, "a"] = np.nan
+    data.loc[::5, "b"] = None
+
+    def score(rows: pd.DataFrame) -> Any:
+        levels = rows["b"].map({"u": 1.0, "v": 0.0}).fillna(2.0)
+        return (rows["a"].fillna(-3.0) + levels.astype(float)).to_numpy()
+
+    row = {"a": np.nan if row_is_missing else -1.0, "b": None if row_is_missing else "v"}
+    explainer = cp.Explainer(score, data, allow_missing=True)
+    return explainer.explain(row, (1.0, 2.0), search=cp.Search(evaluations=200))
+
+
 def drawn(chart: Any) -> str:
     """Return a chart as SVG; altair checks it against Vega-Lite's schema on the way."""
     file = io.StringIO()

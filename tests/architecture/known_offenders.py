@@ -23,12 +23,6 @@ WORDS_NOT_USED: set[str] = set()
 WITHOUT_UNIT_TEST: set[str] = {
     "batch.engines.worker",
     "batch.folder",
-    "result.figures.charts.candidates",
-    "result.figures.charts.response",
-    "result.figures.charts.theme",
-    "result.figures.frames.candidates",
-    "result.figures.frames.common",
-    "result.figures.frames.response",
     "result.file.document",
     "result.file.loading",
     "result.file.many",

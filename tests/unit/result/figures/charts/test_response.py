@@ -1,0 +1,52 @@
+"""Charts of the model's response."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.figures import explained
+
+import counterpoint as cp
+from counterpoint.result.figures.charts.response import MOST_NUMBERED, ROOM, apart, heights
+from counterpoint.result.figures.frames.common import Axis
+
+FOUND = explained()
+AXES = Axis.of(FOUND, 0), Axis.of(FOUND, 1)
+SIZE = (300, 200)
+
+
+@pytest.mark.parametrize(("width", "expected"), [(None, 480), (333, 333)])
+def test_a_single_curve_is_as_wide_as_asked_or_its_own_width(
+    found: cp.Counterfactuals, width: int | None, expected: int
+) -> None:
+    assert found.plot.ice("amount", width=width).to_dict()["width"] == expected
+
+
+@given(st.lists(st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0)), max_size=MOST_NUMBERED + 3))
+def test_numbers_of_points_do_not_stand_on_each_other(shares: list[tuple[float, float]]) -> None:
+    ends = [axis.domain for axis in AXES]
+    places = [
+        [low + share * (high - low) for share, (low, high) in zip(pair, ends, strict=True)]
+        for pair in shares
+    ]
+    points = pd.DataFrame([[k, *place] for k, place in enumerate(places)])
+    points = points.reindex(columns=range(3)).set_axis(["counterfactual", "x", "y"], axis=1)
+
+    given_ones = apart(points, AXES, SIZE)
+
+    pixels = [
+        (x * SIZE[0], y * SIZE[1]) for k, (x, y) in enumerate(shares) if given_ones[k] or k == 0
+    ]
+    assert not any(given_ones) or len(shares) <= MOST_NUMBERED + 1
+    for i, (x, y) in enumerate(pixels):
+        for left, up in pixels[:i]:
+            assert abs(x - left) > ROOM[0] - 1e-6 or abs(y - up) > ROOM[1] - 1e-6
+
+
+def test_the_heights_hold_the_curves_and_the_near_end_of_the_target() -> None:
+    low, high = heights(FOUND, {"curves": pd.DataFrame({"prediction": [1.0, 2.0]})})
+
+    assert low < 1.0
+    assert high > max(2.0, FOUND.target.low)
