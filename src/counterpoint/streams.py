@@ -59,6 +59,8 @@ class Stage(IntEnum):
     TASTE = 32
     NEIGHBOUR = 33
     NEIGHBOUR_VALUE = 34
+    ASKED_ALONE = 35
+    TRIAL = 36
 
 
 # Bits of the 64-bit address: stage 6, generation 22, individual 18, gene 18.

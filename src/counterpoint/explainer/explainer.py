@@ -34,7 +34,6 @@ from counterpoint.explainer.task import (
 )
 from counterpoint.explainer.warm_up import warm_up
 from counterpoint.interrupt import tell_interrupted
-from counterpoint.models.threads import is_known
 from counterpoint.problem.limits import CheckedLimits, Constraint, Limits, join_limits
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_objectives
 from counterpoint.problem.ranges import Range
@@ -365,7 +364,7 @@ class Explainer(Built):
         Of a model that is known to bear threads there is no trial.
         """
         n = check_workers(workers, is_shared=self._is_shared(limits))
-        if n == 1 or is_known(self.predictor.model) or self.predictor.bears_threads:
+        if n == 1 or self.predictor.is_known or self.predictor.bears_threads:
             return n
         warnings.warn(
             f"workers={n} is not used: the model answers otherwise when two threads ask it at "

@@ -20,8 +20,23 @@ from counterpoint.problem.problem import Problem
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.facts import Again, Facts, Live
 from counterpoint.search.archive import Archive, Watch
-from counterpoint.search.run import run
+from counterpoint.search.run import (
+    Confirmation,
+    complaint,
+    confirm,
+    edge_of,
+    is_close,
+    margins,
+    run,
+    wants_labels,
+)
 from counterpoint.search.settings import Search, WhatIf
+from counterpoint.table.values import counted
+
+OTHER_COMPANY = (
+    "some candidates reach the target among those of the search, but not alone or as returned; "
+    "they are near misses."
+)
 
 
 def explain_group(
@@ -33,6 +48,16 @@ def explain_group(
 ) -> list[Counterfactuals]:
     """Search the rows of one problem that do not reach their target yet."""
     watch = watch or Watch()
+    doubts = doubts_of_rows(problem)
+    if doubts:
+        watch.hear(0, len(doubts))
+        known = search_plainly(problem, doubts, search, seed, rows, watch)
+        others = [a for a in range(len(rows)) if a not in doubts]
+        if others:
+            some = problem.take(np.array(others, dtype=np.int64))
+            found = explain_group(some, search, seed, [rows[a] for a in others], watch)
+            known |= zip(others, found, strict=True)
+        return [known[a] for a in range(len(rows))]
     own = replace(problem, predictor=problem.predictor.own)
     met = is_met(own)
     todo = np.flatnonzero(~met)
@@ -40,23 +65,90 @@ def explain_group(
     results: dict[int, Counterfactuals] = {}
     for a in np.flatnonzero(met).tolist():
         one = own.alone(np.array([a]))
-        facts = Facts.of(one, search, seed)
+        facts = Facts.of(one, search, seed, notes_on(one) if one.predictor.is_doubted else ())
         results[a] = Counterfactuals.of(Archive(one, 1), 0, rows[a], facts, Live(one))
     if len(todo):
         wanted = (own if isinstance(search, WhatIf) else problem).take(todo)
-        archive = run(wanted, search, watch)
-        drafts = rescore(archive, wanted) if wanted.predictor.is_accelerated else []
-        found = []
-        for i, a in enumerate(todo.tolist()):
-            one = wanted.alone(np.array([i]))
-            live = Live(one, search_again(one, seed, rows[a]))
-            facts = Facts.of(one, search, seed, notes_on(one))
-            found.append(Counterfactuals.of(archive, i, rows[a], facts, live))
-            if drafts:
-                own_search = search_again(drafts[i].problem, seed, rows[a])
-                found[i] = settle(found[i], drafts[i], own_search)
-        results |= zip(todo.tolist(), found if drafts else confirm(found, archive), strict=True)
+        some_rows = [rows[a] for a in todo]
+        found = search_rows(wanted, search, seed, some_rows, watch)
+        results |= zip(todo.tolist(), found, strict=True)
     return [results[a] for a in range(len(rows))]
+
+
+def search_rows(
+    problem: Problem, search: Search | WhatIf, seed: int, rows: list[Any], watch: Watch
+) -> list[Counterfactuals]:
+    """Search rows, and confirm what was found as the model's user would ask about it."""
+    archive = run(problem, search, watch)
+    drafts = rescore(archive, problem) if problem.predictor.is_accelerated else []
+    results, checks = {}, {}
+    for a, row in enumerate(rows):
+        one = problem.alone(np.array([a]))
+        live = Live(one, search_again(one, seed, row))
+        facts = Facts.of(one, search, seed, notes_on(one))
+        results[a] = Counterfactuals.of(archive, a, row, facts, live)
+        source = (archive, a)
+        if drafts:
+            own_search = search_again(drafts[a].problem, seed, row)
+            results[a] = settle(results[a], drafts[a], own_search)
+            source = (drafts[a].archive, drafts[a].row)
+        if not drafts or drafts[a].difference <= problem.predictor.tolerance:  # not searched anew
+            checks[a] = Confirmation(*source, results[a].problem, search)
+    confirm(list(checks.values()))
+    results |= {a: confirmed(results[a], check) for a, check in checks.items()}
+    doubts = {a: check.doubt for a, check in checks.items() if check.doubt}
+    if doubts:
+        results |= search_plainly(problem, doubts, search, seed, rows, watch)
+    return [results[a] for a in range(len(rows))]
+
+
+def confirmed(found: Counterfactuals, check: Confirmation) -> Counterfactuals:
+    """Return what was found, without what was denied.
+
+    The replies stay the search's: one that goes on must recall what it was told.
+    """
+    if check.n_denied:
+        problem, n_own = check.problem, len(notes_on(check.problem))
+        problem = problem.with_labels() if check.denies_label else problem
+        notes = (*notes_on(problem), *(() if check.denies_label else (OTHER_COMPANY,)))
+        facts = replace(found.facts, notes=(*notes, *found.notes[n_own:]))
+        live = Live(problem, found.live.again if found.live is not None else None)
+        drawn = Counterfactuals.of(check.archive, check.row, found.row, facts, live)
+        found = replace(drawn, trace=replace(drawn.trace, replies=found.trace.replies))
+    return replace(found, trace=replace(found.trace, confirmations=check.n_asked))
+
+
+def search_plainly(
+    problem: Problem,
+    doubts: dict[int, str],
+    search: Search | WhatIf,
+    seed: int,
+    rows: list[Any],
+    watch: Watch,
+) -> dict[int, Counterfactuals]:
+    """Search rows again of which the quick way disagreed with the model, with the model itself."""
+    first, n = next(iter(doubts.values())), counted(len(doubts), "row")
+    warnings.warn(
+        f"a quick way to ask the model is not believed: {first}; {n} searched with the model "
+        "itself, which takes longer.",
+        AcceleratorWarning,
+        stacklevel=2,
+    )
+    some = problem.take(np.array(list(doubts), dtype=np.int64))
+    plain = replace(some, predictor=problem.predictor.doubted(), past=None)
+    found = explain_group(plain, search, seed, [rows[a] for a in doubts], watch.quietly())
+    return dict(zip(doubts, found, strict=True))
+
+
+def doubts_of_rows(problem: Problem) -> dict[int, str]:
+    """Return the rows of which the quick way says another thing than the model, and what."""
+    own = problem.predictor.own
+    if not own.is_quick:
+        return {}
+    quick = own.blocks(problem.rows[:, None, :])[:, 0]
+    is_off = ~is_close(quick, problem.row_outputs).all(axis=1)
+    each = {int(a): complaint(own, problem.rows[[a]]) for a in np.flatnonzero(is_off)}
+    return {a: doubt for a, doubt in each.items() if doubt}
 
 
 def search_again(problem: Problem, seed: int, row: Any) -> Again:
@@ -70,41 +162,20 @@ def search_again(problem: Problem, seed: int, row: Any) -> Again:
 
 
 def is_met(problem: Problem) -> Bools:
-    """Return which rows reach their target already; a class only if `predict` says so."""
+    """Return which rows reach their target already, asked as the model's user would ask."""
     gaps = [t.gap_of(p) for t, p in zip(problem.targets, problem.row_predictions, strict=True)]
     met: Bools = np.array(gaps) <= 0.0
-    if met.any() and problem.targets[0].is_decision and problem.predictor.has_decision:
-        met = met & problem.confirmed(problem.rows[:, None, :])[:, 0]
+    plain = problem.predictor.plain
+    if met.any() and wants_labels(problem):
+        asked = replace(problem, predictor=plain)
+        met = met & asked.confirmed(problem.rows[:, None, :])[:, 0]
+    for a in np.flatnonzero(met):
+        target, genome = problem.targets[a], problem.rows[[a]]
+        if margins(target, problem.row_predictions[[a]])[0] <= edge_of(plain):
+            alone = float(target.prediction(plain.outputs(genome))[0])
+            is_accepted = not wants_labels(problem) or target.accepts_label(plain.labels(genome))[0]
+            met[a] = target.gap_of(alone) <= 0.0 and bool(is_accepted)
     return met
-
-
-def confirm(found: list[Counterfactuals], archive: Archive) -> list[Counterfactuals]:
-    """Let the model's own `predict` confirm the valid ones of class targets, all in one call.
-
-    On the observed rows `predict` agreed with the probabilities, so the search trusted them. If it
-    disagrees here after all, it is asked about every candidate that seemed to reach the target, and
-    the result is drawn again from those it confirms: no candidate is new, so no budget is spent.
-    """
-    problem = found[0].problem
-    must_ask = problem.targets[0].is_decision and problem.predictor.has_decision
-    asked = [i for i, each in enumerate(found) if each.reaches.any()]
-    if not must_ask or problem.asks_labels or not asked:
-        return found
-    codes = problem.predictor.uneven_labels([found[i].genomes[found[i].reaches] for i in asked])
-    confirmed = list(found)
-    for i, labels in zip(asked, codes, strict=True):
-        if not np.all(found[i].target.accepts_label(labels)):
-            confirmed[i] = draw_confirmed(found[i], archive, i)
-    return confirmed
-
-
-def draw_confirmed(found: Counterfactuals, archive: Archive, i: int) -> Counterfactuals:
-    """Return the result of row i again, drawn from what `predict` confirms."""
-    careful = found.problem.with_labels()
-    again = search_again(found.problem, found.seed, found.row)  # as it was searched: without labels
-    facts = replace(found.facts, notes=notes_on(careful))
-    confirmed = archive.of_confirmed(i, careful)
-    return Counterfactuals.of(confirmed, 0, found.row, facts, Live(careful, again))
 
 
 def notes_on(problem: Problem) -> tuple[str, ...]:
@@ -129,6 +200,11 @@ def notes_on(problem: Problem) -> tuple[str, ...]:
         )
     if problem.predictor.gives_only_labels:
         notes.append("the model gives labels only, so a gap is either 0 or 0.5.")
+    if problem.predictor.is_doubted:
+        notes.append(
+            "a quick way to ask the model disagreed with it about this row or a counterfactual; "
+            "the row was searched with the model itself."
+        )
     if problem.recalled is not None:
         notes.append(
             f"the search started from the {len(problem.recalled.genomes)} counterfactuals of an "

@@ -80,8 +80,8 @@ class Task:
         domain = check_rules(limits, genomes, rows, built.observed.space)
         limits.rules.ask(encoding.to_rows(genomes.copy()))  # a wrong function is told at once
         with predictor.one_thread():
-            outputs = predictor.own.blocks(genomes[:, None, :])[:, 0]
-            labels = labels_for(target, genomes, predictor)
+            outputs = predictor.plain.blocks(genomes[:, None, :])[:, 0]
+            labels = labels_for(target, genomes, predictor.plain)
             targets = parse_target(target, predictor.classes, outputs, labels)
         explained = Explained(genomes, outputs, tuple(targets))
         return cls(rows, explained, search, seed, limits, domain)

@@ -103,3 +103,12 @@ def unknown_columns(model: Any, columns: Sequence[Any]) -> list[Any]:
         return []
     names = set(known)
     return [name for name in columns if name not in names]
+
+
+def check_columns(model: Any, columns: list[Any]) -> None:
+    """Refuse columns the model was not trained on: they would be searched for nothing."""
+    if unknown := unknown_columns(model, columns):
+        raise InvalidInput(
+            f"data has the columns {listed(unknown)}, which the model was not trained on; leave "
+            f"them out, as in data.drop(columns={unknown!r})."
+        )

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.kernels import kernel
 from counterpoint.models.column_tables import ColumnTables, is_plain, tabulate, without_names
+from counterpoint.models.threads import is_known
+from counterpoint.streams import Stage, row_keys, uniforms
 from counterpoint.table.encoding import Encoding
 
 LEAF = -1  # the child a leaf does not have, as scikit-learn writes it
@@ -266,7 +268,8 @@ def boosting_core(model: Any) -> Any:
 
 
 MOST_ROWS = 1024  # observed rows in a trial, evenly spaced
-SIZES = (8, 24, 40)  # rows of the calls a search makes
+SIZES = (1, 8, 24, 40)  # rows of the calls a search makes, and one alone
+FEW, LEAST_MET = 64, 512  # levels of a column whose pairs a trial tries, and in how many rows
 
 
 def quickest(method: str, plain: Ask, ways: list[Way], observed: Floats) -> Ask:
@@ -277,7 +280,9 @@ def quickest(method: str, plain: Ask, ways: list[Way], observed: Floats) -> Ask:
     asks = [ask for way in ways if (ask := way.ask(method)) is not None]
     try:
         questions = trial_rows(observed) if asks else []
-        expected = [plain(rows) for rows in questions]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of levels that never met
+            expected = [plain(rows) for rows in questions]
     except Exception:
         return plain
     return next((ask for ask in asks if is_exact(ask, questions, expected)), plain)
@@ -303,13 +308,31 @@ def are_same(answers: Any, expected: Any) -> bool:
 
 
 def trial_rows(observed: Floats) -> list[Floats]:
-    """Return observed rows, and rows that mix their columns, at once and in blocks of a search."""
+    """Return observed rows, and rows of values that never met, at once and in blocks."""
     n = len(observed)
     some = np.ascontiguousarray(observed[np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(np.int64)])
     mixed = mix_columns(some)
     long = np.resize(mixed, (3 * max(SIZES), observed.shape[1]))  # a small table is repeated
     blocks = [long[i * size : (i + 1) * size] for size in SIZES for i in range(2)]
-    return [some, mixed, *blocks]
+    return [some, mixed, meetings(observed), *blocks]
+
+
+def meetings(observed: Floats) -> Floats:
+    """Return genomes (n, d) in which every two levels of two columns meet that have few of them.
+
+    An orthogonal array of strength two (Bose 1938): of i = a + b p, with p a prime, column j has
+    a + j b modulo p. Of columns with many values some are drawn.
+    """
+    values = [np.unique(column) for column in observed.T]
+    few = [j for j, each in enumerate(values) if len(each) <= FEW]
+    most = max([2, min(len(few), FEW), *(len(values[j]) for j in few)])
+    p = next(k for k in range(most, 2 * most) if all(k % q for q in range(2, k)))
+    i = np.arange(max(p * p, LEAST_MET))
+    draws = uniforms(row_keys(0, observed[:1]), Stage.TRIAL, 0, len(i), len(values))[0]
+    columns = [each[(draws[:, j] * len(each)).astype(np.int64)] for j, each in enumerate(values)]
+    for k, j in enumerate(few):
+        columns[j] = values[j][(i + k * (i // p)) % p % len(values[j])]
+    return np.ascontiguousarray(np.stack(columns, axis=1))
 
 
 def mix_columns(genomes: Floats) -> Floats:
@@ -357,7 +380,7 @@ def quick_ways(model: Any, encoding: Encoding, observed: Floats) -> list[Way]:
 def cut_short(way: Way) -> list[Way]:
     """Return the ways past the layers of a model that takes arrays."""
     last = peel(way)
-    core = core_of(last.model)
+    core = core_of(last.model) if is_known(last.model) else None  # a subclass may do otherwise
     return [last] if core is None else [Way(last.to_rows, core), last]
 
 

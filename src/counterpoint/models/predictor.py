@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cached_property
@@ -23,8 +24,8 @@ from counterpoint.models.answers import (
     as_probabilities,
     as_scores,
     check_classes,
+    check_columns,
     codes_of,
-    unknown_columns,
 )
 from counterpoint.models.fast_paths import Ask, quick_ways, quickest
 from counterpoint.models.threads import answers_alike, is_known, one_thread
@@ -70,8 +71,12 @@ class Predictor:
         Whether the model has classes but no probabilities, so that outputs are 0 or 1.
     is_shared : bool
         Whether several threads may ask the model at once: it says so, or is known to bear it.
+    is_known : bool
+        Whether it is made of known types only, whose answer to a row does not depend on others.
     tolerance : float
         How far an accelerator's scores may be from the model's; 0 without one.
+    is_doubted : bool
+        Whether a quick way there was is not asked, since it disagreed with the model.
     """
 
     def __init__(
@@ -90,11 +95,14 @@ class Predictor:
         self.classes = check_classes(own if classes is None else classes)
         self.gives_only_labels = self.method == "predict" and own is not None
         self.tolerance = 0.0
+        self.is_doubted = False
         self._own: Predictor | None = None
+        self._twin: Predictor | None = None  # whose quick way is not asked
         self._threads = ThreadpoolController()
         is_adapted = is_scorer(model)
         said = getattr(self.model, "is_shared", None)
-        self.is_shared = said if isinstance(said, bool) else is_known(self.model)
+        self.is_known = is_known(self.model)
+        self.is_shared = said if isinstance(said, bool) else self.is_known
         self._turn = threading.Lock() if is_adapted and not self.is_shared else nullcontext()
         has_labels = self.method in ("predict_proba", "score") and hasattr(model, "predict")
         self._score = self._asked_plainly(self.method)
@@ -113,9 +121,50 @@ class Predictor:
         """Whether an accelerator answers in the model's place."""
         return self._own is not None
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether the model is asked otherwise than its user would."""
+        methods = (self._score, self._predict)
+        return any(each is not None and each.quick is not each.plain for each in methods)
+
+    @cached_property
+    def plain(self) -> Predictor:
+        """The predictor that asks the model as its user would, never in a quick way."""
+        own = self.own
+        if not own.is_quick:
+            return own
+        slow = own._copied()
+        slow._twin = own
+        slow._score = ModelMethod(own._score.plain, own._score.plain)
+        if own._predict is not None:
+            slow._predict = ModelMethod(own._predict.plain, own._predict.plain)
+        return slow
+
+    def doubted(self) -> Predictor:
+        """Return `plain`, for a search in which the quick way disagreed with the model."""
+        slow = self.plain._copied()
+        slow.is_doubted = True
+        return slow
+
+    def _copied(self) -> Predictor:
+        """Return a copy to be changed, which does not remember how it was asked plainly."""
+        twin = copy.copy(self)
+        twin.__dict__.pop("plain", None)
+        return twin
+
+    @cached_property
+    def seconds_alone(self) -> float:
+        """How long the model takes for one row that was asked before: the shorter of two calls."""
+        took = []
+        for _ in range(2):
+            start = time.perf_counter()
+            self.outputs(self.observed[:1])
+            took.append(time.perf_counter() - start)
+        return min(took)
+
     def scored_by(self, ask: Ask, tolerance: float) -> Predictor:
         """Return a predictor whose scores come from an accelerator; labels stay the model's."""
-        quick = copy.copy(self)
+        quick = self._copied()
         quick._own, quick.tolerance = self, tolerance
         quick._score = ModelMethod(self._score.plain, ask)
         return quick
@@ -124,7 +173,7 @@ class Predictor:
         """Return a predictor that several threads may ask: if the model may not be, in turns."""
         if self.is_shared:
             return self
-        polite, lock = copy.copy(self), threading.Lock()
+        polite, lock = self._copied(), threading.Lock()
         polite.is_shared = True
         polite._own = None if self._own is None else self._own.taking_turns()
         polite._score = in_turns(self._score, lock)
@@ -227,6 +276,8 @@ class Predictor:
 
         Checked once, on observed rows, in blocks and calls of the sizes a search uses.
         """
+        if self._twin is not None:
+            return self._twin.is_batch_invariant
         observed = self.observed
         for n in (BLOCK, 3 * BLOCK, 100 * 3 * BLOCK):
             order = np.arange(n) * (1 + np.arange(n) // BLOCK)  # no two blocks alike
@@ -354,15 +405,6 @@ def pad(blocks: Floats) -> Floats:
     if n_more == 0:
         return blocks
     return np.concatenate([blocks, np.broadcast_to(blocks[:, -1:], (r, n_more, d))], axis=1)
-
-
-def check_columns(model: Any, columns: list[Any]) -> None:
-    """Refuse columns the model was not trained on: they would be searched for nothing."""
-    if unknown := unknown_columns(model, columns):
-        raise InvalidInput(
-            f"data has the columns {listed(unknown)}, which the model was not trained on; leave "
-            f"them out, as in data.drop(columns={unknown!r})."
-        )
 
 
 def asked_method(model: Any) -> tuple[Any, str]:

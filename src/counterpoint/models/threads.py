@@ -21,7 +21,7 @@ from threadpoolctl import ThreadpoolController
 ESTIMATORS = {"sklearn", "xgboost", "lightgbm", "counterpoint"}
 # … and those of what else such models are made of.
 DATA = {"builtins", "numpy", "scipy", "pandas", "ctypes", "math", "operator"}
-NAMED = (type, FunctionType, BuiltinFunctionType)
+NAMED = (type, FunctionType, BuiltinFunctionType, np.ufunc)
 
 
 def is_known(model: Any) -> bool:

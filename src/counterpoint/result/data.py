@@ -212,6 +212,11 @@ class ResultData:
         return int(self.trace.evaluations[-1]) if len(self.trace.evaluations) else 1
 
     @property
+    def confirmations(self) -> int:
+        """Rows the model was asked about again, as they are returned; no part of the budget."""
+        return self.trace.confirmations
+
+    @property
     def stopped(self) -> Stopped:
         """Why the search ended: budget, patience, exhausted, seconds or interrupt."""
         return self.trace.stopped

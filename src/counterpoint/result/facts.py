@@ -44,6 +44,8 @@ class Trace:
     stopped : str
         Why the search ended: its budget, patience or time was used up, every candidate had been
         tried ("exhausted"), or it was interrupted; empty if none was needed.
+    confirmations : int
+        Rows the model was asked about again, to confirm what is returned.
     """
 
     objectives: Floats
@@ -51,6 +53,7 @@ class Trace:
     evaluations: Ints
     replies: Floats
     stopped: Stopped
+    confirmations: int = field(default=0, compare=False)  # a slow model is asked less often
 
     @classmethod
     def of(cls, archive: Archive, a: int) -> Trace:

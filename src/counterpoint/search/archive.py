@@ -10,7 +10,6 @@ import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.kernels import assign, inner, kernel
-from counterpoint.problem.objectives import GAP, denied_gaps
 from counterpoint.problem.problem import Evaluation, Problem
 from counterpoint.search.front import admit, clear_place, empty_front
 from counterpoint.table.space import are_equal
@@ -142,16 +141,6 @@ class Archive:
         for row in rows:
             self.stopped[row] = reason
 
-    def of_confirmed(self, row: int, problem: Problem) -> Archive:
-        """Return the archive of one row with `predict` asked about all that seemed to be valid."""
-        n = int(self.size[row])
-        genomes, predictions = self.genomes[row, :n], self.predictions[row, :n]
-        objectives = self.objectives[row, :n].copy()
-        seeming = np.flatnonzero(objectives[:, GAP] <= 0.0)
-        denied = seeming[~problem.confirmed(np.ascontiguousarray(genomes[None, seeming]))[0]]
-        objectives[denied, GAP] = denied_gaps(objectives[denied, GAP], predictions[denied])
-        return self.of_scores(row, problem, predictions, objectives)
-
     def of_scores(
         self, row: int, problem: Problem, predictions: Floats, objectives: Floats
     ) -> Archive:
@@ -279,6 +268,12 @@ class Watch:
 
     def __init__(self, heard: Heard | None = None, seen: Seen | None = None) -> None:
         self._heard, self._seen, self._stopped = heard, seen, threading.Event()
+
+    def quietly(self) -> Watch:
+        """Return a watch that is stopped with this one and tells nobody of what it hears."""
+        quiet = Watch()
+        quiet._stopped = self._stopped
+        return quiet
 
     def stop(self) -> None:
         """Ask the searches to end after their generation, with the best so far."""

@@ -1,6 +1,7 @@
-"""Run: which function runs which settings, and the two shortest methods: random search and What-If.
+"""Run: which function runs which settings; random search and What-If; and what confirms them all.
 
-A new method has a line in `RUNS` and a class in `settings`.
+A new method has a line in `RUNS` and a class in `settings`. What it returns is confirmed by asking
+the model again as its user would: whatever way the search asked, that answer counts.
 """
 
 from __future__ import annotations
@@ -12,13 +13,19 @@ from typing import Any
 
 import numpy as np
 
+from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.errors import PredictorError
+from counterpoint.models.predictor import Predictor
+from counterpoint.problem.objectives import CHANGES, GAP, JUST_MISSED, denied_gaps, gap
 from counterpoint.problem.problem import Problem
+from counterpoint.problem.target import Target
 from counterpoint.search.archive import Archive, Watch
 from counterpoint.search.explore.loop import explore
 from counterpoint.search.feasibility import feasible, nearest_wanted, observed_predictions
 from counterpoint.search.nsga2.initialization import random_candidates
 from counterpoint.search.nsga2.loop import evolve
 from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
+from counterpoint.streams import Stage, uniforms
 
 
 def search_randomly(problem: Problem, search: RandomSearch, watch: Watch | None = None) -> Archive:
@@ -78,3 +85,239 @@ RUNS: dict[type, Callable[[Problem, Any, Watch | None], Archive]] = {
 def run(problem: Problem, search: Search | WhatIf, watch: Watch | None = None) -> Archive:
     """Search the counterfactuals of every row of `problem`; return all that was evaluated."""
     return RUNS[type(search)](problem, search, watch)
+
+
+EDGE = 1e-4  # this near to an edge of its target a row is asked about alone, too …
+EXACT_EDGE = 1e-9  # … and this near if the model is known to look at each row by itself
+ROUND_OFF = 1e-9  # how far two ways to ask in double precision may be apart, as a share
+N_DRAWN, N_FEW = 32, 8  # rows asked alone of every result; so few that nobody looks at the clock
+SECONDS = 1.0  # the most that asking alone may take of a row
+
+
+def is_close(scores: Floats, others: Floats) -> Bools:
+    """Return which scores differ by no more than what rounding explains in double precision."""
+    close: Bools = np.abs(scores - others) <= ROUND_OFF * np.maximum(1.0, np.abs(others))
+    return close
+
+
+def complaint(own: Predictor, genomes: Floats) -> str:
+    """Say of which of genomes (n, d) the quick way and the model differ most; empty if of none."""
+    quick, plain = own.uneven_blocks([genomes])[0], own.plain.uneven_blocks([genomes])[0]
+    if np.array_equal(quick, plain):
+        return ""
+    i, c = np.unravel_index(np.argmax(np.abs(quick - plain)), quick.shape)
+    values = own.encoding.by_feature(genomes[[i]]).to_dict("records")[0]
+    return f"of {values} it says {quick[i, c]:.6g}, the model {plain[i, c]:.6g}"
+
+
+def wants_labels(problem: Problem) -> bool:
+    """Whether what is valid must be confirmed by the model's own `predict`."""
+    return problem.targets[0].is_decision and problem.predictor.has_decision
+
+
+def edge_of(predictor: Predictor) -> float:
+    """Return how near to its target's edge a row must be to be asked about alone."""
+    return EXACT_EDGE if predictor.is_known else EDGE
+
+
+def margins(target: Target, predictions: Floats) -> Floats:
+    """Return how far predictions (n,) are from an edge of the target that they could cross."""
+    is_class = target.label is not None
+    low = -np.inf if is_class and target.low <= 0.0 else target.low
+    high = np.inf if is_class and target.high >= 1.0 else target.high
+    nearest: Floats = np.minimum(np.abs(predictions - low), np.abs(predictions - high))
+    return nearest
+
+
+class Confirmation:
+    """The candidates of one row; what is returned as valid must hold however the model is asked.
+
+    All that is returned is asked in one frame, and alone what is near an edge of the target, with
+    32 drawn ones of a model that nobody knows; where one does not hold, all are asked alone. Only
+    rows are asked about that a search has asked about before.
+
+    Parameters
+    ----------
+    archive, row : Archive, int
+        All that a search evaluated for the row.
+    problem : Problem
+        The problem of that row.
+    search : Search or WhatIf
+        The settings.
+
+    Attributes
+    ----------
+    archive, row : Archive, int
+        The same without what was denied.
+    doubt : str
+        Where the quick way and the model disagree; empty as long as they do not.
+    n_asked : int
+        How many rows the model was asked about.
+    n_denied : int
+        How many candidates that seemed valid are not.
+    denies_label : bool
+        Whether `predict` denied one.
+    """
+
+    def __init__(
+        self, archive: Archive, row: int, problem: Problem, search: Search | WhatIf
+    ) -> None:
+        self.archive, self.row, self.problem = archive, row, problem
+        self.predictor, self.target = problem.predictor.own, problem.targets[0]
+        self.keeps_all = isinstance(search, WhatIf)
+        self.doubt, self.n_asked, self.n_denied, self.denies_label = "", 0, 0, False
+        n = int(archive.size[row])
+        self._is_asked, self._is_alone = np.zeros((2, n), dtype=np.bool_)
+        self._scores: dict[int, float] = {}  # of what does not hold
+        self._spread = 0.0
+
+    @property
+    def values(self) -> Floats:
+        """The objectives of all candidates, shape (n, m)."""
+        values: Floats = self.archive.objectives[self.row, : len(self._is_asked)]
+        return values
+
+    @property
+    def members(self) -> Ints:
+        """The candidates that are returned, as far as rules allow."""
+        members = np.sort(self.archive.members[self.row, : self.archive.n_members[self.row]])
+        changed: Ints = members[self.values[members, CHANGES] > 0]
+        return changed
+
+    @property
+    def unasked(self) -> Ints:
+        """What must be asked in a frame: members, and after a denial all that seem to be valid."""
+        is_wanted = np.zeros(len(self._is_asked), dtype=np.bool_)
+        is_wanted[self.members] = True
+        if self.n_denied:
+            is_candidate = self.archive.is_candidate[self.row, : len(is_wanted)]
+            is_wanted |= is_candidate & (self.values[:, GAP] <= 0.0)
+        return np.flatnonzero(is_wanted & ~self._is_asked)
+
+    def genomes(self, which: Ints) -> Floats:
+        """Return some of the candidates, shape (n, d)."""
+        return np.ascontiguousarray(self.archive.genomes[self.row, which])
+
+    def seeming(self, which: Ints) -> Ints:
+        """Return those of the candidates that are valid as far as is known."""
+        valid: Ints = which[self.values[which, GAP] <= 0.0]
+        return valid
+
+    def hear(self, which: Ints, outputs: Floats, codes: Ints) -> None:
+        """Take what the model says of candidates in a frame; codes are of the seeming ones."""
+        self._is_asked[which] = True
+        self.n_asked += len(which)
+        scores = np.asarray(self.target.prediction(outputs))
+        known = self.archive.predictions[self.row, which]
+        if self.predictor.is_quick and not is_close(known, scores).all():
+            self.doubt = complaint(self.predictor, self.genomes(which))
+        is_seeming = self.values[which, GAP] <= 0.0
+        self._judge(which[is_seeming], scores[is_seeming], codes)
+
+    def _judge(self, which: Ints, scores: Floats, codes: Ints) -> None:
+        """Note which seemingly valid candidates do not hold by these scores and class codes."""
+        is_off = gap(scores, np.array(self.target.low), np.array(self.target.high)) > 0.0
+        if len(codes):
+            is_denied = ~np.asarray(self.target.accepts_label(codes))
+            self.denies_label |= bool(is_denied.any())
+            is_off |= is_denied
+        self._scores |= zip(which[is_off].tolist(), scores[is_off].tolist(), strict=True)
+
+    def ask_alone(self) -> None:
+        """Ask alone about what is near an edge or drawn; about all where one did not hold."""
+        valid = self.seeming(self.members)
+        apart = margins(self.target, self.archive.predictions[self.row, valid])
+        is_near = apart <= edge_of(self.predictor)
+        if is_near.any():  # the frame that is returned, of just these rows
+            self._ask(valid)
+        is_wanted = is_near | self._is_drawn(len(valid)) | (self.n_denied > 0)
+        order = np.argsort(np.where(is_near, apart, np.inf), kind="stable")
+        asked = valid[order][(is_wanted & ~self._is_alone[valid])[order]]
+        most = self._most_alone() - int(self._is_alone.sum()) if len(asked) > N_FEW else N_FEW
+        for k in asked[:most]:
+            self._ask(np.array([k]))
+        self._is_alone[asked[:most]] = True
+        left = asked[max(most, 0) :]
+        near = margins(self.target, self.archive.predictions[self.row, left]) <= 2.0 * self._spread
+        if self.n_denied:  # too slow to be asked, and not farther than what company changes
+            self._scores |= dict.fromkeys(left[near].tolist(), np.nan)
+
+    def _ask(self, which: Ints) -> None:
+        """Ask about candidates as a frame of just these; by the quick way if the model is known."""
+        asker = self.predictor if self.predictor.is_known else self.predictor.plain
+        genomes = self.genomes(which)
+        scores = np.asarray(self.target.prediction(asker.outputs(genomes)))
+        codes = asker.labels(genomes) if wants_labels(self.problem) else np.empty(0, np.int64)
+        self.n_asked += len(which)
+        known = self.archive.predictions[self.row, which]
+        self._spread = max(self._spread, float(np.abs(scores - known).max()))
+        self._judge(which, scores, codes)
+
+    def _is_drawn(self, n: int) -> Bools:
+        """Return which of n valid candidates are drawn; none of a model that is known."""
+        draws = uniforms(self.problem.keys, Stage.ASKED_ALONE, 0, n, 1)[0, :, 0]
+        n_drawn = 0 if self.predictor.is_known else N_DRAWN
+        return np.argsort(np.argsort(draws)) < n_drawn
+
+    def _most_alone(self) -> int:
+        """Return how many may be asked alone: a power of two, so that noise rarely counts."""
+        plain = self.predictor.plain
+        n_calls = 1 + wants_labels(self.problem)
+        n = int((SECONDS / plain.seconds_alone - 2 * n_calls) / n_calls)
+        return 1 << max(n.bit_length() - 1, 2)
+
+    def redraw(self) -> bool:
+        """Draw the members again without what was denied; return whether anything was."""
+        if not self._scores:
+            return False
+        which = np.array(list(self._scores), dtype=np.int64)
+        scores = np.array(list(self._scores.values()))
+        predictions = self.archive.predictions[self.row, : len(self._is_asked)].copy()
+        scores = np.where(np.isnan(scores), predictions[which], scores)
+        gaps = gap(scores, np.array(self.target.low), np.array(self.target.high))
+        predictions[which] = np.where(gaps > 0.0, scores, predictions[which])
+        least = denied_gaps(gaps, scores) if self.target.is_decision else JUST_MISSED
+        objectives = self.values.copy()
+        objectives[which, GAP] = np.maximum(gaps, least)
+        self.archive = self.archive.of_scores(self.row, self.problem, predictions, objectives)
+        self.row, self._scores, self.n_denied = 0, {}, self.n_denied + len(which)
+        if self.keeps_all:
+            self.archive.keep_all(0)
+        return True
+
+
+def confirm(checks: list[Confirmation]) -> None:
+    """Confirm what was found for several rows; the frames of all rows are asked in one call."""
+    waiting = checks
+    while waiting:
+        ask_in_frames(waiting)
+        waiting = [check for check in waiting if not check.doubt]
+        for check in waiting:
+            check.ask_alone()
+        waiting = [check for check in waiting if check.redraw()]
+
+
+def ask_in_frames(checks: list[Confirmation]) -> None:
+    """Let the model itself score what is returned, and `predict` confirm what seems valid."""
+    asked = [(check, which) for check in checks if len(which := check.unasked)]
+    if not asked:
+        return
+    predictor = checks[0].predictor
+    try:
+        outputs = predictor.plain.uneven_blocks([check.genomes(which) for check, which in asked])
+    except PredictorError as error:
+        if not predictor.is_quick:
+            raise
+        for check, _ in asked:  # the quick way had an answer
+            check.doubt = str(error).rstrip(".")
+        return
+    codes = [np.empty(0, np.int64) for _ in asked]
+    if wants_labels(checks[0].problem):
+        asker = predictor if predictor.is_known else predictor.plain
+        seeming = [check.seeming(which) for check, which in asked]
+        some = [q for q, which in enumerate(seeming) if len(which)]
+        blocks = [asked[q][0].genomes(seeming[q]) for q in some]
+        for q, labels in zip(some, asker.uneven_labels(blocks) if some else (), strict=True):
+            codes[q] = labels
+    for (check, which), answers, labels in zip(asked, outputs, codes, strict=True):
+        check.hear(which, answers, labels)

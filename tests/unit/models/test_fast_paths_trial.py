@@ -5,11 +5,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies import generator
 
 from counterpoint.arrays import Floats
-from counterpoint.models.fast_paths import MOST_ROWS, Way, mix_columns, quickest, trial_rows
+from counterpoint.models.fast_paths import (
+    MOST_ROWS,
+    Way,
+    meetings,
+    mix_columns,
+    quickest,
+    trial_rows,
+)
 
 ROWS: Floats = np.arange(60.0).reshape(20, 3)
 
@@ -40,7 +48,7 @@ def test_an_exact_way_is_taken() -> None:
 
     assert ask is not plain
     np.testing.assert_array_equal(ask(ROWS), plain(ROWS))
-    assert {8, 24, 40} <= set(calls)
+    assert {1, 8, 24, 40} <= set(calls)
 
 
 def nudge_one(rows: Floats) -> Any:
@@ -124,5 +132,38 @@ def test_mixing_keeps_the_values_of_every_column(n: int, d: int) -> None:
 def test_a_trial_asks_about_whole_tables_and_small_blocks(n: int) -> None:
     questions = trial_rows(np.arange(2.0 * n).reshape(n, 2))
 
-    assert [len(rows) for rows in questions] == [min(n, MOST_ROWS)] * 2 + [8, 8, 24, 24, 40, 40]
+    sizes = [len(rows) for rows in questions]
+    assert sizes[:2] == [min(n, MOST_ROWS)] * 2
+    assert sizes[3:] == [1, 1, 8, 8, 24, 24, 40, 40]
     assert all(rows.flags.c_contiguous for rows in questions)
+
+
+@given(sizes=st.lists(st.integers(1, 64), min_size=1, max_size=5), seed=st.integers(0, 99))
+@settings(max_examples=30, deadline=None)
+def test_in_a_trial_every_two_levels_meet_also_those_that_no_row_has(
+    sizes: list[int], seed: int
+) -> None:
+    rng = generator(seed)
+    observed = np.column_stack([*(rng.integers(0, n, 80) for n in sizes), rng.random(80)])
+
+    tried = meetings(observed)
+
+    known = [np.unique(column) for column in observed.T]
+    for j, values in enumerate(known):
+        assert set(tried[:, j]) <= set(values)
+    for j in range(len(sizes)):
+        for k in range(j):
+            n_pairs = len(np.unique(tried[:, [j, k]], axis=0))
+            assert n_pairs == len(known[j]) * len(known[k])
+
+
+def test_a_way_that_forgets_a_pair_nobody_has_is_not_taken() -> None:
+    rng = generator(1)
+    observed: Floats = rng.integers(0, 12, (60, 2)).astype(float)
+    had = {tuple(row) for row in observed}
+    never = next((a, b) for a in range(12) for b in range(12) if (a, b) not in had)
+
+    def crossing(rows: Floats) -> Any:
+        return plain(rows) + (rows == never).all(axis=1)
+
+    assert quickest("predict", crossing, [way(plain)], observed) is crossing

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import time
 from typing import Any
 
@@ -144,6 +145,8 @@ def known_models() -> list[Any]:
 
 @pytest.mark.parametrize("i", range(5))
 def test_estimators_are_known(i: int) -> None:
+    inspect.signature(np.log1p)  # which the function then keeps
+
     assert is_known(known_models()[i])
 
 

@@ -8,20 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterpoint.arrays import Bools, Floats
-from counterpoint.problem.objectives import GAP
 from counterpoint.problem.problem import Evaluation
 from counterpoint.search.archive import Archive
 
 FIRST = np.array([0])
 
 
-def problem_of(is_confirmed: bool = True) -> Any:
-    """Return what an archive needs of a problem; its `predict` confirms all, or nothing."""
+def problem_of() -> Any:
+    """Return what an archive needs of a problem."""
     return SimpleNamespace(
         rows=np.zeros((1, 2)),
         objective_names=("gap", "distance", "changes", "implausibility"),
         reference=np.array([[0.5, 1.0, 2.0, 1.0]]),
-        confirmed=lambda genomes: np.full(genomes.shape[:2], is_confirmed),
     )
 
 
@@ -52,22 +50,8 @@ def test_scores_that_stay_the_same_change_nothing(drawn: list[Any], n_known: int
     archive = filled(genomes, np.array([counts for *_, counts in drawn]), n_known)
 
     scores = (archive.predictions[0], archive.objectives[0])
-    for again in (
-        archive.of_scores(0, problem_of(), *scores),
-        archive.of_confirmed(0, problem_of()),
-    ):
-        for name in ("genomes", "objectives", "entered", "is_candidate", "is_asked", "n_members"):
-            np.testing.assert_array_equal(getattr(again, name), getattr(archive, name))
-        n = archive.n_members[0]
-        np.testing.assert_array_equal(again.members[0, :n], archive.members[0, :n])
-
-
-def test_what_predict_denies_misses_the_target() -> None:
-    genomes = np.array([[3.0, 0.0], [1.0, 1.0]])
-    archive = filled(genomes, np.array([True, True]), 0)
-
-    denied = archive.of_confirmed(0, problem_of(is_confirmed=False))
-
-    assert archive.objectives[0, 0, GAP] == 0.0
-    assert denied.objectives[0, 0, GAP] > 0.0
-    assert denied.objectives[0, 1, GAP] == archive.objectives[0, 1, GAP]
+    again = archive.of_scores(0, problem_of(), *scores)
+    for name in ("genomes", "objectives", "entered", "is_candidate", "is_asked", "n_members"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(archive, name))
+    n = archive.n_members[0]
+    np.testing.assert_array_equal(again.members[0, :n], archive.members[0, :n])

@@ -339,8 +339,8 @@ def read_genomes(node: Node, row: Floats, rules: Rules) -> Floats:
 
 def read_trace(node: Node, aims: Aims) -> Trace:
     """Return how the search went."""
-    keys = ("objectives", "generation", "evaluations", "replies", "stopped")
-    objectives, generation, evaluations, replies, stopped = node.fields(*keys)
+    keys = ("objectives", "generation", "evaluations", "replies", "stopped", "confirmations")
+    objectives, generation, evaluations, replies, stopped, again = node.fields(*keys)
     costs = read_values(objectives, None, aims)
     asked = [entry.whole(0, 2**53) for entry in evaluations.items()]
     last = max(len(asked) - 1, 0)
@@ -352,6 +352,7 @@ def read_trace(node: Node, aims: Aims) -> Trace:
         np.array(asked, dtype=np.int64),
         replies.numbers(),
         reason,
+        again.whole(0, 2**53),
     )
 
 

@@ -153,4 +153,5 @@ def _write_trace(trace: Trace) -> dict[str, Any]:
         "evaluations": trace.evaluations.tolist(),
         "replies": trace.replies.tolist(),
         "stopped": str(trace.stopped),
+        "confirmations": int(trace.confirmations),
     }
