@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 import threading
 from collections.abc import Callable
 from functools import lru_cache
@@ -10,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from tests.cases import Logistic, square
 
 import counterpoint as cp
@@ -154,3 +158,13 @@ def contents(out: Path) -> dict[str, bytes]:
 def lines_of(out: Path) -> pd.DataFrame:
     """Return all parts as one table."""
     return pd.concat(map(pd.read_parquet, sorted(out.glob("part-*.parquet"))), ignore_index=True)
+
+
+def mount(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Mount something."""
+    command = shutil.which("mount")
+    if command is None or os.name != "posix":
+        pytest.skip("there is no mount command here")
+    return subprocess.run(  # noqa: S603
+        [command, *arguments], capture_output=True, text=True, check=False
+    )

@@ -80,7 +80,7 @@ class TooBusyError(CounterpointError, RuntimeError):
 
 
 class CannotWrite(CounterpointError, OSError):  # noqa: N818 - reads as what it is
-    """A batch job cannot write to its folder: the disk is full, or it may not."""
+    """A file cannot be written: the disk is full, or its folder may not be written to."""
 
 
 class NoSuchFile(CounterpointError, FileNotFoundError):  # noqa: N818 - reads as what it is

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.batches import contents, run_batch, write_rows
+from tests.batches import contents, mount, run_batch, write_rows
 
 from counterpoint.cli.main import main
 
@@ -35,3 +37,15 @@ def clean(rows: Path, tmp_path: Path) -> dict[str, bytes]:
     """Return what that job ends with if nothing happens to it."""
     run_batch(rows, tmp_path / "clean")
     return contents(tmp_path / "clean")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Mount a disk that is soon full."""
+    place = tmp_path / "small"
+    place.mkdir()
+    told = mount("-t", "tmpfs", "-o", "size=48k", "tmpfs", str(place))
+    if told.returncode:
+        pytest.skip(f"this user may not mount a small disk: {told.stderr.strip()}")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)  # noqa: S603, S607

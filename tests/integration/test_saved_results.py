@@ -112,3 +112,25 @@ def test_a_result_is_found_again_from_what_its_file_says(
 
     np.testing.assert_array_equal(again.genomes, found.genomes)
     assert again.fingerprints == loaded.fingerprints
+
+
+@pytest.mark.parametrize("write", ["save", "to_csv", "save_many", "report"])
+def test_a_full_disk_is_told_and_the_old_file_stays(small_disk: Path, write: str) -> None:
+    data = pd.DataFrame({"age": range(60)})
+    explainer = cp.Explainer(lambda rows: rows["age"] / 60, data)
+    found = explainer.explain({"age": 3}, (0.5, 1.0), cp.Search(evaluations=200))
+    place = small_disk / "found"
+    place.write_bytes(b"old")
+    (small_disk / "other").write_bytes(bytes(11 * 4096))  # and nothing is left
+
+    def save() -> None:
+        if write == "save_many":
+            cp.save_many([found] * 500, place)
+        else:
+            getattr(found, write)(place)
+
+    with pytest.raises(cp.CannotWrite, match=r"^cannot write '.*found': No space left on device\."):
+        save()
+
+    assert place.read_bytes() == b"old"
+    assert sorted(path.name for path in small_disk.iterdir()) == ["found", "other"]

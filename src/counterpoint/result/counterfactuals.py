@@ -240,8 +240,8 @@ class Counterfactuals(ResultData):
 
         Raises
         ------
-        CounterpointError, FileNotFoundError
-            If the folder does not exist: an error that is both.
+        CannotWrite, NoSuchFile
+            If the disk is full, or the folder is not there or may not be written to.
 
         Examples
         --------
@@ -275,8 +275,8 @@ class Counterfactuals(ResultData):
         ------
         InvalidInput
             If a label or a dtype of the data has no place in JSON.
-        CounterpointError, FileNotFoundError
-            If the folder does not exist: an error that is both.
+        CannotWrite, NoSuchFile
+            If the disk is full, or the folder is not there or may not be written to.
 
         Examples
         --------
@@ -408,8 +408,8 @@ bring about the outcome, or that a request would be granted.
 
         Raises
         ------
-        CounterpointError, FileNotFoundError
-            If the folder does not exist: an error that is both.
+        CannotWrite, NoSuchFile
+            If the disk is full, or the folder is not there or may not be written to.
         MissingDependency
             If figures are asked for and what draws them is not installed.
 

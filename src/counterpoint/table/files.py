@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
+import itertools
 import os
-import secrets
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +18,7 @@ from typing import Any, BinaryIO
 import pandas as pd
 
 from counterpoint.checks import require_package
-from counterpoint.errors import InvalidInput, NoSuchFile
+from counterpoint.errors import CannotWrite, CounterpointError, InvalidInput, NoSuchFile
 
 Pathlike = str | os.PathLike[str]
 BLOCK = 2**18  # bytes that have a hash of their own
@@ -162,24 +164,93 @@ def write_whole(path: Pathlike, content: bytes) -> None:
 @contextmanager
 def whole_file(path: Pathlike) -> Iterator[BinaryIO]:
     """Open a file to write to: its name stands for the old content or the new, never for a part."""
-    place = Path(os.path.realpath(check_path(path)))  # a link stays a link
-    if not place.parent.is_dir():
-        raise NoSuchFile(f"there is no folder {str(place.parent)!r} to save into; make it first.")
-    if place.is_dir():
-        raise InvalidInput(f"{str(path)!r} is a folder; give the name of a file in it.")
-    draft = place.with_name(f".{place.name[:100]}.{secrets.token_hex(8)}.part")
+    name = check_path(path)
+    with _told(name):
+        place = Path(os.path.realpath(name))  # a link stays a link
+        if not place.parent.is_dir():
+            raise NoSuchFile(
+                f"there is no folder {str(place.parent)!r} to save into; make it first."
+            )
+        if place.is_dir():
+            raise InvalidInput(f"{name!r} is a folder; give the name of a file in it.")
+        if place.exists() and not place.is_file():
+            raise InvalidInput(f"{name!r} is a device or a pipe; give the name of a file.")
+        file = _new_draft(place.parent)
+    draft = Path(file.name)
     try:
-        with open(draft, "xb") as file:
+        with _told(name, DISK), file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if place.exists():
-            shutil.copymode(place, draft)
-        os.replace(draft, place)
+            with _told(name):
+                file.flush()
+                os.fsync(file.fileno())
+        with _told(name):
+            if place.exists():
+                shutil.copymode(place, draft)
+            os.replace(draft, place)
     except BaseException:
         with suppress(OSError):
             draft.unlink()
         raise
+
+
+# What a disk may say to whoever writes to it.
+DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+OLD = 3600.0  # seconds since somebody wrote to a draft, after which it may be taken away
+
+
+@contextmanager
+def _told(name: str, codes: Sequence[int] | None = None) -> Iterator[None]:
+    """Say that a file cannot be written, and why; of some errors of the system, or all."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, CounterpointError) or not (codes is None or error.errno in codes):
+            raise
+        raise CannotWrite(
+            f"cannot write {name!r}: {error.strerror or error}. What was there before is still "
+            "there; make room, or give another place."
+        ) from error
+
+
+def _new_draft(folder: Path) -> BinaryIO:
+    """Open a draft in a folder, locked while it is open; take away those of saves that died.
+
+    Drafts are numbered, so that none has to be looked for, and no name of a file is too long.
+    """
+    opened: BinaryIO | None = None
+    for number in itertools.count():
+        draft = folder / f".counterpoint-{number}"
+        _forget_if_dead(draft)
+        if opened is None:
+            with suppress(FileExistsError):  # of a save at work, or one that died not long ago
+                opened = open(draft, "x+b")  # noqa: SIM115 - the caller closes it
+                with suppress(OSError):  # some file systems have no locks
+                    _lock(opened.fileno())
+        elif not os.path.lexists(draft):
+            return opened
+    raise AssertionError("numbers do not end")
+
+
+def _forget_if_dead(draft: Path) -> None:
+    """Remove a draft that is old and that no process holds."""
+    with suppress(OSError):
+        if time.time() - draft.lstat().st_mtime < OLD:
+            return
+        handle = os.open(draft, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+        try:
+            _lock(handle)
+            if os.path.samestat(os.fstat(handle), draft.lstat()):  # nobody else did it meanwhile
+                draft.unlink()
+        finally:
+            os.close(handle)
+
+
+def _lock(handle: int) -> None:
+    """Lock an open file until it is closed; an `OSError` if another process has it."""
+    with suppress(ImportError):  # on Windows, a file that is open cannot be removed
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def check_path(path: object) -> str:

@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import resource
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.batches import contents, run_batch
+from tests.batches import contents, mount, run_batch
 
 from counterpoint.errors import CannotWrite
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Mount a disk that is soon full."""
-    place = tmp_path / "small"
-    place.mkdir()
-    told = mount("-t", "tmpfs", "-o", "size=48k", "tmpfs", str(place))
-    if told.returncode:
-        pytest.skip(f"this user may not mount a small disk: {told.stderr.strip()}")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)  # noqa: S603, S607
-
-
-def mount(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Mount something."""
-    command = shutil.which("mount")
-    if command is None or os.name != "posix":
-        pytest.skip("there is no mount command here")
-    return subprocess.run(  # noqa: S603
-        [command, *arguments], capture_output=True, text=True, check=False
-    )
 
 
 def test_a_full_disk_ends_the_job_and_more_room_lets_it_go_on(

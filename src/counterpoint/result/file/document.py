@@ -178,7 +178,9 @@ def read_label(node: Node) -> Any:
     if kind not in _LABELS:
         node.refuse(f"a label of a known type ({', '.join(_LABELS)})")
     try:
-        return _LABELS[kind](Node(node.value[kind], f"{node.path}.{kind}"))
+        label = _LABELS[kind](Node(node.value[kind], f"{node.path}.{kind}"))
+        is_nan = isinstance(label, _NUMBERS) and label != label
+        return _NANS.setdefault(encode_text(node.value), label) if is_nan else label
     except (ArithmeticError, TypeError, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise
@@ -211,8 +213,13 @@ def _read_timestamp(node: Node) -> pd.Timestamp:
     return pd.Timestamp(np.datetime64(value.whole(-(2**62), 2**62), scale))
 
 
+_FLOATS = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}
+_NUMBERS = (float, np.floating, Decimal)
+_NANS: dict[
+    str, Any
+] = {}  # what equals nothing, itself included, is found by being the same object
 _LABELS = {
-    "float": lambda node: float(node.one_of({"inf", "-inf", "nan"})),
+    "float": lambda node: _FLOATS[node.one_of(set(_FLOATS))],
     "missing": lambda node: {"<NA>": pd.NA, "NaT": pd.NaT}[node.one_of({"<NA>", "NaT"})],
     "numpy": _read_numpy,
     "tuple": lambda node: tuple(read_label(entry) for entry in node.items()),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any, get_args
 
@@ -22,9 +24,11 @@ from counterpoint.result.file.document import (
     FORMAT,
     VERSION,
     Node,
+    encode_text,
     read_dtype,
     read_feature,
     read_label,
+    write_label,
 )
 from counterpoint.result.file.fingerprint import Fingerprints, read_form
 from counterpoint.result.file.parts import (
@@ -100,7 +104,7 @@ def read_file(name: str, most_bytes: int) -> bytes:
     """Return the content of a file of limited size."""
     check_whole("most_bytes", most_bytes, 1)
     size = check_file(name, most_bytes)
-    with open(name, "rb") as file:
+    with readable(name), open(name, "rb") as file:
         content = file.read(size + 1)
     if len(content) > size:
         raise InvalidInput(f"{name!r} grew while it was read; load it when it is finished.")
@@ -109,10 +113,8 @@ def read_file(name: str, most_bytes: int) -> bytes:
 
 def check_file(name: str, most_bytes: int) -> int:
     """Return the size of a file; refuse what is none, or too large."""
-    try:
+    with readable(name):
         state = os.stat(name)
-    except FileNotFoundError as error:
-        raise NoSuchFile(f"there is no file {name!r}.") from error
     if not stat.S_ISREG(state.st_mode):
         raise InvalidInput(f"{name!r} is not a file that could hold a result.")
     if state.st_size > most_bytes:
@@ -120,6 +122,17 @@ def check_file(name: str, most_bytes: int) -> int:
             f"{name!r} is larger than {most_bytes:,} bytes; if you trust it, raise most_bytes."
         )
     return state.st_size
+
+
+@contextmanager
+def readable(name: str) -> Iterator[None]:
+    """Say of a file that it is not there, or why it cannot be read."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise NoSuchFile(f"there is no file {name!r}.") from error
+    except OSError as error:
+        raise InvalidInput(f"{name!r} cannot be read: {error.strerror or error}.") from error
 
 
 def parse(content: bytes) -> Any:
@@ -138,11 +151,11 @@ def parse(content: bytes) -> Any:
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object's pairs as a dict; refuse a key that comes twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise InvalidInput(f"the key {twice[:40]!r} comes twice in one object.")
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise InvalidInput(f"the key {key[:40]!r} comes twice in one object.")
+        found[key] = value
     return found
 
 
@@ -251,9 +264,14 @@ def read_columns(node: Node, labels: list[Any]) -> pd.Index[Any]:
     if node.value is None:
         return pd.MultiIndex.from_tuples(labels)
     index: pd.Index[Any] = pd.Index(labels, dtype=read_dtype(node), tupleize_cols=False)
-    if [*index] != labels:
+    if [*index] != labels and _texts([*index]) != _texts(labels):  # of which some may be NaN
         node.refuse("the dtype of the column names")
     return index
+
+
+def _texts(labels: list[Any]) -> list[str]:
+    """Return labels as they are written."""
+    return [encode_text(write_label(label, "row column")) for label in labels]
 
 
 def read_index(node: Node) -> pd.Index[Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from itertools import islice
-from typing import Any
+from typing import Any, BinaryIO
 
 from counterpoint.checks import require_package
 from counterpoint.errors import CounterpointError, InvalidInput
@@ -19,6 +21,10 @@ FORMAT_KEY, VERSION_KEY = b"counterpoint.format", b"counterpoint.version"
 FORMAT, VERSION = b"results", b"1"
 TOGETHER = 64  # results written at a time
 MOST_MANY = 2**36
+# The file's own checksum stands among the last things in it, and counts as zeros for itself.
+UNSEALED = b"0" * 64
+SEAL = b"counterpoint.sha256" + bytes([0x18, len(UNSEALED)])  # key and kind, as Parquet has them
+NEAR_END, BLOCK = 2**16, 2**20
 
 
 def save_many(results: Iterable[Counterfactuals], path: Pathlike) -> int:
@@ -47,8 +53,8 @@ def save_many(results: Iterable[Counterfactuals], path: Pathlike) -> int:
         If a label or a dtype of the data has no place in a document.
     MissingDependency
         If pyarrow is not installed.
-    CounterpointError, FileNotFoundError
-        If the folder does not exist: an error that is both.
+    CannotWrite, NoSuchFile
+        If the disk is full, or the folder is not there or may not be written to.
 
     Examples
     --------
@@ -67,13 +73,15 @@ def save_many(results: Iterable[Counterfactuals], path: Pathlike) -> int:
         raise InvalidInput("save_many takes a list of results, got one; use its save.")
     arrow, parquet = _arrow()
     schema, waiting, n = _schema(arrow), iter(results), 0
-    with (
-        whole_file(path) as file,
-        parquet.ParquetWriter(file, schema, compression="zstd", use_dictionary=False) as writer,
-    ):
-        while some := [_record(found) for found in islice(waiting, TOGETHER)]:
-            writer.write_table(arrow.Table.from_pylist(some, schema=schema))
-            n += len(some)
+    with whole_file(path) as file:
+        with parquet.ParquetWriter(
+            file, schema, compression="zstd", use_dictionary=False
+        ) as writer:
+            while some := [_record(found) for found in islice(waiting, TOGETHER)]:
+                writer.write_table(arrow.Table.from_pylist(some, schema=schema))
+                n += len(some)
+            writer.add_key_value_metadata({SEAL[:-2]: UNSEALED})
+        seal(file)
     return n
 
 
@@ -102,17 +110,63 @@ def load_many(path: Pathlike, *, most_bytes: int = MOST_BYTES) -> list[Counterfa
         If there is no such file: an error that is both.
     """
     name = check_path(path)
-    _arrow()
+    arrow, _ = _arrow()
     check_file(name, MOST_MANY)
     results: list[Counterfactuals] = []
+    table = None
     try:
-        for text in _documents(name, most_bytes):
-            results.append(read_document(parse(text.encode("utf-8"))))  # noqa: PERF401 - the count is needed
-    except (CounterpointError, *REFUSALS, OSError) as error:
-        raise InvalidInput(
-            f"{name!r} cannot be loaded: result {len(results)}: {' '.join(str(error).split())}"
-        ) from error
+        with open(name, "rb") as file:
+            check_seal(file)
+            table = _table(file)
+            for text in _documents(table, most_bytes):
+                results.append(read_document(parse(text)))  # noqa: PERF401 - the count is needed
+    except (CounterpointError, *REFUSALS, OSError, RuntimeError, arrow.ArrowException) as error:
+        told = " ".join(str(error).split())
+        where = "" if table is None else f"result {len(results)}: "
+        raise InvalidInput(f"{name!r} cannot be loaded: {where}{told}") from error
     return results
+
+
+def seal(file: BinaryIO) -> None:
+    """Write the checksum of a file into it."""
+    place = _place_of_seal(file)
+    digest = _digest(file, place)
+    file.seek(place)
+    file.write(digest)
+    file.seek(0, os.SEEK_END)
+
+
+def check_seal(file: BinaryIO) -> None:
+    """Refuse a file of which any byte is not what `seal` saw, before anything of it is used."""
+    place = _place_of_seal(file)
+    expected = _digest(file, place)
+    file.seek(place)
+    if file.read(len(expected)) != expected:
+        raise InvalidInput("it was changed since it was saved: its checksum does not fit.")
+    file.seek(0)
+
+
+def _place_of_seal(file: BinaryIO) -> int:
+    """Return where the checksum stands."""
+    size = file.seek(0, os.SEEK_END)
+    start = file.seek(max(0, size - NEAR_END))
+    found = file.read().rfind(SEAL)
+    if found < 0:
+        raise InvalidInput("it holds no results of counterpoint, or is cut off.")
+    return start + found + len(SEAL)
+
+
+def _digest(file: BinaryIO, place: int) -> bytes:
+    """Return the checksum of a file, the one at a place in it left out."""
+    digest = sha256()
+    file.seek(0)
+    while block := file.read(min(BLOCK, place - file.tell())):
+        digest.update(block)
+    digest.update(UNSEALED)
+    file.seek(place + len(UNSEALED))
+    while block := file.read(BLOCK):
+        digest.update(block)
+    return digest.hexdigest().encode()
 
 
 def _record(found: Counterfactuals) -> dict[str, Any]:
@@ -127,21 +181,25 @@ def _record(found: Counterfactuals) -> dict[str, Any]:
     }
 
 
-def _documents(name: str, most_bytes: int) -> Iterator[str]:
-    """Yield the documents of a file one by one: no more of it is ever held."""
+def _table(file: BinaryIO) -> Any:
+    """Open the table of a file whose columns are those of results."""
     arrow, parquet = _arrow()
-    with parquet.ParquetFile(name) as file:
-        _check_schema(file.schema_arrow, _schema(arrow))
-        for batch in file.iter_batches(batch_size=1, columns=["document"]):
-            for text in batch.column(0):
-                if text.as_buffer() is None:
-                    raise InvalidInput("it has no document.")
-                if len(text.as_buffer()) > most_bytes:
-                    raise InvalidInput(
-                        f"it is larger than {most_bytes:,} bytes; if you trust it, raise "
-                        "most_bytes."
-                    )
-                yield text.as_py()
+    table = parquet.ParquetFile(file)
+    _check_schema(table.schema_arrow, _schema(arrow))
+    return table
+
+
+def _documents(table: Any, most_bytes: int) -> Iterator[bytes]:
+    """Yield the documents of a table one by one: no more of it is ever held."""
+    for batch in table.iter_batches(batch_size=1, columns=["document"]):
+        for text in batch.column(0):
+            if text.as_buffer() is None:
+                raise InvalidInput("it has no document.")
+            if len(text.as_buffer()) > most_bytes:
+                raise InvalidInput(
+                    f"it is larger than {most_bytes:,} bytes; if you trust it, raise most_bytes."
+                )
+            yield text.as_buffer().to_pybytes()
 
 
 def _check_schema(found: Any, expected: Any) -> None:
