@@ -166,18 +166,28 @@ class Plain(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=26)
 
 
+def add_command(
+    commands: argparse._SubParsersAction[Parser],
+    name: str,
+    about: str,
+    description: str,
+    end: str = "",
+    *,
+    several: bool = False,
+) -> Parser:
+    """Add a command that needs a model and its data, in one file or in several; return it."""
+    command = commands.add_parser(
+        name, help=about, description=description, epilog=ASKED + KINDS + end, formatter_class=Plain
+    )
+    add_model(command)
+    add_table(command, several=several)
+    add_columns(command)
+    return command
+
+
 def add_explain(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command that explains rows."""
-    explain = commands.add_parser(
-        "explain",
-        help="explain rows of a table",
-        description=EXPLAIN,
-        epilog=ASKED + KINDS + EXPLAIN_END,
-        formatter_class=Plain,
-    )
-    add_model(explain)
-    add_table(explain)
-    add_columns(explain)
+    explain = add_command(commands, "explain", "explain rows of a table", EXPLAIN, EXPLAIN_END)
     asked = explain.add_argument_group("what is asked")
     which = asked.add_mutually_exclusive_group(required=True)
     which.add_argument(
@@ -208,16 +218,8 @@ def add_explain(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def add_batch(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command that explains all rows of many files."""
-    batch = commands.add_parser(
-        "batch",
-        help="explain all rows of many files, to be resumed where it ended",
-        description=BATCH,
-        epilog=ASKED + KINDS + BATCH_END,
-        formatter_class=Plain,
-    )
-    add_model(batch)
-    add_table(batch, several=True)
-    add_columns(batch)
+    about = "explain all rows of many files, to be resumed where it ended"
+    batch = add_command(commands, "batch", about, BATCH, BATCH_END, several=True)
     asked = batch.add_argument_group("what is asked")
     asked.add_argument(
         "--rows",
@@ -296,16 +298,7 @@ def add_folder(parser: argparse.ArgumentParser) -> None:
 
 def add_serve(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command that opens the explorer."""
-    serve = commands.add_parser(
-        "serve",
-        help="explore a model and its rows in a browser",
-        description=SERVE,
-        epilog=ASKED + KINDS,
-        formatter_class=Plain,
-    )
-    add_model(serve)
-    add_table(serve)
-    add_columns(serve)
+    serve = add_command(commands, "serve", "explore a model and its rows in a browser", SERVE)
     server = serve.add_argument_group("the server")
     server.add_argument("--port", type=int, default=0, metavar="N", help="0 takes a free one")
     server.add_argument("--open", action="store_true", help="open the page in a browser")

@@ -111,7 +111,8 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
 
     model = load_model(options.model, allow_pickle=options.allow_pickle, trusted=options.trust)
     name, content, table = read_files(options.data)
-    data = drop_columns(table, [*options.drop, *known_id(options, table)], "--drop")
+    ids = {options.id} & {*table.columns} - {*options.drop}  # no feature in the data either
+    data = drop_columns(table, [*options.drop, *ids], "--drop")
     check_features(model, data)
     drop = tuple(column for column in table.columns if column not in data.columns)
     return Recipe(
@@ -126,11 +127,6 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
             tuple(options.trust),
         )
     )
-
-
-def known_id(options: argparse.Namespace, table: pd.DataFrame) -> list[str]:
-    """Return the id column if the data have it, too: it is no feature there either."""
-    return [options.id] if options.id in table.columns and options.id not in options.drop else []
 
 
 def read_files(names: list[str]) -> tuple[str, bytes, pd.DataFrame]:

@@ -9,19 +9,10 @@ covariate is not biased towards those with many possible cuts.
 Whatever the kind of the response, its observations lie in K *cells*, and its scores depend on
 the cell alone: a node's tests need its cell counts, not its rows.
 
-References
-----------
-Hothorn, T., Hornik, K., Zeileis, A. (2006). Unbiased recursive partitioning: a conditional
-inference framework. Journal of Computational and Graphical Statistics 15.
-Hothorn, T., Zeileis, A. (2021). Predictive distribution modeling using transformation forests.
-Journal of Computational and Graphical Statistics 30.
-
-Conditional permutation tests of the covariates in a tree's node.
-
-The response enters by its scores. Given the observed scores and the observed covariate, under
-independence all pairings of the two are equally likely; mean and covariance of a linear statistic
-over the pairings are known exactly, and its quadratic form is asymptotically chi-squared
-(Strasser and Weber 1999; the ``quadratic`` test of R's coin and partykit).
+The response enters a permutation test by its scores. Given the observed scores and the observed
+covariate, under independence all pairings of the two are equally likely; mean and covariance of a
+linear statistic over the pairings are known exactly, and its quadratic form is asymptotically
+chi-squared (Strasser and Weber 1999; the ``quadratic`` test of R's coin and partykit).
 
 Numbers enter as they are, as in the authors' trees (partykit's default). Where a covariate is very
 skewed the chi-squared limit is optimistic: with a log-normal one the test at level 1 % rejects 2 to
@@ -30,6 +21,10 @@ then stay so close to the row that on skewed tables it misses what the published
 
 References
 ----------
+Hothorn, T., Hornik, K., Zeileis, A. (2006). Unbiased recursive partitioning: a conditional
+inference framework. Journal of Computational and Graphical Statistics 15.
+Hothorn, T., Zeileis, A. (2021). Predictive distribution modeling using transformation forests.
+Journal of Computational and Graphical Statistics 30.
 Strasser, H., Weber, C. (1999). On the asymptotic theory of permutation statistics. Mathematical
 Methods of Statistics 8.
 """

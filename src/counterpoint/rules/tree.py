@@ -255,6 +255,14 @@ Statement: TypeAlias = Condition | Fixed | AtMost | Together
 
 # How tightly a node holds its parts together: a looser part is put in parentheses.
 IMPLIES, OR, AND, NOT, TEST, SUM, PRODUCT, UNARY, ATOM = range(9)
+TIGHTNESS: dict[type[RuleNode], int] = {
+    Implies: IMPLIES,
+    Or: OR,
+    And: AND,
+    Not: NOT,
+    Negative: UNARY,
+    **dict.fromkeys((Number, Word, Was, Changed), ATOM),
+}
 
 
 def compared_places(node: Any) -> set[int]:
@@ -272,16 +280,7 @@ def tightness(node: RuleNode) -> int:
     """Return how tightly the operator of `node` binds."""
     if isinstance(node, Chain):
         return SUM if node.is_sum else PRODUCT
-    kinds: list[tuple[type[RuleNode], int]] = [
-        (Implies, IMPLIES),
-        (Or, OR),
-        (And, AND),
-        (Not, NOT),
-        (Negative, UNARY),
-    ]
-    if isinstance(node, Number | Word | Was | Changed):
-        return ATOM
-    return next((level for kind, level in kinds if isinstance(node, kind)), TEST)
+    return TIGHTNESS.get(type(node), TEST)
 
 
 def write(node: RuleNode) -> str:

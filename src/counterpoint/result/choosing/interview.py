@@ -20,7 +20,6 @@ the same in JavaScript with the particles as numbers.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar
 
@@ -201,19 +200,12 @@ class Interview(Generic[Result]):
     Made by `Counterfactuals.prefer`; docs/choosing.md says how it learns. Print it, `answer` it,
     `undo` what was a slip, and look at `best` whenever it seems enough: five answers usually are.
 
-    Parameters
-    ----------
-    found : ResultData
-        What there is to choose from: those that reach the target, or all if none does.
-    seed : int
-        Same seed and answers, same questions.
-    lang : {"en", "de"}
-        The language of the questions.
-    reader : {"customer", "analyst"}
-        A customer is not asked about counterfactuals that change protected features.
+    Candidates are those that reach the target, or all if none does; `prefer` has the settings.
 
     Attributes
     ----------
+    found : ResultData
+        What there is to choose from.
     attributes : Attributes
         The candidates, and what tells them apart.
     particles : ndarray of shape (512, k)
@@ -326,10 +318,9 @@ class Interview(Generic[Result]):
         aims, features = self.attributes.aims, self.attributes.features
         of_aims, rest = mean[: len(aims)], mean[len(aims) :]
         minded = rest[: len(features)] + rest[len(features) :]
-        names: tuple[Hashable, ...] = features
         return {
             "objectives": dict(zip(aims, of_aims.tolist(), strict=True)),
-            "features": dict(zip(names, minded.tolist(), strict=True)),
+            "features": dict(zip(features, minded.tolist(), strict=True)),
         }
 
     def __str__(self) -> str:

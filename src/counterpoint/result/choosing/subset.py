@@ -1,12 +1,9 @@
-"""Selection: the first few counterfactuals by one of several criteria.
+"""Subsets: the first few counterfactuals by one of several criteria.
 
-The greedy choice keeps the region that no chosen point dominates yet, cut into boxes.
-
-What a point adds to the dominated volume is the sum over boxes of what it covers of each: a few
-hundred products instead of a whole hypervolume. The greedy choice asks that of many points, and a
-hypervolume only of those that are equally good but for rounding.
-
-Subsets: choosing a few of many counterfactuals.
+The greedy choice keeps the region that no chosen point dominates yet, cut into boxes. What a point
+adds to the dominated volume is the sum over boxes of what it covers of each: a few hundred products
+instead of a whole hypervolume. The greedy choice asks that of many points, and a hypervolume only
+of those that are equally good but for rounding.
 """
 
 from __future__ import annotations

@@ -19,12 +19,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
-
 from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput
 from counterpoint.result.choosing.orders import knee
 from counterpoint.result.data import ResultData
+from counterpoint.result.figures.frames.common import chosen
 from counterpoint.result.figures.plots import Plots
 from counterpoint.result.report.summary import summarise, write_questions
 from counterpoint.table.files import Pathlike, write_whole
@@ -58,7 +57,7 @@ def _charts(found: ResultData) -> dict[str, Any]:
     """Return the figures of a result by name; of a loaded one those that ask no model."""
     if len(found.genomes) == 0:
         return {}
-    plot, often = Plots(found), _often_changed(found)
+    plot = Plots(found)
     charts = {
         "parallel": plot.parallel(width=WIDTH),
         "objectives": plot.objectives(width=WIDTH - 80),
@@ -67,16 +66,11 @@ def _charts(found: ResultData) -> dict[str, Any]:
     }
     if found.live is not None:
         charts["ice"] = plot.ice(width=WIDTH - 140)
+        often, _ = chosen(found, None, 2, "report")
         if len(often) > 1:
-            charts["surface"] = plot.surface(*often[:2], width=WIDTH - 240)
+            names = (found.encoding.schema.names[j] for j in often)
+            charts["surface"] = plot.surface(*names, width=WIDTH - 240)
     return charts
-
-
-def _often_changed(found: ResultData) -> list[Any]:
-    """Return the names of the features that change, the most often changed first."""
-    counts = found.changed.sum(axis=0)
-    names = found.encoding.schema.names
-    return [names[j] for j in np.argsort(-counts, kind="stable") if counts[j] > 0]
 
 
 def _draw(name: str, chart: Any, dark: dict[str, str]) -> dict[str, Any]:

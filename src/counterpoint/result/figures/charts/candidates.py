@@ -384,13 +384,7 @@ def history(found: ResultData, width: int | None, dark: bool) -> Any:
             scale=alt.Scale(zero=False),
             axis=alt.Axis(title="Hypervolume of the set so far"),
         ),
-        tooltip=theme.tooltip(
-            {
-                "generation:Q": "generation",
-                "evaluations:Q": "evaluations",
-                "hypervolume:Q": "hypervolume",
-            }
-        ),
+        tooltip=theme.tooltip({f"{name}:Q": str(name) for name in frame}),
     )
     line = base.mark_line(color=colors.valid, strokeWidth=2, interpolate="step-after")
     dots = base.mark_point(color=colors.valid, filled=True, size=20, opacity=1)
