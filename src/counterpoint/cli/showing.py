@@ -71,13 +71,8 @@ def show_results(results: Sequence[Counterfactuals], n: int) -> None:
 
 def tell_results(results: Sequence[Counterfactuals], lang: Lang) -> None:
     """Print each result in sentences."""
-    texts = (plain_lines(found.explain_text(lang)) for found in results)
-    sys.stdout.write("\n\n".join(texts) + "\n")
-
-
-def plain_lines(text: str) -> str:
-    """Return a text of several lines without characters that would move the cursor."""
-    return "\n".join(map(plain, text.split("\n")))
+    text = "\n\n".join(found.explain_text(lang) for found in results)
+    sys.stdout.write("\n".join(map(plain, text.split("\n"))) + "\n")
 
 
 def changes_table(found: Counterfactuals, positions: list[int]) -> Any:

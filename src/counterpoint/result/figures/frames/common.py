@@ -362,12 +362,9 @@ class Axis:
         """Return where genes stand on the axis; NaN for missing ones and levels not shown."""
         if not self.is_level:
             return self.scaled(genes)
-        return np.array([self._place_of_level(gene) for gene in genes], dtype=np.float64)
-
-    def _place_of_level(self, gene: float) -> float:
-        """Return which of the shown levels a gene is."""
-        hit = np.flatnonzero(self.codes == (MISSING if np.isnan(gene) else gene))
-        return float(hit[0]) if len(hit) else np.nan
+        places = {code: float(place) for place, code in enumerate(self.codes.tolist())}
+        codes = np.where(np.isnan(genes), MISSING, genes)
+        return np.array([places.get(code, np.nan) for code in codes.tolist()], dtype=np.float64)
 
     def written(self, genes: Floats) -> list[str]:
         """Return the values of genes as texts."""
