@@ -26,7 +26,7 @@ from counterpoint.checks import check_whole
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.task import check_rules, check_search
-from counterpoint.models.files import load_model, pickled
+from counterpoint.models.files import MOST_BYTES, load_model, pickled
 from counterpoint.problem.limits import CheckedLimits, Limits
 from counterpoint.problem.own_objectives import check_costs_apply
 from counterpoint.problem.target import TargetLike, parse_target
@@ -243,13 +243,19 @@ class Files:
     settings: Mapping[str, Any] = field(default_factory=dict)  # keywords of Explainer
     allow_pickle: bool = False
     trusted: tuple[str, ...] = ()
+    most_bytes: int = MOST_BYTES
 
     def __call__(self) -> Explainer:
         """Load both and build."""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / self.model_name
             file.write_bytes(self.model)
-            model = load_model(file, allow_pickle=self.allow_pickle, trusted=self.trusted)
+            model = load_model(
+                file,
+                allow_pickle=self.allow_pickle,
+                trusted=self.trusted,
+                most_bytes=self.most_bytes,
+            )
         table = self.table()
         data = table.drop(columns=[name for name in self.drop if name in table.columns])
         return Explainer(model, data, **self.settings)

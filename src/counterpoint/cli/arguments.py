@@ -328,6 +328,13 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     about = "a type the .skops file may use besides those known to be harmless"
     add_several(model, "--trust", "trust", "TYPE", about)
     model.add_argument(
+        "--most-bytes",
+        type=int,
+        default=2**30,
+        metavar="N",
+        help="bytes a .skops file may unpack to (default: 1073741824)",
+    )
+    model.add_argument(
         "--allow-pickle",
         action="store_true",
         help="also load .joblib and .pkl files. Loading a pickle runs code from the file: only "

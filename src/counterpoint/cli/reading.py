@@ -94,11 +94,21 @@ def take_rows(table: pd.DataFrame, positions: Sequence[int]) -> pd.DataFrame:
     return table.iloc[list(positions)]
 
 
+def read_model(options: argparse.Namespace) -> Any:
+    """Return the model that is named."""
+    return load_model(
+        options.model,
+        allow_pickle=options.allow_pickle,
+        trusted=options.trust,
+        most_bytes=options.most_bytes,
+    )
+
+
 def explainer_of(options: argparse.Namespace) -> tuple[Explainer, pd.DataFrame]:
     """Return the explainer of the model and the data that are named, and the data."""
     from counterpoint.explainer.explainer import Explainer
 
-    model = load_model(options.model, allow_pickle=options.allow_pickle, trusted=options.trust)
+    model = read_model(options)
     table = read_table(options.data, "--data")
     data = drop_columns(table, options.drop, "--drop")
     check_features(model, data)
@@ -109,7 +119,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
     """Return how a process gets the explainer: of the contents of the files that are named."""
     from counterpoint.batch.order import Files, Recipe
 
-    model = load_model(options.model, allow_pickle=options.allow_pickle, trusted=options.trust)
+    model = read_model(options)
     name, content, table = read_files(options.data)
     ids = {options.id} & {*table.columns} - {*options.drop}  # no feature in the data either
     data = drop_columns(table, [*options.drop, *ids], "--drop")
@@ -125,6 +135,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
             settings_of(options, list(data)),
             options.allow_pickle,
             tuple(options.trust),
+            options.most_bytes,
         )
     )
 

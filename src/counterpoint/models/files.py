@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import io
+import json
 import pickle
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, is_zipfile
 
-from counterpoint.checks import require_package
-from counterpoint.errors import CounterpointError, InvalidInput, listed
+from counterpoint.checks import check_whole, require_package
+from counterpoint.errors import CounterpointError, InvalidInput, Signal, listed
 from counterpoint.models.adapters.onnx_file import OnnxModel
 
 
@@ -85,7 +89,19 @@ TRUSTED = frozenset(
 )
 
 
-def load_model(path: str | Path, *, allow_pickle: bool = False, trusted: Iterable[str] = ()) -> Any:
+MOST_BYTES: Final = 2**30
+SCHEMA = "schema.json"  # of a skops file: what is made of what, read as one document
+SCHEMA_SHARE = 16  # it may have a sixteenth of the bytes: as values they take some dozen times more
+PLAIN, OTHER = 2**20, 4096  # bytes at a time; what other methods pack can grow a thousandfold
+
+
+def load_model(
+    path: str | Path,
+    *,
+    allow_pickle: bool = False,
+    trusted: Iterable[str] = (),
+    most_bytes: int = MOST_BYTES,
+) -> Any:
     """Return the model in a file, by the file's ending.
 
     Parameters
@@ -98,6 +114,8 @@ def load_model(path: str | Path, *, allow_pickle: bool = False, trusted: Iterabl
         files whose origin you trust as you trust a program you start.
     trusted : iterable of str, default=()
         Types a skops file may use beyond those known to be harmless, by their full names.
+    most_bytes : int, default=1073741824
+        Refuse a skops file that unpacks to more; loading takes some times that in memory.
 
     Returns
     -------
@@ -130,7 +148,7 @@ def load_model(path: str | Path, *, allow_pickle: bool = False, trusted: Iterabl
     if ending == ".onnx":
         return OnnxModel(file)
     if ending == ".skops":
-        return load_skops(file, trusted)
+        return load_skops(file, trusted, check_whole("most_bytes", most_bytes, 1))
     if not allow_pickle:
         raise InvalidInput(
             f"path {str(path)!r} is a pickle, and loading a pickle runs code from the file; save "
@@ -140,11 +158,17 @@ def load_model(path: str | Path, *, allow_pickle: bool = False, trusted: Iterabl
     return load_pickle(file)
 
 
-def load_skops(file: Path, trusted: Iterable[str]) -> Any:
+def load_skops(file: Path, trusted: Iterable[str], most_bytes: int) -> Any:
     """Load a skops file whose types are all trusted; name those that are not."""
     skops = require_package("skops.io", "a .skops file", '"counterpoint[skops]"')
     try:
-        used = set(skops.get_untrusted_types(file=file))
+        content = unpacked(file, most_bytes)
+        used = set(skops.get_untrusted_types(data=content))
+    except TooLarge:
+        raise InvalidInput(
+            f"{str(file)!r} unpacks to more than {most_bytes:,} bytes; if you trust it and have "
+            "the memory, raise most_bytes (--most-bytes)."
+        ) from None
     except Exception as error:  # of a damaged archive, of whatever kind
         raise unreadable(file, error) from error
     strange = sorted(used - TRUSTED - set(trusted))
@@ -154,9 +178,68 @@ def load_skops(file: Path, trusted: Iterable[str]) -> Any:
             f"if you trust them, pass trusted={strange!r} (--trust once for each)."
         )
     try:
-        return skops.load(file, trusted=sorted(used))
+        return skops.load(io.BytesIO(content), trusted=sorted(used))
     except Exception as error:
         raise unreadable(file, error) from error
+
+
+class TooLarge(Signal):
+    """An archive unpacks to more than is allowed."""
+
+
+def unpacked(file: Path, most_bytes: int) -> bytes:
+    """Return an archive that packs nothing, with the entries of another; none is believed its size.
+
+    Raises
+    ------
+    TooLarge
+        If the entries, each as often as the schema names it, have more bytes than allowed.
+    """
+    plain = io.BytesIO()
+    with ZipFile(file) as packed, ZipFile(plain, "w", ZIP_STORED) as archive:
+        left = most_bytes
+        if sum(info.file_size for info in packed.infolist()) > most_bytes:
+            raise TooLarge
+        for info in {info.filename: info for info in packed.infolist()}.values():
+            size = PLAIN if info.compress_type in (ZIP_STORED, ZIP_DEFLATED) else OTHER
+            with packed.open(info) as source, archive.open(info.filename, "w") as entry:
+                while block := source.read(size):
+                    left -= len(block) * (SCHEMA_SHARE if info.filename == SCHEMA else 1)
+                    if left < 0:
+                        raise TooLarge
+                    entry.write(block)
+    with ZipFile(plain) as archive:
+        named = _named(json.loads(archive.read(SCHEMA)))
+        if sum(n * _size(archive, name) for name, n in named.items()) > most_bytes:
+            raise TooLarge
+    return plain.getvalue()
+
+
+def _named(schema: Any) -> Counter[str]:
+    """Return how often a schema names which entry."""
+    named: Counter[str] = Counter()
+    waiting = [schema]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            named.update(file for key, file in value.items() if key == "file" and type(file) is str)
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return named
+
+
+def _size(archive: ZipFile, name: str) -> int:
+    """Return the bytes of an entry, and of what is packed in it, if it is an archive itself."""
+    info = archive.NameToInfo.get(name)
+    if info is None:
+        return 0
+    with archive.open(info) as entry:
+        if not is_zipfile(entry):
+            return info.file_size
+        entry.seek(0)
+        with ZipFile(entry) as inner:
+            return info.file_size + sum(each.file_size for each in inner.infolist())
 
 
 def load_pickle(file: Path) -> Any:

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import io
 import json
 import pickle
+import struct
+import zipfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -152,3 +156,99 @@ def test_a_skops_file_of_strange_types_is_refused_by_their_names(
     assert strange == ["json.dumps"]
     assert all(name in str(caught.value) for name in strange)
     assert isinstance(cp.load_model(file, trusted=strange), FunctionTransformer)
+
+
+def dumped(file: Path, model: Any = MODEL, compression: int = zipfile.ZIP_STORED) -> dict[str, Any]:
+    """Write a skops file and return the schema it has."""
+    pytest.importorskip("skops.io").dump(model, file, compression=compression)
+    with zipfile.ZipFile(file) as archive:
+        schema: dict[str, Any] = json.loads(archive.read("schema.json"))
+    return schema
+
+
+def with_entry(file: Path, name: str, content: bytes) -> None:
+    """Put an entry into an archive, packed, in the place of another of that name."""
+    with zipfile.ZipFile(file) as archive:
+        entries = {each: archive.read(each) for each in archive.namelist()}
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for each, old in (entries | {name: content}).items():
+            archive.writestr(each, old)
+
+
+def zeros(file: Path) -> None:
+    """Add three million zeros, which take some thousand bytes."""
+    dumped(file)
+    with_entry(file, "zeros.npy", bytes(3_000_000))
+
+
+def again(file: Path) -> None:
+    """Name an entry a thousand times."""
+    schema = dumped(file)
+    with_entry(file, "zeros.npy", bytes(3_000))
+    with_entry(
+        file, "schema.json", json.dumps(schema | {"more": [{"file": "zeros.npy"}] * 1000}).encode()
+    )
+
+
+def inside(file: Path) -> None:
+    """Put an archive into the archive, as sparse matrices are."""
+    schema = dumped(file)
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("data.npy", bytes(3_000_000))
+    with_entry(file, "matrix.npz", inner.getvalue())
+    with_entry(file, "schema.json", json.dumps(schema | {"more": {"file": "matrix.npz"}}).encode())
+
+
+def long_schema(file: Path) -> None:
+    """Have a schema whose values take much more memory than its text."""
+    schema = dumped(file)
+    with_entry(file, "schema.json", json.dumps(schema | {"more": [{}] * 50_000}).encode())
+
+
+def lying(file: Path) -> None:
+    """Say in the table of contents that an entry is shorter than it is."""
+    zeros(file)
+    content = file.read_bytes()
+    assert content.count(struct.pack("<I", 3_000_000)) == 2
+    file.write_bytes(content.replace(struct.pack("<I", 3_000_000), struct.pack("<I", 3_000)))
+
+
+@pytest.mark.parametrize("bomb", [zeros, again, inside, long_schema])
+def test_what_unpacks_to_more_than_allowed_is_refused(
+    tmp_path: Path, bomb: Callable[[Path], None]
+) -> None:
+    file = tmp_path / "model.skops"
+    bomb(file)
+    assert file.stat().st_size < 40_000
+
+    with pytest.raises(
+        cp.InvalidInput,
+        match=r"^'.*model.skops' unpacks to more than 1,000,000 bytes; if you trust it and have "
+        r"the memory, raise most_bytes \(--most-bytes\)\.$",
+    ):
+        cp.load_model(file, most_bytes=1_000_000)
+
+    assert (cp.load_model(file, most_bytes=20_000_000).coef_ == MODEL.coef_).all()
+
+
+def test_an_entry_is_not_believed_its_size(tmp_path: Path) -> None:
+    file = tmp_path / "model.skops"
+    lying(file)
+
+    with pytest.raises(cp.InvalidInput, match=r"model.skops' cannot be loaded \(BadZipFile: "):
+        cp.load_model(file, most_bytes=1_000_000)
+
+
+@pytest.mark.parametrize("compression", [0, 8, 12, 14], ids=["none", "deflate", "bzip2", "lzma"])
+def test_packed_models_are_loaded(tmp_path: Path, compression: int) -> None:
+    dumped(tmp_path / "model.skops", compression=compression)
+
+    assert (cp.load_model(tmp_path / "model.skops").coef_ == MODEL.coef_).all()
+
+
+def test_most_bytes_is_a_number(tmp_path: Path) -> None:
+    dumped(tmp_path / "model.skops")
+
+    with pytest.raises(cp.InvalidInput, match="most_bytes must be"):
+        cp.load_model(tmp_path / "model.skops", most_bytes=0)
