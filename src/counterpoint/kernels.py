@@ -16,8 +16,9 @@ type is handed the machine code of the other, which reads memory that is not the
 the file of the function only, so that a change in what is compiled into it from other modules goes
 unnoticed. Here files are named after what they hold, and all modules of kernels count.
 
-Compiling takes seconds. So all kernels of a default search are compiled together, once on a machine
-(`explainer/warm_up.py`), and a mark beside the cache says that it is complete.
+Compiling takes seconds. So each kernel is given the same types always, is optimized once, and all
+kernels of a default search are compiled together, once on a machine (`explainer/warm_up.py`); a
+mark beside the cache says that it is complete.
 
 All this stands on private parts of Numba: `tests/unit/test_kernels_numba.py` names them, and the
 version of Numba has a ceiling in pyproject.toml.
@@ -28,6 +29,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import logging
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -39,12 +41,16 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 
 PACKAGE = Path(__file__).parent
+PAUSE = 10.0  # seconds without compiling after which the user is told again
+_log = logging.getLogger("counterpoint")
 # The modules that kernels and the constants in them may come from.
 SOURCES = (
     *("*.py", "table/*.py", "neighbours/*.py", "density/*.py", "models/*.py", "rules/*.py"),
-    *("problem/*.py", "search/**/*.py", "result/*.py", "result/choosing/*.py"),
+    *("problem/*.py", "search/**/*.py", "result/*.py", "result/choosing/*.py", "result/words/*.py"),
 )
 
 
@@ -98,6 +104,67 @@ class KernelCache(FunctionCache):
         )
 
 
+class KernelCode(JITCodeLibrary):
+    """The code of a kernel, optimized once and together with all that it calls.
+
+    Numba would optimize every function alone, again in each that calls it, and then all of it twice
+    for the sake of references, which are not counted here.
+    """
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        made = self._codegen._module_pass_manager()
+        if not isinstance(made, tuple):  # an older Numba
+            super()._optimize_final_module()
+            return
+        passes, builder = made
+        passes.run(self._final_module, builder)
+
+
+class InnerCode(KernelCode):
+    """The code of a function that kernels call: left as it is, without an address to call it at."""
+
+    def _optimize_final_module(self) -> None:
+        """Leave that to the kernels."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:  # noqa: ARG002 - Numba's name
+        """Return 0, which says that there is no such address."""
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self) -> InnerCode:
+        """Who is told of the function's environment, for which there is no place either."""
+        return self
+
+    def set_env(self, env_name: str, env: Any) -> None:
+        """Forget the environment: only what handles Python's objects has a use for it."""
+
+
+class KernelCompiler(Compiler):
+    """Numba's compiler, writing kernels."""
+
+    code: type[KernelCode] = KernelCode
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a function."""
+        state: Any = self.state
+        state.library = self.code(state.targetctx.codegen(), func.__qualname__)
+        state.library.enable_object_caching()
+        return super().compile_extra(func)
+
+
+class InnerCompiler(KernelCompiler):
+    """Numba's compiler, writing what kernels call."""
+
+    code = InnerCode
+
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
@@ -112,30 +179,33 @@ class _Compiling(event.Listener):
     """
 
     def __init__(self) -> None:
-        self.has_told = False
-        self.hear: Callable[[str], None] | None = None  # told of each kernel compiled; it tells
+        self.last = -math.inf  # when something was compiled last
+        self.hear: Callable[[str], None] | None = None  # told of each function compiled; it tells
         self.depth = 0  # a kernel is compiled with what it calls
         self.collects = False
 
     def on_start(self, event: Any) -> None:
         """Tell, if the function is ours; one that comes from the cache is not compiled."""
-        if self.hear is None and not self.has_told and _name_of(event):
-            self.has_told = True
-            logging.getLogger("counterpoint").warning(
-                "compiling kernels of counterpoint, once on this machine: some seconds."
-            )
+        if self.hear is None and _name_of(event):
+            if time.monotonic() - self.last > PAUSE:
+                _log.warning(
+                    "compiling kernels of counterpoint, once on this machine: some seconds."
+                )
+            self.last = time.monotonic()
         if self.depth == 0:
             self.collects = gc.isenabled()
             gc.disable()
         self.depth += 1
 
     def on_end(self, event: Any) -> None:
-        """Let the collector go on, if it was."""
+        """Let the collector go on, if it was; who hears of it may raise."""
         self.depth -= 1
         if self.depth == 0 and self.collects:
             gc.enable()
-        if self.depth == 0 and self.hear is not None and (name := _name_of(event)):
-            self.hear(name)
+        if name := _name_of(event):
+            self.last = time.monotonic()
+            if self.hear is not None:
+                self.hear(name)
 
 
 def _name_of(event: Any) -> str:
@@ -153,7 +223,7 @@ _kernels: dict[str, Any] = {}
 
 @contextlib.contextmanager
 def heard_compiling(hear: Callable[[str], None]) -> Iterator[None]:
-    """Have `hear` called with the name of each kernel that is compiled meanwhile."""
+    """Have `hear` called with the name of each kernel, or inner function, compiled meanwhile."""
     _compiling.hear = hear
     try:
         yield
@@ -205,11 +275,14 @@ def sole_compiler(mark: Path, patience: float = 60.0) -> Iterator[None]:
         yield
         return
     with file:
-        end = time.monotonic() + patience
+        end, has_told = time.monotonic() + patience, False
         while time.monotonic() < end:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
+                if not has_told:
+                    _log.warning("waiting for a process that compiles the kernels of counterpoint.")
+                has_told = True
                 time.sleep(0.1)
             except OSError:  # a file system without locks
                 break
@@ -220,7 +293,7 @@ def sole_compiler(mark: Path, patience: float = 60.0) -> Iterator[None]:
 
 def kernel(function: F) -> F:
     """Compile `function` on its first call from Python; later processes load it from the cache."""
-    dispatcher = _njit(**_OPTIONS)(function)
+    dispatcher = _njit(pipeline_class=KernelCompiler, **_OPTIONS)(function)
     with contextlib.suppress(RuntimeError):  # no folder can be written to: nothing is kept
         dispatcher._cache = KernelCache(function)  # what cache=True does, with Numba's own
     _kernels[f"{function.__module__}.{function.__name__}"] = dispatcher
@@ -245,7 +318,8 @@ class Inner:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.dispatcher = _njit(no_cpython_wrapper=True, **_OPTIONS)(function)
+        compiled = _njit(pipeline_class=InnerCompiler, no_cpython_wrapper=True, **_OPTIONS)
+        self.dispatcher = compiled(function)
 
     @property
     def _numba_type_(self) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +29,15 @@ SEARCHES = (
     "found = explainer.explain(data.iloc[:1], (0.4, 1.0), search, constraints=['pay <= 3'])\n"
     "print(found.status)\n"
 )
+SEARCHES_FAR_OUT = (  # among so many rows that not all near a candidate are at hand
+    "import numpy as np, pandas as pd, counterpoint as cp\n"
+    "at = np.arange(20_000)\n"
+    "data = pd.DataFrame({'age': at % 997, 'pay': at * 7919 % 20_011 / 10.0})\n"
+    "explainer = cp.Explainer(lambda rows: rows['pay'] / 2001, data)\n"
+    "found = explainer.explain(data.iloc[:1], (0.9, 1.0), cp.Search(evaluations=200))\n"
+    "print(found.status)\n"
+)
+IS_STOPPED = f"try:\n    exec({SEARCHES!r})\nexcept KeyboardInterrupt:\n    print('stopped')\n"
 
 
 def run(
@@ -42,6 +53,22 @@ def run(
         text=True,
         check=True,
     )
+
+
+def interrupt(package: Path, cache: Path) -> tuple[str, str]:
+    """Press Ctrl-C as soon as a first search says that it compiles; return what is printed."""
+    process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
+        [sys.executable, "-c", IS_STOPPED],
+        env={**os.environ, "PYTHONPATH": str(package), "NUMBA_CACHE_DIR": str(cache)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    told = process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    printed, rest = process.communicate()
+    return printed, told + rest
 
 
 def test_the_user_is_told_while_kernels_are_compiled_and_not_again(tmp_path: Path) -> None:
@@ -82,11 +109,17 @@ def test_the_first_search_compiles_every_kernel_of_default_searches_and_later_on
 ) -> None:
     package, cache = Path(counterpoint.__file__).parents[1], tmp_path / "cache"
 
+    printed, told = interrupt(package, cache)
+    assert printed == "stopped\n"
+    assert re.search("compiled [0-9] of [0-9]+ kernels", told), told
+    assert not list(cache.rglob("*.complete"))
+
     first = run(package, SEARCHES, NUMBA_CACHE_DIR=str(cache))
     kept = {file.name for file in cache.rglob("*.nb*")}
-    second = run(package, SEARCHES, NUMBA_CACHE_DIR=str(cache))
+    second = run(package, SEARCHES + SEARCHES_FAR_OUT, NUMBA_CACHE_DIR=str(cache))
 
-    assert first.stdout == second.stdout == "found\n"
+    assert first.stdout == "found\n"
+    assert second.stdout == "found\nfound\n"
     assert first.stderr.count("compiling the kernels of counterpoint, once on this machine") == 1
     assert MESSAGE not in first.stderr  # nothing was left for later
     assert second.stderr == ""

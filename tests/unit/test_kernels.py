@@ -46,26 +46,37 @@ def test_a_kernel_that_cannot_be_compiled_leaves_the_collector_as_it_was(collect
     assert gc.isenabled() is collects
 
 
-def test_whoever_listens_hears_the_name_of_each_kernel_compiled_for_itself() -> None:
+def compilation_of(name: str) -> SimpleNamespace:
+    """Return the event that says a function of ours is compiled."""
+    function = SimpleNamespace(__module__="counterpoint.some", __name__=name)
+    return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function)})
+
+
+def test_the_user_is_told_of_each_run_of_compilations_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiling, event = _Compiling(), compilation_of("one")
+
+    for pause in (10.0, 10.0, -1.0):  # no pause is shorter than the last
+        monkeypatch.setattr(kernels, "PAUSE", pause)
+        compiling.on_start(event)
+        compiling.on_end(event)
+
+    told = "compiling kernels of counterpoint, once on this machine: some seconds."
+    assert caplog.messages == [told, told]
+
+
+def test_whoever_listens_hears_the_name_of_each_kernel_and_of_what_it_calls() -> None:
     compiling, heard = _Compiling(), list[str]()
     compiling.hear = heard.append
-    outer, within = (
-        SimpleNamespace(
-            data={
-                "dispatcher": SimpleNamespace(
-                    py_func=SimpleNamespace(__module__="counterpoint.some", __name__=name)
-                )
-            }
-        )
-        for name in ("outer", "within")
-    )
+    outer, within = compilation_of("outer"), compilation_of("within")
 
     compiling.on_start(outer)
     compiling.on_start(within)
     compiling.on_end(within)
     compiling.on_end(outer)
 
-    assert heard == ["counterpoint.some.outer"]
+    assert heard == ["counterpoint.some.within", "counterpoint.some.outer"]
 
 
 def test_nobody_listens_after_an_error() -> None:

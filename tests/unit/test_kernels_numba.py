@@ -7,7 +7,7 @@ from typing import Any
 
 import numba
 import pytest
-from numba.core import caching, event, options
+from numba.core import caching, codegen, compiler, event, options
 from numba.core.registry import cpu_target
 
 from counterpoint.kernels import KernelCache
@@ -17,6 +17,12 @@ PRIVATE = {
     caching.IndexDataCacheFile: ("_save_data", "_load_index", "_save_index", "load", "save"),
     caching.FunctionCache: ("cache_path", "load_overload", "save_overload"),
     event.Listener: ("on_start", "on_end"),
+    codegen.JITCodeLibrary: (
+        *("_optimize_functions", "_optimize_final_module", "_finalize_final_module"),
+        *("get_pointer_to_function", "codegen", "enable_object_caching"),
+    ),
+    codegen.JITCPUCodegen: ("_module_pass_manager", "set_env"),
+    compiler.Compiler: ("compile_extra",),
 }
 
 

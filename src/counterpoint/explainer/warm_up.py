@@ -20,6 +20,7 @@ import pandas as pd
 
 from counterpoint.arrays import Floats
 from counterpoint.explainer.progress import is_watched
+from counterpoint.interrupt import StopFlag, stopped_by_signals
 from counterpoint.kernels import (
     completeness_mark,
     heard_compiling,
@@ -41,6 +42,7 @@ ON_DEMAND = (
     "counterpoint.rules.repair._repair_all",
 )
 TOLD = "compiling the kernels of counterpoint, once on this machine"
+USUALLY = "about 15 seconds"
 TARGET = (0.97, 1.0)
 RULES = ("income <= 90", "debt < income / 10 + 9")
 N = 64
@@ -64,18 +66,40 @@ def warm_up(explainer: Callable[..., Any]) -> None:
         mark = completeness_mark()
         if mark is None or mark.exists():
             return
-        with sole_compiler(mark):
-            if not mark.exists():
-                compile_all(explainer, mark)
+        try:
+            with sole_compiler(mark):
+                if not mark.exists():
+                    compile_all(explainer, mark)
+        except BaseException:
+            _is_done.clear()  # the next search goes on with it
+            raise
 
 
 def compile_all(explainer: Callable[..., Any], mark: Path) -> None:
-    """Compile the kernels, tell how far that is, and leave the mark."""
-    report = CompilationReport(names_of_default_kernels())
-    with heard_compiling(report.hear):
-        use_all(explainer)
-    report.end()
+    """Compile the kernels, tell how far that is, and leave the mark.
+
+    Ctrl-C ends it between two functions: raised anywhere, it could be lost in LLVM's calls of
+    Python, and the searches below would take it for their own.
+    """
+    report, flag = CompilationReport(names_of_default_kernels()), StopFlag()
+
+    def hear(name: str) -> None:
+        report.hear(name)
+        raise_if_stopped(flag)
+
+    try:
+        with stopped_by_signals(flag), heard_compiling(hear):
+            use_all(explainer)
+            raise_if_stopped(flag)
+    finally:
+        report.end()
     mark_as_complete(mark)
+
+
+def raise_if_stopped(flag: StopFlag) -> None:
+    """Raise what Ctrl-C raises, if it was pressed."""
+    if flag.is_stopped:
+        raise KeyboardInterrupt
 
 
 def names_of_default_kernels() -> set[str]:
@@ -98,25 +122,29 @@ class CompilationReport:
         self.is_line = is_watched()
 
     def hear(self, name: str) -> None:
-        """Count a kernel that has been compiled, perhaps for more types than before."""
+        """Count a function that has been compiled, if it is one of those to come."""
         is_first = not self.done
         self.done.add(name)
-        text = f"{TOLD}: {len(self.done & self.awaited)} of {len(self.awaited)}"
         if self.is_line:
-            sys.stderr.write(f"\r{text}")
+            sys.stderr.write(f"\r{TOLD}: {self.progress}")
             sys.stderr.flush()
         elif is_first:
-            logging.getLogger("counterpoint").warning("%s, about 25 seconds.", text)
+            logging.getLogger("counterpoint").warning("%s: %s.", TOLD, USUALLY)
+
+    @property
+    def progress(self) -> str:
+        """How many are compiled."""
+        return f"{len(self.done & self.awaited)} of {len(self.awaited)}"
 
     def end(self) -> None:
-        """Tell how long it took, if anything was told."""
+        """Tell how many were compiled and how long it took, if anything was told."""
         if not self.done:
             return
         if self.is_line:
             sys.stderr.write("\n")
         else:
-            seconds = time.monotonic() - self.start
-            logging.getLogger("counterpoint").warning("compiled, in %.0f seconds.", seconds)
+            seconds, log = time.monotonic() - self.start, logging.getLogger("counterpoint")
+            log.warning("compiled %s kernels in %.0f seconds.", self.progress, seconds)
 
 
 def toy_data(*, misses: bool) -> pd.DataFrame:
@@ -162,7 +190,7 @@ def use_all(explainer: Callable[..., Any]) -> None:
 
 def use_far_rows(observed: Observed) -> None:
     """Look for neighbours farther out than a search of so few rows needs to."""
-    rows, shares = observed.genomes[:1], observed.shares
+    rows, shares = observed.genomes[:1].copy(), observed.shares  # which may be written to
     near = find_near_rows(rows, observed.indexed, observed.space, shares, most=8)
     for n_bytes in (2**20, 0):  # by rings, and then one by one
         distances = np.full((1, len(shares)), np.inf)
@@ -171,6 +199,5 @@ def use_far_rows(observed: Observed) -> None:
 
 
 def use_trees() -> None:
-    """Walk trees in either precision, with more rows than are walked side by side."""
-    for precision in (np.float32, np.float64):
-        add_up(np.zeros((9, 1), dtype=precision), one_leaf(), np.zeros((9, 1)))
+    """Walk trees, with more rows than are walked side by side."""
+    add_up(np.zeros((9, 1)), one_leaf(), np.zeros((9, 1)))

@@ -18,7 +18,8 @@ from counterpoint.kernels import inner, kernel
 from counterpoint.neighbours.gower import gower_to_all
 from counterpoint.neighbours.index import nearest_first, rough_distances, single_slack
 from counterpoint.problem.problem import Problem
-from counterpoint.rules.program import Program, Records, make_scratch
+from counterpoint.rules.bounds import DOMAIN, RowDomains
+from counterpoint.rules.program import Program, Records, compile_rules, make_scratch
 from counterpoint.rules.repair import Repair, repair_genome
 from counterpoint.streams import MAX_GENERATIONS, WHOLE, Stage, word_at
 from counterpoint.table.space import FEATURE, Box, Features, Space
@@ -86,6 +87,9 @@ class RowRepairs(NamedTuple):
         The levels they may take.
     scratch : ndarray of records
         Space for the work on one genome.
+    patience : int
+        How many times as often as without rules a new candidate is tried for: repair leads many
+        children to the same genome, so that new ones take longer to be found.
     """
 
     program: Program
@@ -93,17 +97,22 @@ class RowRepairs(NamedTuple):
     features: Records
     allowed: Bools
     scratch: Records
+    patience: int
 
 
-def repairs_of(problem: Problem) -> RowRepairs | None:
-    """Return what repairs the candidates of a problem's rows; None if there are no rules."""
-    row_rules = problem.row_rules
+def repairs_of(problem: Problem) -> RowRepairs:
+    """Return what repairs the candidates of a problem's rows; without rules, an empty program.
+
+    So there is one type of it, and the kernels that are given it are compiled once.
+    """
+    row_rules, rows = problem.row_rules, np.ascontiguousarray(problem.rows)
     if row_rules is None:
-        return None
-    domains, rows = row_rules.domains, np.ascontiguousarray(problem.rows)
-    return RowRepairs(
-        row_rules.program, rows, domains.features, domains.allowed, make_scratch(row_rules.program)
-    )
+        nothing = RowDomains(np.zeros((0, 0), DOMAIN), np.zeros((0, 0, 0), dtype=np.bool_))
+        program, domains, patience = compile_rules([], np.ones(0)), nothing, 1
+    else:
+        program, domains, patience = row_rules.program, row_rules.domains, PATIENT
+    scratch = make_scratch(program)
+    return RowRepairs(program, rows, domains.features, domains.allowed, scratch, patience)
 
 
 def draws_of(generation: int, retry: int) -> int:
@@ -119,12 +128,9 @@ def draws_of(generation: int, retry: int) -> int:
 
 
 @inner
-def repair_candidate(genome: Floats, w: int, repairs: RowRepairs | None, state: Keys) -> bool:
-    """Repair a genome of row w in place; return whether it satisfies the written rules now.
-
-    Without rules Numba leaves the repair out, since the type of None is known to it.
-    """
-    if repairs is None:
+def repair_candidate(genome: Floats, w: int, repairs: RowRepairs, state: Keys) -> bool:
+    """Repair a genome of row w in place; return whether it satisfies the written rules now."""
+    if len(repairs.program.rules) == 0:
         return True
     repair = Repair(
         repairs.program,
@@ -135,17 +141,6 @@ def repair_candidate(genome: Floats, w: int, repairs: RowRepairs | None, state: 
         state,
     )
     return repair_genome(genome, repair)
-
-
-@inner
-def n_attempts(repairs: RowRepairs | None, plain: int) -> int:
-    """Return how often a new candidate is tried for, `plain` times without rules.
-
-    Repair leads many children to the same genome, so that new ones take longer to be found.
-    """
-    if repairs is None:
-        return plain
-    return PATIENT * plain
 
 
 @kernel
@@ -163,7 +158,7 @@ def repaired(problem: Problem, candidates: Candidates, generation: int) -> tuple
     """Return candidates repaired, and which of them (r, n) are feasible."""
     repairs, genomes = repairs_of(problem), np.ascontiguousarray(candidates.genomes).copy()
     is_good = np.ones(genomes.shape[:2], dtype=np.bool_)
-    if repairs is not None:
+    if len(repairs.program.rules):
         state = np.zeros(1, dtype=np.uint64)
         _repair_all(genomes, repairs, problem.keys, generation, state, is_good)
     is_good &= problem.accepts(genomes, is_good)

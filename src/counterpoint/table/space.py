@@ -195,7 +195,9 @@ def first_copies(genomes: Floats, k: int) -> Bools:
     size = 1 << max(2, int(2 * len(genomes) - 1).bit_length())
     is_kept = np.zeros(len(genomes), dtype=np.bool_)
     first, n_copies = np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    _keep_first_copies(genomes, k, first, n_copies, is_kept)
+    read_only = genomes.view()  # whether they may be written to or not: one type for the kernel
+    read_only.flags.writeable = False
+    _keep_first_copies(read_only, k, first, n_copies, is_kept)
     return is_kept
 
 

@@ -1,11 +1,21 @@
 from __future__ import annotations
 
 import logging
+import signal
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from counterpoint.explainer import warm_up
-from counterpoint.explainer.warm_up import CompilationReport, names_of_default_kernels
+from counterpoint import kernels
+from counterpoint.explainer import explainer, warm_up  # noqa: F401 - which uses all kernels
+from counterpoint.explainer.warm_up import CompilationReport, compile_all, names_of_default_kernels
+
+
+def compilation_of(name: str) -> SimpleNamespace:
+    """Return the event that says a function of ours is compiled."""
+    function = SimpleNamespace(__module__="counterpoint.some", __name__=name)
+    return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function)})
 
 
 def test_a_log_gets_one_line_at_the_first_kernel_and_one_at_the_end(
@@ -19,8 +29,10 @@ def test_a_log_gets_one_line_at_the_first_kernel_and_one_at_the_end(
         report.hear("b")
         report.end()
 
-    assert "1 of 3" in caplog.messages[0]
-    assert caplog.messages[1:] == ["compiled, in 0 seconds."]
+    assert caplog.messages == [
+        "compiling the kernels of counterpoint, once on this machine: about 15 seconds.",
+        "compiled 2 of 3 kernels in 0 seconds.",
+    ]
 
 
 def test_a_terminal_has_one_line_that_counts_each_kernel_once(
@@ -44,6 +56,51 @@ def test_nothing_is_told_if_all_comes_from_the_cache(capsys: pytest.CaptureFixtu
     CompilationReport({"a"}).end()
 
     assert capsys.readouterr().err == ""
+
+
+def test_ctrl_c_is_raised_after_the_function_that_is_compiled_and_leaves_no_mark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = list[str]()
+
+    def use_all(_: object) -> None:
+        for name in ("a", "b", "c"):
+            begun.append(name)
+            if name == "b":
+                signal.raise_signal(signal.SIGINT)  # which the search of it must not take
+            kernels._compiling.on_start(compilation_of(name))
+            kernels._compiling.on_end(compilation_of(name))
+
+    monkeypatch.setattr(warm_up, "use_all", use_all)
+
+    with pytest.raises(KeyboardInterrupt):
+        compile_all(object, tmp_path / "mark")
+
+    assert begun == ["a", "b"]
+    assert not list(tmp_path.iterdir())
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_interrupted_warm_up_is_taken_up_by_the_next_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = list[int]()
+
+    def compile_all(*_: object) -> None:
+        tried.append(1)
+        if len(tried) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(warm_up, "_is_done", [])
+    monkeypatch.setattr(warm_up, "completeness_mark", lambda: tmp_path / "mark")
+    monkeypatch.setattr(warm_up, "compile_all", compile_all)
+
+    with pytest.raises(KeyboardInterrupt):
+        warm_up.warm_up(object)
+    warm_up.warm_up(object)
+    warm_up.warm_up(object)
+
+    assert tried == [1, 1]
 
 
 def test_what_default_searches_use_is_awaited_and_the_papers_own_kernels_are_not() -> None:

@@ -19,7 +19,6 @@ from counterpoint.search.explore.parents import ArchiveView, ParentClasses, choo
 from counterpoint.search.feasibility import (
     RowRepairs,
     SearchSpace,
-    n_attempts,
     repair_candidate,
     repairs_of,
     search_space,
@@ -180,8 +179,8 @@ class OffspringSource(NamedTuple):
         Where they may be searched.
     near_rows : NearRows
         The observed rows near them.
-    repairs : RowRepairs or None
-        What makes candidates satisfy the rules, if there are any.
+    repairs : RowRepairs
+        What makes candidates satisfy the rules.
     knowledge : Knowledge
         What is known of them.
     first : FirstCandidates
@@ -200,7 +199,7 @@ class OffspringSource(NamedTuple):
     keys: Keys
     space: SearchSpace
     near_rows: NearRows
-    repairs: RowRepairs | None
+    repairs: RowRepairs
     knowledge: Knowledge
     first: FirstCandidates
     memory: Keys
@@ -375,7 +374,7 @@ def make_children(
             child[first.feature[first.n_tried + i]] = first.value[w, first.n_tried + i]
             keep_limits(child, space, draws)
             is_new[i] = repair_candidate(child, w, repairs, draws.state) and remember(memory, child)
-        for attempt in range(n_attempts(repairs, ATTEMPTS)):
+        for attempt in range(ATTEMPTS * repairs.patience):
             if is_new[i] or n_free == 0:
                 break
             if n_parents > 0:
