@@ -28,7 +28,7 @@ from counterpoint.kernels import (
     mark_as_complete,
     sole_compiler,
 )
-from counterpoint.models.fast_paths import add_up, one_leaf
+from counterpoint.models.fast_paths import N_CATEGORIES, Forest, add_up
 from counterpoint.neighbours.index import FarRows, find_near_rows
 from counterpoint.problem.observed import Observed
 from counterpoint.search.settings import Search, WhatIf
@@ -199,5 +199,10 @@ def use_far_rows(observed: Observed) -> None:
 
 
 def use_trees() -> None:
-    """Walk trees, with more rows than are walked side by side."""
-    add_up(np.zeros((9, 1)), one_leaf(), np.zeros((9, 1)))
+    """Walk a tree of one leaf, with more rows than are walked side by side."""
+    zero, off = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.bool_)
+    sets = np.zeros((0, N_CATEGORIES), dtype=np.bool_)
+    leaf = Forest(
+        zero, np.zeros((1, 2), dtype=np.int32), zero, np.zeros(1), zero, off, sets, np.zeros((1, 1))
+    )
+    add_up(np.zeros((9, 1)), leaf, np.zeros((9, 1)))

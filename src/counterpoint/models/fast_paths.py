@@ -22,6 +22,8 @@ from counterpoint.table.encoding import Encoding
 
 LEAF = -1  # the child a leaf does not have, as scikit-learn writes it
 LANES = 8  # rows walked side by side
+BLOCK = 512  # rows that all trees are walked with while both are in the processor's cache …
+MOST_NODES = 2**14  # … which is too small for larger forests
 BY_THRESHOLD = -1  # the set of categories of a node that has none
 N_CATEGORIES = 256  # most that histogram boosting knows
 
@@ -77,13 +79,7 @@ def of_forest(trees: list[Any]) -> Forest:
 def doubled(threshold: Floats) -> Floats:
     """Return thresholds for numbers in double precision that the model rounds to single first.
 
-    A number does not exceed the result exactly if, rounded, it does not exceed the threshold. So
-    rows need not be rounded.
-
-    Examples
-    --------
-    >>> float(np.float32(0.1)) <= 0.1, bool(0.1 <= doubled(np.array([0.1]))[0])
-    (False, False)
+    A number exceeds the result if and only if, rounded, it exceeds the threshold.
     """
     nearest = threshold.astype(np.float32)
     lower = np.where(nearest > threshold, np.nextafter(nearest, np.float32(-np.inf)), nearest)
@@ -111,20 +107,6 @@ def of_boosting(model: Any) -> Forest:
         nodes["missing_go_to_left"] != 0,
         categories_going_left(model, [tree for _, tree in trees]),
         value,
-    )
-
-
-def one_leaf() -> Forest:
-    """Return the smallest forest: one tree that says 0 of every row."""
-    return Forest(
-        small([0]),
-        small([[0, 0]]),
-        small([0]),
-        np.zeros(1),
-        small([BY_THRESHOLD]),
-        np.zeros(1, dtype=np.bool_),
-        np.zeros((0, N_CATEGORIES), dtype=np.bool_),
-        np.zeros((1, 1)),
     )
 
 
@@ -176,8 +158,10 @@ def add_up(rows: Floats, forest: Forest, total: Floats) -> None:
     """Add to `total` (n, c) what each tree says of rows (n, d), tree by tree."""
     n_even = 0
     if not len(forest.goes_left) and not np.isnan(rows).any():
-        n_even = len(rows) - len(rows) % LANES
-        _walk_numbers(rows[:n_even], forest, total[:n_even], np.empty(LANES, dtype=np.int64))
+        n_even, lanes = len(rows) - len(rows) % LANES, np.empty(LANES, dtype=np.int64)
+        size = BLOCK if len(forest.threshold) <= MOST_NODES else max(n_even, LANES)
+        for i in range(0, n_even, size):
+            _walk_numbers(rows[i : min(i + size, n_even)], forest, total[i:], lanes)
     _walk(rows[n_even:], forest, total[n_even:])
 
 
