@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import datetime
+import socket
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -31,7 +35,7 @@ import counterpoint as cp
 from counterpoint.cli.main import main
 from counterpoint.explorer.app import VisitorLimits, create_app
 from counterpoint.explorer.requests import Rows
-from counterpoint.explorer.server import Explorer, bound
+from counterpoint.explorer.server import MOST_SILENT, Explorer, TimedProtocol, bound
 from counterpoint.explorer.sessions import MOST_SESSIONS, MOST_WAITING, Sessions
 from counterpoint.result.report.summary import summarise
 
@@ -226,7 +230,9 @@ def test_a_page_that_is_loaded_again_goes_on_with_its_session(tab: Tab) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "sent", "status", "words"),
     [
-        ("POST", "search", b"{", 422, "the request must be JSON"),
+        ("POST", "search", b"{", 400, "the request must be JSON"),
+        ("POST", "search", b'{"seed": 1%s}' % (b"0" * 400), 400, "the number 10000000000000000000"),
+        ("POST", "search", b'{"values": [-1e400]}', 400, "the number -1e400... is beyond 1.8e308"),
         ("POST", "search", b'{"row": 1}', 422, "target must be a text"),
         ("GET", "result", None, 404, "nothing was searched in this session yet."),
         ("GET", "figures", None, 404, "nothing was searched in this session yet."),
@@ -381,6 +387,96 @@ def test_searches_beyond_what_the_server_takes_wait_and_then_are_refused(
     )
     assert endings == ["done"] * len(endings)
     assert sessions is not None
+
+
+def test_asking_again_where_there_is_no_room_leaves_the_running_search_alone(
+    model: Gated, explainer: cp.Explainer
+) -> None:
+    with served(explainer, observed(), limits=VisitorLimits(searches=1)) as explorer:
+        tabs = [Tab(explorer) for _ in range(1 + MOST_WAITING)]
+        question = question_of(tabs[0], 1)
+        model.hold()
+        with ThreadPoolExecutor(len(tabs)) as pool:
+            mine = pool.submit(tabs[0].search, question)
+            assert model.reached.wait(PATIENCE)
+            others = []
+            for each in tabs[1:]:
+                begun = threading.Event()
+                others.append(pool.submit(stream_until, each, question, begun))
+                assert begun.wait(PATIENCE)
+            refused = tabs[0].post("search", question | {"max_changed": 1})
+            for each in tabs[1:]:
+                each.post("cancel", {})
+            model.gate.set()
+            ending = mine.result(PATIENCE)[-1]
+            for other in others:
+                other.result(PATIENCE)
+
+        assert refused.status_code == 429
+        assert ending[0] == "done"
+        assert ending[1]["stopped"] != "interrupt"
+        assert tabs[0].summary()["counterfactuals"] == expected(explainer, 1)
+
+
+HALF = b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nx-slow: "
+
+
+def half_asked(explorer: Explorer, sent: bytes = HALF) -> socket.socket:
+    """Open a connection and send a part of a request."""
+    parts = urlsplit(explorer.address)
+    connection = socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE)
+    connection.sendall(sent)
+    return connection
+
+
+@pytest.mark.parametrize("sent", [b"", b"G", HALF, b"GET / HTTP/1.1\r\nhost: x\r\n\r\n" + HALF])
+def test_half_a_head_is_not_waited_for(
+    explainer: cp.Explainer, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    """Nor is the second half if it comes byte by byte, or after another request."""
+    assert TimedProtocol.seconds == 10.0
+    monkeypatch.setattr(TimedProtocol, "seconds", 0.4)
+    with served(explainer, observed()) as explorer, half_asked(explorer, sent) as connection:
+        start, is_open = time.monotonic(), True
+        connection.settimeout(0.05)
+        while is_open and time.monotonic() - start < 20.0:
+            try:
+                connection.sendall(b"a" if sent else b"")
+                is_open = connection.recv(4096) != b""
+            except TimeoutError:
+                pass
+            except OSError:
+                is_open = False
+
+        assert not is_open
+        assert 0.2 < time.monotonic() - start < 15.0
+
+
+def test_nine_hundred_halves_of_requests_shut_nobody_out(explainer: cp.Explainer) -> None:
+    with served(explainer, observed()) as explorer, ExitStack() as stack:
+        halves = [stack.enter_context(half_asked(explorer)) for _ in range(900)]
+
+        tab = Tab(explorer)
+
+        assert tab.search(question_of(tab, 1))[-1][0] == "done"
+        n_closed = 0
+        for connection in halves[: 900 - MOST_SILENT]:
+            with suppress(ConnectionResetError):
+                assert connection.recv(1) == b""
+            n_closed += 1
+        assert n_closed == 900 - MOST_SILENT
+
+
+def test_an_open_search_is_not_cut_off_by_the_time_for_heads(
+    model: Gated, explainer: cp.Explainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TimedProtocol, "seconds", 0.2)
+    with served(explainer, observed()) as explorer:
+        tab = Tab(explorer)
+        model.hold()
+        threading.Timer(1.0, model.gate.set).start()
+
+        assert tab.search(question_of(tab, 1))[-1][0] == "done"
 
 
 def stream_until(tab: Tab, question: dict[str, Any], begun: threading.Event) -> Any:

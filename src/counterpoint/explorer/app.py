@@ -113,7 +113,7 @@ class Desk:
 
     async def predict(self, request: Request) -> Response:
         """Return what the model says of a row as it is edited."""
-        sent = requests.read_object(await request.body())
+        sent = await sent_with(request)
         genome = requests.read_values(sent.get("values"), self.explainer.schema.features)
         async with self.predictions:
             said = await self.in_thread(requests.predict, self.explainer, genome)
@@ -121,12 +121,12 @@ class Desk:
 
     async def check(self, request: Request) -> Response:
         """Return what is wrong with each line of rules."""
-        sent = requests.read_object(await request.body())
+        sent = await sent_with(request)
         return reply({"faults": requests.check_lines(sent.get("rules"), self.explainer)})
 
     async def open(self, request: Request) -> Response:
         """Begin a session, or go on with the one a page had before it was loaded again."""
-        had = requests.read_object(await request.body()).get("session")
+        had = (await sent_with(request)).get("session")
         is_known = isinstance(had, str) and self.sessions.get(had) is not None
         return reply({"session": had if is_known else self.sessions.open()})
 
@@ -140,7 +140,7 @@ class Desk:
     async def search(self, name: str, request: Request) -> Response:
         """Search, and send how it goes as events until it ends."""
         session = self.session(name)
-        sent = requests.read_object(await request.body())
+        sent = await sent_with(request)
         question = requests.read_question(sent, self.explainer, self.rows, self.limits.seconds)
         running = self.sessions.start(session, question)
         budget = question.search.most_candidates
@@ -277,6 +277,14 @@ def _file(text: str, kind: str) -> Callable[[], Any]:
         return Response(text, media_type=f"{kind}; charset=utf-8")
 
     return send
+
+
+async def sent_with(request: Request) -> dict[str, Any]:
+    """Return the object a request holds; what cannot be read is 400, and a wrong value 422."""
+    try:
+        return requests.read_object(await request.body())
+    except InvalidInput as error:
+        raise HTTPException(400, str(error)) from error
 
 
 def reply(value: Any, status: int = 200) -> Response:

@@ -194,7 +194,7 @@ class SearchRequest:
 def read_object(body: bytes) -> dict[str, Any]:
     """Return the JSON object of a request."""
     try:
-        value = json.loads(body, parse_constant=_refuse)
+        value = json.loads(body, parse_constant=_refuse, parse_int=_whole_of, parse_float=_real_of)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"the request must be JSON, but it cannot be read ({error}).") from error
     if not isinstance(value, dict):
@@ -205,6 +205,20 @@ def read_object(body: bytes) -> dict[str, Any]:
 def _refuse(name: str) -> Any:
     """Refuse what Python takes for JSON and nobody else does."""
     raise ValueError(f"{name} is no value of JSON")
+
+
+def _real_of(text: str) -> float:
+    """Return a number that a double can hold."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {text[:20]}... is beyond 1.8e308")
+    return number
+
+
+def _whole_of(text: str) -> int:
+    """Return a whole number that a double can hold: nothing here counts further."""
+    _real_of(text)
+    return int(text)
 
 
 def read_question(

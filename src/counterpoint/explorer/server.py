@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import math
 import secrets
 import socket
 import sys
 import threading
 import webbrowser
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from counterpoint.cli.reading import limits_of, read_target
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explorer.app import VisitorLimits, create_app
+from counterpoint.explorer.guard import MOST_SECONDS
 from counterpoint.explorer.requests import Rows
 from counterpoint.problem.limits import CheckedLimits
 from counterpoint.rules.tree import InRange, Word
@@ -27,6 +30,58 @@ from counterpoint.streams import check_seed
 HOST = "127.0.0.1"
 MOST_SEARCHES = 64
 GRACE = 2  # seconds that open requests have when the server ends
+MOST_SILENT = 100  # connections that have not said what they want; a browser opens six
+
+
+class TimedProtocol(H11Protocol):
+    """A connection that is closed if the head of its request does not arrive in time.
+
+    The guard sees a request only when its head is whole. Until then a connection takes a place
+    among a limited number, and the oldest makes room.
+    """
+
+    seconds: ClassVar[float] = MOST_SECONDS
+    silent: ClassVar[dict[TimedProtocol, asyncio.TimerHandle]]  # the oldest first
+
+    @classmethod
+    def of_one_server(cls) -> type[TimedProtocol]:
+        """Return the protocol with a list of connections of its own."""
+        return type(cls.__name__, (cls,), {"silent": {}})
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what arrives; a request whose head is whole is waited for no longer."""
+        before = self.cycle
+        super().data_received(data)
+        if self.cycle is not before:
+            self._forget()
+        elif (before is None or before.response_complete) and self not in self.silent:
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Note that it is gone."""
+        self._forget()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        """Close it later, and the oldest now if there are too many."""
+        self.silent[self] = self.loop.call_later(self.seconds, self._give_up)
+        if len(self.silent) > MOST_SILENT:
+            next(iter(self.silent))._give_up()
+
+    def _forget(self) -> None:
+        """Wait no longer."""
+        if (timer := self.silent.pop(self, None)) is not None:
+            timer.cancel()
+
+    def _give_up(self) -> None:
+        """Close it."""
+        self._forget()
+        self.transport.close()
 
 
 class Explorer:
@@ -74,6 +129,7 @@ class Explorer:
         )
         config = uvicorn.Config(
             self.app,
+            http=TimedProtocol.of_one_server(),
             log_level="critical",  # what fails is in our own log; what ends with it is no failure
             access_log=False,  # it would keep the token
             timeout_graceful_shutdown=GRACE,

@@ -200,8 +200,7 @@ class Sessions:
             return self._sessions.get(name)
 
     def start(self, session: VisitorSession, question: SearchRequest) -> Running:
-        """Begin a search; an earlier one of the session is stopped."""
-        session.cancel()
+        """Begin a search; an earlier one of the session is stopped, unless there is no room."""
         running = Running()
         with self._lock:
             if len(self._active) >= self._most:
@@ -210,6 +209,7 @@ class Sessions:
                     "server takes; try again when some are done."
                 )
             self._active.add(running)
+        session.cancel()
         session.running = running
         running.future = self._pool.submit(self._search, session, question, running)
         running.future.add_done_callback(lambda _: self._end(session, running))

@@ -121,10 +121,18 @@ def test_a_row_that_was_edited_is_called_so(explainer: cp.Explainer, rows: Rows)
     assert [each.label for each in asked] == ["p1", "p1, edited"]
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 100_000, b'{"a": NaN}'])
+@pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 100_000, b'{"a": NaN}', b"1" * 5000])
 def test_what_is_no_json_is_refused(body: bytes) -> None:
     with pytest.raises(cp.InvalidInput, match=r"^the request must be JSON, but it cannot be read"):
         read_object(body)
+
+
+@pytest.mark.parametrize("number", ["1" + "0" * 400, "-1" + "0" * 309, "1e309", "-2.5e400"])
+def test_numbers_beyond_all_doubles_are_refused_wherever_they_stand(number: str) -> None:
+    with pytest.raises(
+        cp.InvalidInput, match=r"cannot be read \(the number .* is beyond 1.8e308\)"
+    ):
+        read_object(f'{{"values": [{{"deep": {number}}}]}}'.encode())
 
 
 def test_json_that_is_no_object_is_refused() -> None:
