@@ -199,9 +199,13 @@ def write_part(file: BinaryIO, tables: Iterable[Any], schema: Any) -> None:
 
 
 def read_payload(payload: bytes, schema: Any) -> Any:
-    """Return the table an engine's answer holds; ``pyarrow.ArrowInvalid`` if it is damaged."""
+    """Return the table an engine's answer holds, as `packed` made it; `ValueError` if damaged."""
     pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
-    table = pa.ipc.open_stream(pa.BufferReader(payload)).read_all()
+    size = sha256().digest_size
+    content, digest = payload[:-size], payload[-size:]
+    if sha256(content).digest() != digest:
+        raise ValueError("the answer is not what its worker sent")
+    table = pa.ipc.open_stream(pa.BufferReader(content)).read_all()
     return table.replace_schema_metadata(None).cast(schema)
 
 

@@ -13,6 +13,7 @@ import queue
 import threading
 import time
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import NamedTuple, Protocol
 
 import pandas as pd
@@ -94,7 +95,10 @@ def work(recipe: Recipe, order: Order, rows: pd.DataFrame) -> bytes:
 
 
 def packed(frame: pd.DataFrame, schema: OutputSchema) -> bytes:
-    """Return a frame of these columns as an Arrow IPC stream, compressed by zstd."""
+    """Return a frame of these columns as an Arrow IPC stream, compressed by zstd, and its hash.
+
+    Arrow believes what it reads, and a stream that was damaged on its way can end the process.
+    """
     pa = require_package("pyarrow", "a job", '"counterpoint[parquet]"')
     ipc = require_package("pyarrow.ipc", "a job", '"counterpoint[parquet]"')
     table = schema.table(frame).combine_chunks()
@@ -102,7 +106,8 @@ def packed(frame: pd.DataFrame, schema: OutputSchema) -> bytes:
     options = ipc.IpcWriteOptions(compression=pa.Codec("zstd"))
     with ipc.new_stream(stream, table.schema, options=options) as writer:
         writer.write_table(table)
-    return stream.getvalue()
+    content = stream.getvalue()
+    return content + sha256(content).digest()
 
 
 MOST_ABANDONED = 64  # threads that never came back; a row that hangs costs about eight of them
