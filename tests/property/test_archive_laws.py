@@ -277,7 +277,8 @@ def test_evaluations_are_the_rows_the_model_was_asked(method: Any, evaluations: 
 
     first, *others = model.calls
     assert len(first.drop_duplicates()) == 1  # the row itself
-    assert found.evaluations == 1 + sum(map(len, others))
+    n_again = found.confirmations + -len(found.genomes) % 8  # the last of them padded
+    assert found.evaluations + n_again == 1 + sum(map(len, others))
     assert 0 <= evaluations - found.evaluations < 16
 
 
@@ -302,7 +303,7 @@ def test_a_budget_is_never_exceeded(
     if (
         search.method == "random" or getattr(search, "initialization", "ice") != "ice"
     ):  # no place needs filling
-        assert model.n_distinct_per_call <= found.evaluations
+        assert model.n_distinct_per_call <= found.evaluations + found.confirmations
 
 
 @pytest.mark.parametrize("method", get_args(Method))

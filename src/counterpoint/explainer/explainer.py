@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -34,6 +35,8 @@ from counterpoint.explainer.task import (
 )
 from counterpoint.explainer.warm_up import warm_up
 from counterpoint.interrupt import tell_interrupted
+from counterpoint.models.adapters.choice import unbound
+from counterpoint.models.answers import order_of
 from counterpoint.problem.limits import CheckedLimits, Constraint, Limits, join_limits
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_objectives
 from counterpoint.problem.ranges import Range
@@ -44,7 +47,7 @@ from counterpoint.search.archive import Watch
 from counterpoint.search.settings import Search, WhatIf
 from counterpoint.table.encoding import Encoding, Rows, as_frame
 from counterpoint.table.features import Declared, Precision
-from counterpoint.table.frames import read_data
+from counterpoint.table.frames import Form, read_data
 from counterpoint.table.schema import infer_schema, remarked
 
 
@@ -130,7 +133,7 @@ class Explainer(Built):
         protected: Iterable[Hashable] = (),
         accelerate: Literal["onnx"] | None = None,
     ) -> None:
-        frame, form = read_data(data)
+        frame, form = in_order_of(model, *read_data(data))
         schema = remarked(infer_schema(frame, precision, features, groups), units, protected)
         encoding = Encoding(schema, form)
         encoded = EncodedData(
@@ -141,6 +144,8 @@ class Explainer(Built):
         )
         given = Given(model, check_objectives(objectives), distance, plausibility, classes)
         self._build(encoded, given, accelerate)
+        for remark in self.predictor.own.remarks():
+            warnings.warn(remark, ModelWarning, stacklevel=2)
 
     def output_schema(
         self, id: str | None = None, id_dtype: Any = "int64", prefix: str = ""
@@ -403,3 +408,18 @@ class Explainer(Built):
             with self.predictor.one_thread() if grouping.workers > 1 else nullcontext():
                 for results in search_groups(grouping, search_group, watch):
                     yield from results
+
+
+def in_order_of(model: Any, frame: pd.DataFrame, form: Form) -> tuple[pd.DataFrame, Form]:
+    """Return the data with their columns in the order in which the model was trained on them."""
+    order = order_of(unbound(model), list(frame.columns))
+    if order is None:
+        return frame, form
+    warnings.warn(
+        "the model was trained on the columns of data in another order; its order is used, in "
+        "results, too.",
+        ModelWarning,
+        stacklevel=3,
+    )
+    types = tuple(form.types[j] for j in order) if len(form.types) > 1 else form.types
+    return frame.iloc[:, order], replace(form, types=types)

@@ -165,7 +165,7 @@ def is_met(problem: Problem) -> Bools:
     """Return which rows reach their target already, asked as the model's user would ask."""
     gaps = [t.gap_of(p) for t, p in zip(problem.targets, problem.row_predictions, strict=True)]
     met: Bools = np.array(gaps) <= 0.0
-    plain = problem.predictor.plain
+    plain = problem.predictor.trusted
     if met.any() and wants_labels(problem):
         asked = replace(problem, predictor=plain)
         met = met & asked.confirmed(problem.rows[:, None, :])[:, 0]

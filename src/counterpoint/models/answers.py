@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -10,6 +11,9 @@ import numpy as np
 from counterpoint.arrays import Floats, Ints
 from counterpoint.errors import InvalidInput, PredictorError, listed
 
+IDLE = (None, "passthrough")  # steps of a pipeline that do nothing
+MANY = 20  # rows of which a model that can tell anything apart does not say the same
+SAME, REPEATED = 1e-9, 1e-6  # how far answers that count as the same may be apart
 TOLERANCE = 1e-6  # how far a probability may lie outside 0 and 1; for their sum a hundred times it
 
 
@@ -98,7 +102,7 @@ def unknown_columns(model: Any, columns: Sequence[Any]) -> list[Any]:
     Some models pass over columns they do not know, such as an outcome left in the data. Names alone
     tell nothing: some models change them.
     """
-    known = getattr(model, "feature_names_in_", None)
+    known = getattr(awake(model), "feature_names_in_", None)
     if known is None or len(columns) <= len(known):
         return []
     names = set(known)
@@ -112,3 +116,56 @@ def check_columns(model: Any, columns: list[Any]) -> None:
             f"data has the columns {listed(unknown)}, which the model was not trained on; leave "
             f"them out, as in data.drop(columns={unknown!r})."
         )
+
+
+def awake(model: Any) -> Any:
+    """Return a pipeline without the steps that pass everything through: its first tells of columns.
+
+    Any other model is returned as it is.
+    """
+    steps = getattr(model, "steps", None)
+    if not isinstance(steps, list) or all(step not in IDLE for _, step in steps[:-1]):
+        return model
+    bare = copy.copy(model)
+    bare.steps = [*((name, step) for name, step in steps[:-1] if step not in IDLE), steps[-1]]
+    return bare
+
+
+def order_of(model: Any, columns: Sequence[Any]) -> list[int] | None:
+    """Return where the columns a model was trained on stand, if that is in another order.
+
+    A ColumnTransformer picks its columns by their names, so that their order says nothing.
+    """
+    model = awake(model)
+    known = list(getattr(model, "feature_names_in_", ()))
+    first = model.steps[0][1] if hasattr(model, "steps") else model
+    if hasattr(first, "transformers_") or known == list(columns):
+        return None
+    if len(known) != len(columns) or set(known) != set(columns):
+        return None
+    place = {name: j for j, name in enumerate(columns)}
+    return [place[name] for name in known]
+
+
+def remark_on(outputs: Floats, observed: Floats) -> str:
+    """Say that a model says the same of all observed rows, if it does and they are many."""
+    n, apart = len(outputs), np.ptp(outputs, axis=0).max()
+    if n < MANY or apart > SAME * max(1.0, np.abs(outputs).max()) or not np.ptp(observed, 0).any():
+        return ""
+    return (
+        f"the model says the same of all {n} observed rows ({outputs[0].tolist()}). Was it trained "
+        "on scaled or otherwise prepared data? Give the pipeline with all its steps, or the data "
+        "as they were when it was trained."
+    )
+
+
+def remark_on_repeats(outputs: Floats, again: Floats) -> str:
+    """Say that a model answers differently when asked twice, if it does."""
+    apart = float(np.abs(outputs - again).max())
+    if apart <= REPEATED * max(1.0, np.abs(outputs).max()):
+        return ""
+    return (
+        f"the model answers differently when asked twice about the same rows, by up to "
+        f"{apart:.2g}; results cannot be repeated, and few will hold. Is it in training mode, or "
+        "does it draw random numbers? Fix its mode or its seed."
+    )

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.kernels import kernel
+from counterpoint.models.answers import awake
 from counterpoint.models.column_tables import ColumnTables, is_plain, tabulate, without_names
 from counterpoint.models.threads import is_known
 from counterpoint.streams import Stage, row_keys, uniforms
@@ -391,6 +392,7 @@ def bare_ways(model: Any, encoding: Encoding, observed: Floats) -> Iterator[Way]
     """Yield ways past the frame, to a model that takes a bare array."""
     while hasattr(model, "best_estimator_"):  # a search over settings asks the best it found
         model = model.best_estimator_
+    model = awake(model)
     if not hasattr(model, "n_features_in_"):  # no estimator, or not fitted
         return
     # Tables have no place for a missing level.
@@ -423,7 +425,7 @@ def peel(way: Way) -> Way:
     """Return the way past a pipeline: its transforming steps join `to_rows`, its last is asked."""
     if not hasattr(way.model, "steps"):
         return way
-    *steps, last = [step for _, step in way.model.steps if step not in (None, "passthrough")]
+    *steps, last = [step for _, step in awake(way.model).steps]
 
     def to_rows(genomes: Floats) -> Any:
         rows = way.to_rows(genomes)

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cached_property
-from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from counterpoint.arrays import MISSING, Floats, Ints
-from counterpoint.errors import CounterpointError, InvalidInput, PredictorError, listed
-from counterpoint.models.adapters.choice import adapt
+from counterpoint.errors import CounterpointError, PredictorError, listed
+from counterpoint.models.adapters.choice import adapt, asked_method, unbound
 from counterpoint.models.adapters.multi_output import several_outputs
 from counterpoint.models.adapters.scorer import is_scorer
 from counterpoint.models.answers import (
     as_probabilities,
     as_scores,
+    awake,
     check_classes,
     check_columns,
     codes_of,
+    remark_on,
+    remark_on_repeats,
 )
 from counterpoint.models.fast_paths import Ask, quick_ways, quickest
 from counterpoint.models.threads import answers_alike, is_known, one_thread
@@ -35,6 +36,7 @@ from counterpoint.table.features import Kind
 # A row's candidates are scored in blocks padded to a multiple of this: matrix products of such
 # blocks give the same bits alone and merged with others (tested in `is_batch_invariant`).
 BLOCK = 8
+REPEATED_ROWS = 64  # observed rows that a model nobody knows is asked about twice
 CHUNK = 65_536  # rows of the observed data scored in one call
 
 
@@ -140,6 +142,11 @@ class Predictor:
             slow._predict = ModelMethod(own._predict.plain, own._predict.plain)
         return slow
 
+    @property
+    def trusted(self) -> Predictor:
+        """Who may confirm in place of the model's user: the quick way of a known model only."""
+        return self.own if self.is_known else self.plain
+
     def doubted(self) -> Predictor:
         """Return `plain`, for a search in which the quick way disagreed with the model."""
         slow = self.plain._copied()
@@ -151,6 +158,14 @@ class Predictor:
         twin = copy.copy(self)
         twin.__dict__.pop("plain", None)
         return twin
+
+    def remarks(self) -> list[str]:
+        """Return what a caller should know of how the model answers."""
+        told = [remark_on(self.observed_outputs, self.observed)]
+        if not self.is_known:
+            few = self.observed[:REPEATED_ROWS]
+            told.append(remark_on_repeats(self.outputs(few), self.outputs(few)))
+        return [each for each in told if each]
 
     @cached_property
     def seconds_alone(self) -> float:
@@ -407,41 +422,13 @@ def pad(blocks: Floats) -> Floats:
     return np.concatenate([blocks, np.broadcast_to(blocks[:, -1:], (r, n_more, d))], axis=1)
 
 
-def asked_method(model: Any) -> tuple[Any, str]:
-    """Return whom to ask for scores, and by which method."""
-    if is_scorer(model):
-        return model, "score"
-    for method in ("predict_proba", "predict"):
-        if hasattr(model, method):
-            return model, method
-    if inspect.ismethod(model) and getattr(model.__self__, model.__name__, None) == model:
-        return model.__self__, model.__name__
-    if callable(model):
-        return model, "__call__"
-    raise InvalidInput(
-        f"model must be a callable or have predict_proba or predict, got {type(model).__name__}"
-        + (
-            f"; load a file with load_model({str(model)!r})."
-            if isinstance(model, str | PathLike)
-            else "."
-        )
-    )
-
-
-def unbound(model: Any) -> Any:
-    """Return the estimator when its bound `predict_proba` was passed: it knows the classes."""
-    if inspect.ismethod(model) and model.__name__ == "predict_proba":
-        return model.__self__
-    return model
-
-
 def wants_array(model: Any, encoding: Encoding) -> bool:
     """Whether an estimator was fitted on a bare array, so that a frame would make it warn."""
     if encoding.form.kind == "numpy":  # rows are arrays anyway, in the data's own dtype
         return False
-    is_fitted_on_array = hasattr(model, "n_features_in_") and not hasattr(
-        model, "feature_names_in_"
-    )
+    first = awake(model)
+    has_names = hasattr(first, "feature_names_in_")
+    is_fitted_on_array = hasattr(first, "n_features_in_") and not has_names
     return is_fitted_on_array and all(
         column.is_numeric and column.kind is not Kind.DATE for column in encoding.columns
     )

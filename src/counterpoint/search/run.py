@@ -91,7 +91,7 @@ EDGE = 1e-4  # this near to an edge of its target a row is asked about alone, to
 EXACT_EDGE = 1e-9  # … and this near if the model is known to look at each row by itself
 ROUND_OFF = 1e-9  # how far two ways to ask in double precision may be apart, as a share
 N_DRAWN, N_FEW = 32, 8  # rows asked alone of every result; so few that nobody looks at the clock
-SECONDS = 1.0  # the most that asking alone may take of a row
+SECONDS, DRAWN_SECONDS = 1.0, 0.05  # what asking alone may take of a row, and of drawn ones
 
 
 def is_close(scores: Floats, others: Floats) -> Bools:
@@ -188,7 +188,11 @@ class Confirmation:
     def unasked(self) -> Ints:
         """What must be asked in a frame: members, and after a denial all that seem to be valid."""
         is_wanted = np.zeros(len(self._is_asked), dtype=np.bool_)
-        is_wanted[self.members] = True
+        members = self.members
+        is_wanted[members] = True
+        if self.predictor.is_known:  # of near misses some will do
+            missed = members[self.values[members, GAP] > 0.0]
+            is_wanted[missed] = self._is_drawn(len(missed), N_DRAWN)
         if self.n_denied:
             is_candidate = self.archive.is_candidate[self.row, : len(is_wanted)]
             is_wanted |= is_candidate & (self.values[:, GAP] <= 0.0)
@@ -230,10 +234,14 @@ class Confirmation:
         is_near = apart <= edge_of(self.predictor)
         if is_near.any():  # the frame that is returned, of just these rows
             self._ask(valid)
-        is_wanted = is_near | self._is_drawn(len(valid)) | (self.n_denied > 0)
+        is_wanted = is_near | (self.n_denied > 0)
+        if len(valid) and not self.predictor.is_known:
+            is_wanted |= self._is_drawn(len(valid), min(N_DRAWN, self._most_alone(DRAWN_SECONDS)))
         order = np.argsort(np.where(is_near, apart, np.inf), kind="stable")
         asked = valid[order][(is_wanted & ~self._is_alone[valid])[order]]
-        most = self._most_alone() - int(self._is_alone.sum()) if len(asked) > N_FEW else N_FEW
+        most = (
+            self._most_alone(SECONDS) - int(self._is_alone.sum()) if len(asked) > N_FEW else N_FEW
+        )
         for k in asked[:most]:
             self._ask(np.array([k]))
         self._is_alone[asked[:most]] = True
@@ -244,7 +252,7 @@ class Confirmation:
 
     def _ask(self, which: Ints) -> None:
         """Ask about candidates as a frame of just these; by the quick way if the model is known."""
-        asker = self.predictor if self.predictor.is_known else self.predictor.plain
+        asker = self.predictor.trusted
         genomes = self.genomes(which)
         scores = np.asarray(self.target.prediction(asker.outputs(genomes)))
         codes = asker.labels(genomes) if wants_labels(self.problem) else np.empty(0, np.int64)
@@ -253,17 +261,18 @@ class Confirmation:
         self._spread = max(self._spread, float(np.abs(scores - known).max()))
         self._judge(which, scores, codes)
 
-    def _is_drawn(self, n: int) -> Bools:
-        """Return which of n valid candidates are drawn; none of a model that is known."""
+    def _is_drawn(self, n: int, most: int) -> Bools:
+        """Return which of n candidates are drawn, most at most."""
         draws = uniforms(self.problem.keys, Stage.ASKED_ALONE, 0, n, 1)[0, :, 0]
-        n_drawn = 0 if self.predictor.is_known else N_DRAWN
-        return np.argsort(np.argsort(draws)) < n_drawn
+        return np.argsort(np.argsort(draws)) < most
 
-    def _most_alone(self) -> int:
-        """Return how many may be asked alone: a power of two, so that noise rarely counts."""
-        plain = self.predictor.plain
+    def _most_alone(self, seconds: float) -> int:
+        """Return how many may be asked alone in that time: four, or a higher power of two.
+
+        So that noise in the time of a call rarely counts.
+        """
         n_calls = 1 + wants_labels(self.problem)
-        n = int((SECONDS / plain.seconds_alone - 2 * n_calls) / n_calls)
+        n = int((seconds / self.predictor.plain.seconds_alone - 2 * n_calls) / n_calls)
         return 1 << max(n.bit_length() - 1, 2)
 
     def redraw(self) -> bool:
@@ -313,7 +322,7 @@ def ask_in_frames(checks: list[Confirmation]) -> None:
         return
     codes = [np.empty(0, np.int64) for _ in asked]
     if wants_labels(checks[0].problem):
-        asker = predictor if predictor.is_known else predictor.plain
+        asker = predictor.trusted
         seeming = [check.seeming(which) for check, which in asked]
         some = [q for q, which in enumerate(seeming) if len(which)]
         blocks = [asked[q][0].genomes(seeming[q]) for q in some]

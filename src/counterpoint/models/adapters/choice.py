@@ -6,13 +6,15 @@ here.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from counterpoint.errors import PredictorError
+from counterpoint.errors import InvalidInput, PredictorError
 from counterpoint.models.adapters.frameworks import (
     adapted_booster,
     adapted_catboost,
@@ -113,4 +115,37 @@ def adapt(model: Any, classes: Sequence[Any] | None = None) -> Any:
         if scorer is not None:
             return scorer
     check_single(model)
+    return model
+
+
+def asked_method(model: Any) -> tuple[Any, str]:
+    """Return whom to ask for scores, and by which method."""
+    if is_scorer(model):
+        return model, "score"
+    for method in ("predict_proba", "predict"):
+        if hasattr(model, method):
+            return model, method
+    if inspect.ismethod(model) and getattr(model.__self__, model.__name__, None) == model:
+        return model.__self__, model.__name__
+    if callable(model):
+        return model, "__call__"
+    raise InvalidInput(
+        f"model must be a callable or have predict_proba or predict, got {type(model).__name__}"
+        + (
+            f"; load a file with load_model({str(model)!r})."
+            if isinstance(model, str | PathLike)
+            else "."
+        )
+    )
+
+
+def unbound(model: Any) -> Any:
+    """Return the estimator when its bound `predict_proba` was passed: it knows the classes."""
+    if inspect.isclass(model):
+        raise InvalidInput(
+            f"model is the class {model.__name__}, not a model; pass a fitted one, such as "
+            f"{model.__name__}(...).fit(rows, outcomes)."
+        )
+    if inspect.ismethod(model) and model.__name__ == "predict_proba":
+        return model.__self__
     return model
