@@ -279,7 +279,7 @@ def read_ranges(texts: Sequence[str], schema: Schema) -> dict[Any, Any]:
     found = {}
     for name, text in named_values("--range", texts, schema.names).items():
         if name not in by_text:
-            raise UnknownFeatureError.of(name, by_text, argument="--range")
+            raise schema.unknown(name, "--range")
         feature = by_text[name]
         read = read_ends if feature.is_numeric else read_levels
         found[feature.name] = read(text, feature)

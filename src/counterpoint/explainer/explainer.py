@@ -86,8 +86,9 @@ class Explainer(Built):
         ``Date("2020-01-01", "2024-12-31")``. `schema` prints what is used.
     groups : dict of name to list of columns, optional
         Columns that are one categorical feature, one-hot encoded, full or without the first. They
-        change together, as one feature of that name. None looks for such groups and announces
-        what it finds by a `DataWarning`; ``{}`` keeps all columns apart.
+        change together, as one feature of that name. Others are looked for among columns of the
+        same prefix and announced by one `DataWarning`; ``{}`` keeps all columns apart, and so does
+        declaring one of a group's columns in `features`.
     allow_missing : iterable of column names or bool, default=False
         What counterfactuals may lack though the row has it; the data must miss some of its values
         too. True allows all such. What the row lacks may always stay missing.

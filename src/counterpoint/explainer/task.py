@@ -11,7 +11,7 @@ import pandas as pd
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.checks import check_list, check_whole
-from counterpoint.errors import InvalidInput, UnknownFeatureError
+from counterpoint.errors import InvalidInput
 from counterpoint.explainer.building import Built
 from counterpoint.models.predictor import CHUNK, Predictor
 from counterpoint.problem.limits import CheckedLimits
@@ -223,7 +223,7 @@ def check_allowed(allowed: object, schema: Schema) -> Bools:
     may_miss = np.zeros(len(names), dtype=np.bool_)
     for name in check_list("allow_missing", allowed, "column names, True or False"):
         if name not in names:
-            raise UnknownFeatureError.of(name, names, argument="allow_missing")
+            raise schema.unknown(name, "allow_missing")
         if not schema.features[names.index(name)].has_missing:
             raise InvalidInput(
                 f"allow_missing names {name!r}, of which the data miss no value, so that nobody "

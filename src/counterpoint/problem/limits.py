@@ -245,10 +245,10 @@ class CheckedLimits:
     @classmethod
     def of(cls, limits: Limits, schema: Schema) -> CheckedLimits:
         """Check limits against a schema; see `Limits.check`."""
-        names, places = list(schema.names), np.arange(len(schema))
-        is_fixed = np.isin(places, places_of("fixed", limits.fixed, names))
+        places = np.arange(len(schema))
+        is_fixed = np.isin(places, places_of("fixed", limits.fixed, schema))
         if limits.vary is not None:
-            is_fixed |= ~np.isin(places, places_of("vary", limits.vary, names))
+            is_fixed |= ~np.isin(places, places_of("vary", limits.vary, schema))
         intervals, levels = check_ranges(limits.ranges, schema)
         if is_fixed.all():
             raise InvalidInput("fixed names every feature, so nothing could change; free some.")
@@ -265,7 +265,7 @@ class CheckedLimits:
             high,
             max_changed=d if most is None else min(most, d),
             rules=Rules((*own.rules, *of_levels), schema),
-            costs=_weights_of(limits.costs, names),
+            costs=_weights_of(limits.costs, schema),
         )
 
     def __eq__(self, other: object) -> bool:
@@ -341,11 +341,11 @@ def _check_costs(costs: object) -> dict[Hashable, float]:
     return {name: float(cost) for name, cost in costs.items()}
 
 
-def _weights_of(costs: Mapping[Hashable, float], names: list[Hashable]) -> Floats | None:
+def _weights_of(costs: Mapping[Hashable, float], schema: Schema) -> Floats | None:
     """Return the cost of each feature, 1 where none was given; None if none was at all."""
-    found = np.ones(len(names))
-    for j in places_of("costs", costs, names):
-        found[j] = costs[names[j]]
+    found = np.ones(len(schema))
+    for j in places_of("costs", costs, schema):
+        found[j] = costs[schema.names[j]]
     if not 0.0 < sum(found.tolist()) < np.inf:
         raise InvalidInput("costs must not all be 0, nor add up to more than a float can hold.")
     return found if costs else None

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from counterpoint.checks import is_number
-from counterpoint.errors import InvalidInput, UnknownFeatureError, did_you_mean, listed
+from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.problem.target import is_same_label
 from counterpoint.rules.rules import Rule
 from counterpoint.rules.tree import InSet, Role, Word
@@ -22,11 +22,12 @@ from counterpoint.table.values import day_of
 Range: TypeAlias = tuple[Any, Any] | Collection[Any]
 
 
-def places_of(argument: str, stated: Iterable[Hashable], names: list[Hashable]) -> list[int]:
+def places_of(argument: str, stated: Iterable[Hashable], schema: Schema) -> list[int]:
     """Return the positions of the features that are named."""
+    names = list(schema.names)
     for name in stated:
         if name not in names:
-            raise UnknownFeatureError.of(name, names, argument=argument)
+            raise schema.unknown(name, argument)
     return [names.index(name) for name in stated]
 
 
@@ -34,10 +35,9 @@ def check_ranges(
     ranges: Mapping[Hashable, Range], schema: Schema
 ) -> tuple[dict[int, tuple[float, float]], dict[int, list[int]]]:
     """Return the ends of numbers and dates, and the codes of levels, by the feature's position."""
-    names = list(schema.names)
     intervals, levels = {}, {}
-    for j in places_of("ranges", ranges, names):
-        feature, stated = schema.features[j], ranges[names[j]]
+    for j in places_of("ranges", ranges, schema):
+        feature, stated = schema.features[j], ranges[schema.names[j]]
         if feature.is_numeric:
             intervals[j] = _check_range(feature, stated)
         else:

@@ -54,7 +54,7 @@ class _Checker:
     """The schema's names, and the text errors point into."""
 
     def __init__(self, schema: Schema, text: str) -> None:
-        self.features = schema.features
+        self.schema, self.features = schema, schema.features
         self.text = text
         self.times = Counter(map(str, schema.names))
         self.columns = {str(name): j for j, name in enumerate(schema.names)}
@@ -275,12 +275,20 @@ class _Checker:
                 word, f"several columns are written {word.text!r}; rename all but one."
             )
         if word.text not in self.columns:
-            hint = did_you_mean(word.text, self.columns)
-            hint = hint or f"the columns are {listed(self.columns)}."
-            raise tree.unknown(
-                self.text, word.span, f"{word.text!r} is not a column of the data; {hint}"
-            )
+            raise tree.unknown(self.text, word.span, self.unknown(word.text))
         return replace(word, role=Role.FEATURE, place=self.columns[word.text], is_quoted=False)
+
+    def unknown(self, text: str) -> str:
+        """Return what is wrong with a name of nothing, and which feature it may be meant for."""
+        if (part := self.schema.group_of(text)) is not None:
+            group = Word(str(part[0]), role=Role.FEATURE)
+            level = Word(str(part[1]), role=Role.LEVEL)
+            return (
+                f"{text!r} is a column of the one-hot group {group.text!r}; write {group} = {level}"
+                f" where it is on, {group} != {level} where it is not."
+            )
+        hint = did_you_mean(text, self.columns) or f"the columns are {listed(self.columns)}."
+        return f"{text!r} is not a column of the data; {hint}"
 
     def feature(self, word: Word) -> Feature:
         return self.features[word.place]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,27 +19,48 @@ from counterpoint.errors import DataWarning, InvalidInput, UnknownFeatureError, 
 from counterpoint.table.features import Feature, Kind
 
 OTHER = "other"  # the level of a group whose first column was dropped
+SUFFIX = "_*"  # of a found group whose name something else has
 FEWEST_ROWS = 20  # from which a group is believed that nobody declared
 EXPECTED = 10.0  # rows with two columns on, were they independent: none by chance one in 20,000
+MOST_TRIED = 2000  # rows by which it is seen which columns are on together
+MOST_SHOWN = 500  # characters of found groups that a warning writes out
 EXAMPLE = "for example groups={'job': ['job_clerk', 'job_nurse']}"
 
 
 def find_groups(
     groups: object, frame: pd.DataFrame, taken: set[Any]
 ) -> dict[Hashable, list[Hashable]]:
-    """Return the columns of each group: as the caller declared them, or as the data show them."""
-    if groups is not None:
-        return check_groups(groups, frame, taken)
-    found = detect_groups(frame, taken)
-    for name, columns in found.items():
-        warnings.warn(
-            f"the columns {listed(columns)} look like one feature that was one-hot encoded, and "
-            f"are searched as {name!r}; groups={{{name!r}: {columns!r}}} says so without this "
-            "warning, groups={} keeps the columns apart.",
-            DataWarning,
-            stacklevel=5,
-        )
-    return found
+    """Return the columns of each group: as declared, and the others that the data show.
+
+    Nothing is looked for if none are wanted (``{}``). What is found is announced once.
+    """
+    declared = {} if groups is None else check_groups(groups, frame, taken)
+    if groups is not None and not declared:
+        return {}
+    grouped = [column for columns in declared.values() for column in columns]
+    found = detect_groups(frame.drop(columns=grouped), taken, {*frame.columns, *declared})
+    if found:
+        warnings.warn(_announced(declared, found), DataWarning, stacklevel=5)
+    return declared | found
+
+
+def _announced(
+    declared: dict[Hashable, list[Hashable]], found: dict[Hashable, list[Hashable]]
+) -> str:
+    """Return the one remark on all groups that were found."""
+    n_columns = sum(map(len, found.values()))
+    features = "one feature that was" if len(found) == 1 else f"{len(found)} features that were"
+    name, columns = next(iter(found.items()))
+    stated, hint = repr(declared | found), ""
+    if len(stated) > MOST_SHOWN:
+        stated, hint = f"{{{name!r}: {columns!r}, ...}}", " (the schema shows all of them)"
+    apart = "groups={} keeps all columns apart"
+    if declared:
+        apart = f"features={{{columns[0]!r}: Categorical()}} keeps the columns of {name!r} apart"
+    return (
+        f"{n_columns} columns look like {features} one-hot encoded, and are searched as "
+        f"{listed(found)}; groups={stated} says so without this warning{hint}, {apart}."
+    )
 
 
 def check_groups(
@@ -71,40 +92,150 @@ def check_groups(
     return {name: list(columns) for name, columns in groups.items()}
 
 
-def detect_groups(frame: pd.DataFrame, taken: set[Any]) -> dict[Hashable, list[Hashable]]:
-    """Return columns of one prefix that are 0 and 1 and never on together, too often for chance."""
-    by_prefix: dict[Hashable, list[Hashable]] = {}
-    for column in frame.columns:
-        parts = isinstance(column, str) and re.fullmatch(r"(.+?)\s*(?:__|[_=:.\-/ \[])(.+)", column)
-        if parts and column not in taken and is_indicator(frame[column]):
-            by_prefix.setdefault(parts[1], []).append(column)
-    return {
-        prefix: columns
-        for prefix, columns in by_prefix.items()
-        if prefix not in frame.columns and looks_encoded(as_switches(frame[columns]))
-    }
+def detect_groups(
+    frame: pd.DataFrame, taken: set[Any], names: set[Hashable]
+) -> dict[Hashable, list[Hashable]]:
+    """Return columns of one prefix that are on one at a time, by the longest prefix they share.
+
+    Groups in which every row has a column on come first, for nothing else looks like them. A column
+    that is never on joins the group whose name it has. Groups with a column of `taken`, which was
+    declared to be something by itself, are left apart; a group has none of `names`.
+    """
+    labels = [each for each in frame.columns if isinstance(each, str) and is_indicator(frame[each])]
+    switches = Switches(labels, as_switches(frame[labels]), [*map(prefixes_of, labels)])
+    seen = [j for j in range(len(labels)) if switches.on[:, j].any()]
+    sets: list[list[int]] = []
+    for is_complete in (True, False):
+        left = [j for j in seen if not any(j in each for each in sets)]
+        for below in switches.by_prefix(left, 0):
+            sets += switches.sets_of(below, 1, is_complete=is_complete)
+    found: dict[Hashable, list[Hashable]] = {}
+    for places in sorted(map(sorted, sets)):
+        columns = [labels[j] for j in places]
+        name = longest_prefix(columns)
+        while name in names or name in found:
+            name += SUFFIX
+        found[name] = [*columns]
+    for label in (labels[j] for j in range(len(labels)) if j not in seen):
+        if own := [prefix for prefix in prefixes_of(label) if prefix in found]:
+            found[own[-1]].append(label)
+    return {name: columns for name, columns in found.items() if not taken & {*columns}}
+
+
+def prefixes_of(label: str) -> list[str]:
+    """Return what a label begins with, cut before each separator, capital letter and number.
+
+    Examples
+    --------
+    >>> prefixes_of("home_type = flat"), prefixes_of("zone7")
+    (['home', 'home_type'], ['zone'])
+    """
+    cuts = re.finditer(r"[\W_]+|(?<=[a-z])(?=[A-Z\d])", label)
+    return [label[: cut.start()] for cut in cuts if cut.start() > 0]
+
+
+def longest_prefix(labels: list[str]) -> str:
+    """Return the longest prefix that all labels have.
+
+    Examples
+    --------
+    >>> longest_prefix(["credit_history_none", "credit_history_all_paid"])
+    'credit_history'
+    """
+    shared = set(prefixes_of(labels[0])).intersection(*map(prefixes_of, labels[1:]))
+    return max(shared, key=len)
+
+
+class Switches(NamedTuple):
+    """Columns of 0 and 1, by place, among which groups are looked for.
+
+    Attributes
+    ----------
+    labels : list of str
+        Their names.
+    on : ndarray of shape (n, k)
+        Which of them are on in each row.
+    prefixes : list of list of str
+        What each name begins with, the shortest first.
+    """
+
+    labels: list[str]
+    on: Bools
+    prefixes: list[list[str]]
+
+    def by_prefix(self, places: list[int], depth: int) -> list[list[int]]:
+        """Return two or more columns each that have the same prefix of some depth."""
+        below: dict[str, list[int]] = {}
+        for j in places:
+            if depth < len(self.prefixes[j]):
+                below.setdefault(self.prefixes[j][depth], []).append(j)
+        return [each for each in below.values() if len(each) > 1]
+
+    def sets_of(self, places: list[int], depth: int, *, is_complete: bool) -> list[list[int]]:
+        """Return the groups among columns of one prefix: all of them, or those of longer ones.
+
+        What longer prefixes leave are levels without a word in common, beside flags of the same
+        prefix: the most of them that make a complete group, or those that a group lacks.
+        """
+        if looks_encoded(self.on[:, places], is_complete=is_complete):
+            return [places]
+        found = [
+            each
+            for below in self.by_prefix(places, depth)
+            for each in self.sets_of(below, depth + 1, is_complete=is_complete)
+        ]
+        loose = [j for j in places if not any(j in each for each in found)]
+        while is_complete and (rest := self.complete_part(loose)):
+            found.append(rest)
+            loose = [j for j in loose if j not in rest]
+        for j in () if is_complete else loose:
+            if beside := [group for group in found if self.excludes(group, j)]:
+                beside[0].append(j)
+        return found
+
+    def complete_part(self, places: list[int]) -> list[int]:
+        """Return columns of which every row has one on; those on beside most others are left out.
+
+        None are returned if what is left makes no group.
+        """
+        left = np.array(places, dtype=np.intp)
+        on = self.on[:: max(1, len(self.on) // MOST_TRIED)][:, left].astype(np.float32)
+        together = on.T @ on > 0.0
+        while len(left) > 1 and (n_beside := together.sum(axis=1)).max() > 1:
+            kept = np.arange(len(left)) != n_beside.argmax()
+            left, together = left[kept], together[np.ix_(kept, kept)]
+        return left.tolist() if looks_encoded(self.on[:, left], is_complete=True) else []
+
+    def excludes(self, group: list[int], j: int) -> bool:
+        """Whether a column is never on with those of a group, more often than by chance."""
+        one, other = self.on[:, group].any(axis=1), self.on[:, j]
+        expected = other.sum() * one.mean()
+        return bool(expected >= EXPECTED and not (one & other).any())
 
 
 def is_indicator(column: pd.Series[Any]) -> bool:
-    """Whether a column holds nothing but 0 and 1, both of them."""
+    """Whether a column holds nothing but 0 and 1, and is 0 somewhere."""
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype) or not pd.api.types.is_numeric_dtype(dtype):
         return False
     if column.isna().any():
         return False
     values = column.to_numpy(dtype=np.float64)
-    return bool(((values == 0.0) | (values == 1.0)).all() and values.min() < values.max())
+    return bool(((values == 0.0) | (values == 1.0)).all() and values.min() < 1.0)
 
 
-def looks_encoded(switches: Bools) -> bool:
-    """Whether switches (n, k) are on one at a time in a way that chance would not do."""
+def looks_encoded(switches: Bools, *, is_complete: bool) -> bool:
+    """Whether switches (n, k) are on one at a time in a way that chance would not do.
+
+    In a complete encoding one is on in every row. Without its first column, none may be.
+    """
     n, k = switches.shape
     n_on = switches.sum(axis=1)
     if k < 2 or n < FEWEST_ROWS or n_on.max() > 1:
         return False
     shares = switches.mean(axis=0)
     together = n * (shares.sum() ** 2 - (shares**2).sum()) / 2.0
-    return bool((n_on == 1).all() or together >= EXPECTED)
+    return bool((n_on == 1).all() if is_complete else together >= EXPECTED)
 
 
 def gather(
@@ -170,9 +301,10 @@ def level_names(name: Hashable, labels: list[Hashable]) -> list[Hashable]:
     >>> level_names("job", ["job_clerk", "job_nurse"]), level_names("job", ["clerk", "nurse"])
     (['clerk', 'nurse'], ['clerk', 'nurse'])
     """
-    prefixed = re.compile(rf"{re.escape(str(name))}[\s_=:.\-/\[]*(.+?)\]?")
+    prefix = re.escape(re.sub(r"(_\*)+$", "", str(name)))
+    prefixed = re.compile(rf"{prefix}\s*(?:\[(?:T\.)?(.+)\]|(?:([^\w\s]|_)\2*)?\s*(.+))")
     found = [prefixed.fullmatch(str(label)) for label in labels]
-    rests: list[Hashable] = [parts[1] for parts in found if parts is not None]
+    rests: list[Hashable] = [parts[1] or parts[3] for parts in found if parts is not None]
     return rests if len(set(rests)) == len(labels) else labels
 
 

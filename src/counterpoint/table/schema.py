@@ -63,8 +63,8 @@ class Schema:
         features : dict of column name to kind, optional
             What is meant where the data show something else, such as ``Integer(18, 90)``.
         groups : dict of name to list of columns, optional
-            Columns that are one categorical feature, one-hot encoded. None looks for such groups
-            and warns of those it finds; ``{}`` keeps all columns apart.
+            Columns that are one categorical feature, one-hot encoded. Others are looked for and
+            announced by one `DataWarning`; ``{}`` keeps all columns apart.
 
         Returns
         -------
@@ -99,6 +99,24 @@ class Schema:
         """What each column of the table is by itself, in the table's order."""
         counted = [column for feature in self.features for column in feature.columns or (feature,)]
         return tuple(counted[k] for k in self.order) if self.order else tuple(counted)
+
+    def group_of(self, label: Hashable) -> tuple[Hashable, Hashable] | None:
+        """Return the group a column is part of and the level it stands for, or None."""
+        for feature in self.features:
+            for column, level in zip(feature.columns, feature.levels, strict=False):
+                if column.name == label:
+                    return feature.name, level
+        return None
+
+    def unknown(self, name: Hashable, argument: str) -> UnknownFeatureError:
+        """Build the error for what is no feature; of a column of a group it names the group."""
+        if (part := self.group_of(name)) is None:
+            return UnknownFeatureError.of(name, self.names, argument=argument)
+        group, level = part
+        return UnknownFeatureError(
+            f"{argument} names {name!r}, a column of the one-hot group {group!r}, which changes as "
+            f"one feature; name {group!r} instead, of which it is the level {level!r}."
+        )
 
     def __len__(self) -> int:
         return len(self.features)
@@ -171,7 +189,7 @@ def _check_units(schema: Schema, units: Mapping[Any, str]) -> Mapping[Hashable, 
     by_name = {feature.name: feature for feature in schema.features}
     for name, unit in units.items():
         if name not in by_name:
-            raise UnknownFeatureError.of(name, schema.names, argument="units")
+            raise schema.unknown(name, "units")
         if not isinstance(unit, str) or not 0 < len(unit) <= LONGEST_UNIT or not unit.isprintable():
             raise InvalidInput(
                 f"units[{name!r}] must be a text of 1 to {LONGEST_UNIT} characters, got {unit!r}; "
@@ -190,6 +208,6 @@ def _check_protected(schema: Schema, protected: Iterable[Hashable]) -> set[Hasha
     names = set()
     for name in check_list("protected", protected, "features", "protected=['sex']"):
         if name not in schema.names:
-            raise UnknownFeatureError.of(name, schema.names, argument="protected")
+            raise schema.unknown(name, "protected")
         names.add(name)
     return names

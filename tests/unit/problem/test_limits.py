@@ -56,6 +56,27 @@ def test_an_unknown_feature_is_told_with_the_closest(argument: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("argument", "given_"),
+    [
+        ("fixed", ["job_nurse"]),
+        ("vary", ["job_nurse"]),
+        ("ranges", {"job_nurse": (0, 1)}),
+        ("costs", {"job_nurse": 2.0}),
+    ],
+)
+def test_a_column_of_a_group_is_told_with_its_group_and_level(argument: str, given_: Any) -> None:
+    data = pd.get_dummies(DATA[["age", "job"]])
+    schema = Schema.infer(data, groups={"job": list(data.columns[1:])})
+
+    with pytest.raises(
+        UnknownFeatureError,
+        match=f"^{argument} names 'job_nurse', a column of the one-hot group 'job', which changes "
+        "as one feature; name 'job' instead, of which it is the level 'nurse'.$",
+    ):
+        Limits(**{argument: given_}).check(schema)
+
+
+@pytest.mark.parametrize(
     ("given_", "message"),
     [
         ({"fixed": "age"}, r"fixed must be a list of column names, got 'age'; .*fixed=\['age'\]"),

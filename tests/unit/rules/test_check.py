@@ -244,3 +244,18 @@ def test_numbers_say_nothing_of_dates(text: str) -> None:
         InvalidInput, match=r"'since' is a date; compare it with dates in quotes, as in since >= '"
     ):
         checked(text, DATES)
+
+
+@pytest.mark.parametrize(
+    "text", ["`job_new car` = 1", "fixed `job_new car`", "age > 30 implies `job_new car` > 0"]
+)
+def test_a_column_of_a_group_is_told_with_its_group_and_level(text: str) -> None:
+    data = pd.DataFrame({"age": [1, 2], "job_new car": [0, 1], "job_tv": [1, 0]})
+    schema = Schema.infer(data, groups={"job": ["job_new car", "job_tv"]})
+
+    with pytest.raises(
+        UnknownFeatureError,
+        match="'job_new car' is a column of the one-hot group 'job'; write job = 'new car' where it"
+        " is on, job != 'new car' where it is not",
+    ):
+        checked(text, schema)

@@ -9,7 +9,7 @@ import pytest
 
 from counterpoint.errors import DataWarning, InvalidInput, UnknownFeatureError
 from counterpoint.table.encoding import Encoding
-from counterpoint.table.features import Integer, Kind
+from counterpoint.table.features import Categorical, Integer, Kind
 from counterpoint.table.groups import level_names
 from counterpoint.table.schema import Schema
 
@@ -100,7 +100,6 @@ def test_a_group_is_found_and_announced(drop_first: bool, dtype: Any) -> None:
     [
         lambda data: data.assign(job_clerk=1),  # two at once
         lambda data: data[:10],  # few rows prove little
-        lambda data: data.assign(job="x"),  # the name is taken
         lambda data: data.rename(columns={"job_nurse": "nurse", "job_smith": "smith"}),
         lambda data: data.assign(job_nurse=data["job_nurse"] * 2),
         lambda data: data[["job_nurse", "age"]],
@@ -120,6 +119,121 @@ def test_rare_flags_that_never_meet_are_no_group() -> None:
     data = pd.DataFrame({"has_boat": [1, *[0] * 99], "has_plane": [0, 1, *[0] * 98]})
 
     assert infer(data, None).names == ("has_boat", "has_plane")
+
+
+def dummies(n: int = 120, *, drop_first: bool = False, **levels: list[str]) -> pd.DataFrame:
+    """Return the encoding of features that vary independently."""
+    sizes = np.cumprod([1, *map(len, levels.values())])
+    values = {
+        name: [own[i // size % len(own)] for i in range(n)]
+        for size, (name, own) in zip(sizes, levels.items(), strict=False)
+    }
+    return pd.get_dummies(pd.DataFrame(values), drop_first=drop_first)
+
+
+def found_in(data: pd.DataFrame, **declared: Any) -> tuple[dict[Any, list[Any]], list[str]]:
+    """Return the groups of a table with their columns, and what is said of it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        schema = Schema.infer(data, **declared)
+    columns = {each.name: [own.name for own in each.columns] for each in schema.features}
+    return {name: own for name, own in columns.items() if own}, [str(w.message) for w in caught]
+
+
+@pytest.mark.parametrize("drop_first", [False, True])
+def test_groups_are_called_by_the_longest_prefix_that_fits(drop_first: bool) -> None:
+    data = dummies(
+        home_type=["flat", "house", "farm"],
+        home_state=["NY", "CA", "TX"],
+        credit_history=["all_paid", "existing_paid", "existing_late", "none"],
+        n=360,
+        drop_first=drop_first,
+    )
+
+    found, said = found_in(data.assign(credit_history_flag=np.arange(360) // 40 % 2))
+
+    at = 1 if drop_first else 0
+    assert found == {
+        "home_type": ["home_type_farm", "home_type_flat", "home_type_house"][at:],
+        "home_state": ["home_state_CA", "home_state_NY", "home_state_TX"][at:],
+        "credit_history": [
+            "credit_history_all_paid",
+            "credit_history_existing_late",
+            "credit_history_existing_paid",
+            "credit_history_none",
+        ][at:],
+    }
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("joint", ["_", "__", ".", " = ", "→", ":", "|", "-"])
+def test_any_separator_will_do(joint: str) -> None:
+    data = one_hot().rename(columns=lambda name: name.replace("_", joint))
+
+    with pytest.warns(DataWarning, match="searched as 'job'"):
+        schema = infer(data, None)
+
+    assert schema.features[0].levels == tuple(JOBS)
+
+
+def test_capital_letters_and_numbers_separate_too() -> None:
+    data = dummies(job=["clerk", "nurse"], zone=["1", "2"])
+    data.columns = pd.Index(["jobClerk", "jobNurse", "zone1", "zone2"])
+
+    assert [*found_in(data)[0]] == ["job", "zone"]
+
+
+def test_one_remark_is_made_of_a_whole_table() -> None:
+    data = pd.concat(
+        [one_hot().drop(columns="age").add_prefix(f"x{i}_") for i in range(13)], axis=1
+    )
+
+    found, said = found_in(data)
+
+    assert len(found) == 13
+    assert len(said) == 1
+    assert said[0].startswith("39 columns look like 13 features that were one-hot encoded, and are")
+    assert "groups={'x0_job': ['x0_job_clerk', 'x0_job_nurse', 'x0_job_smith'], ...}" in said[0]
+    assert said[0].endswith("(the schema shows all of them), groups={} keeps all columns apart.")
+
+
+def test_a_group_whose_name_is_taken_gets_another() -> None:
+    found, said = found_in(one_hot().assign(job="x"))
+
+    assert [*found] == ["job_*"]
+    assert "searched as 'job_*'" in said[0]
+    with pytest.warns(DataWarning):
+        assert infer(one_hot().assign(job="x"), None).features[0].levels == tuple(JOBS)
+
+
+def test_declared_groups_win_and_the_others_are_found() -> None:
+    data = dummies(job=["clerk", "nurse", "smith"], home=["flat", "house"])
+    declared = {"work": ["job_clerk", "job_nurse", "job_smith"]}
+
+    found, said = found_in(data, groups=declared)
+
+    assert found == {**declared, "home": ["home_flat", "home_house"]}
+    assert said[0].startswith("2 columns look like one feature that was one-hot encoded")
+    assert f"groups={found} says so without this warning" in said[0]
+    assert "features={'home_flat': Categorical()} keeps the columns of 'home' apart" in said[0]
+    assert found_in(data, groups=found) == (found, [])
+    apart = found_in(data, groups=declared, features={"home_flat": Categorical()})
+    assert apart == (declared, [])
+
+
+def test_a_level_that_nobody_has_is_one_of_its_group() -> None:
+    data = one_hot().assign(job_pilot=0)
+
+    found, _ = found_in(data)
+
+    assert found == {"job": ["job_clerk", "job_nurse", "job_smith", "job_pilot"]}
+
+
+def test_a_complete_group_is_found_beside_flags_of_the_same_prefix() -> None:
+    men, smokers = np.arange(40) % 2, np.arange(40) // 2 % 2
+    data = pd.DataFrame({"is_male": men, "is_smoker": smokers, "is_female": 1 - men})
+
+    assert found_in(data)[0] == {"is": ["is_male", "is_female"]}
 
 
 def test_no_groups_are_looked_for_if_none_are_wanted() -> None:
@@ -195,6 +309,10 @@ def test_a_row_with_no_single_level_is_refused(row: list[Any], message: str) -> 
         ([3, 4], [3, 4]),
         (["job_a", "b"], ["job_a", "b"]),
         (["job_a", "job-a"], ["job_a", "job-a"]),
+        (["job_-1", "job_1"], ["-1", "1"]),
+        (["job_<5", "job_>=5"], ["<5", ">=5"]),
+        (["job[T.a]", "job[T.b]"], ["a", "b"]),
+        (["job__a_b", "job__c"], ["a_b", "c"]),
     ],
 )
 def test_levels_are_named_by_what_follows_the_groups_name(labels: Any, levels: Any) -> None:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.checks import check_list, check_whole
-from counterpoint.errors import InvalidInput, UnknownFeatureError
+from counterpoint.errors import InvalidInput
 from counterpoint.models.predictor import Predictor
 from counterpoint.neighbours.gower import gower_weights, terms
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY
@@ -105,7 +105,7 @@ def matching(found: ResultData, conditions: str | Iterable[str], keep: Iterable[
             fits &= found.genomes[:, j] != MISSING
     for name in check_list("filter: keep", keep, "features", "keep=['job']"):
         if name not in schema.names:
-            raise UnknownFeatureError.of(name, schema.names, argument="filter: keep")
+            raise schema.unknown(name, "filter: keep")
         fits &= ~found.changed[:, schema.names.index(name)]
     return np.flatnonzero(fits)
 

@@ -18,7 +18,7 @@ import pandas as pd
 
 from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.checks import check_whole
-from counterpoint.errors import InvalidInput, UnknownFeatureError
+from counterpoint.errors import InvalidInput
 from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.result.data import ResultData
 from counterpoint.result.words.language import count_candidates
@@ -74,11 +74,10 @@ def all_genes(found: ResultData) -> Floats:
 
 def place_of(found: ResultData, name: Hashable, argument: str) -> int:
     """Return which feature is meant by its name; refuse what is none."""
-    names = found.encoding.schema.names
-    try:
-        return names.index(name)
-    except ValueError as error:
-        raise UnknownFeatureError.of(name, names, argument=argument) from error
+    schema = found.encoding.schema
+    if name not in schema.names:
+        raise schema.unknown(name, argument)
+    return schema.names.index(name)
 
 
 def chosen(
