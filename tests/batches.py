@@ -21,7 +21,7 @@ from counterpoint.batch.files import Batch, engine_named
 from counterpoint.batch.job import ChunkSizes
 from counterpoint.batch.order import Order, Recipe
 from counterpoint.batch.summary import Summary
-from counterpoint.interrupt import StopFlag
+from counterpoint.progress import StopFlag
 
 N_ROWS, PART_ROWS = 40, 16
 SEARCH = cp.Search(evaluations=60, population=12)

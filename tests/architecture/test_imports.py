@@ -14,7 +14,7 @@ from tests.architecture.package import judge, modules
 # the top, in a function, or under TYPE_CHECKING. A dotted name is a layer inside a folder.
 LAYERS = [
     {"arrays", "errors", "version"},
-    {"checks", "interrupt", "kernels"},
+    {"checks", "kernels", "progress"},
     {"streams"},
     {"table"},
     {"neighbours"},

@@ -181,7 +181,7 @@ def test_in_every_thread_the_models_own_threads_are_kept_to_one() -> None:
 def test_a_bar_is_shown_on_request_and_counts_every_row(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("counterpoint.explainer.progress.DELAY", 0.0)
+    monkeypatch.setattr("counterpoint.progress.DELAY", 0.0)
     explainer = cp.Explainer(accept, DATA)
 
     explainer.explain_many(DATA, "opposite", SMALL, progress=True)

@@ -9,7 +9,8 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from counterpoint.table.encoding import Encoding, as_frame
+from counterpoint.table.encoding import Encoding
+from counterpoint.table.frames import as_frame
 from counterpoint.table.schema import Schema
 
 words = st.text(alphabet="abcÄß ", min_size=1, max_size=4)

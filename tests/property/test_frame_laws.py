@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import counterpoint as cp
-from counterpoint.table.encoding import Encoding, as_frame
-from counterpoint.table.frames import read_data
+from counterpoint.table.encoding import Encoding
+from counterpoint.table.frames import as_frame, read_data
 from counterpoint.table.schema import Schema
 
 WORDS = st.text(alphabet="abcÄß ", min_size=1, max_size=4)

@@ -29,12 +29,11 @@ from counterpoint.batch.summary import Summary
 from counterpoint.checks import check_choice, check_number, check_whole, require_package
 from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.explainer.explainer import Explainer
-from counterpoint.explainer.progress import JobProgress
 from counterpoint.explainer.schedule import check_workers
-from counterpoint.interrupt import StopFlag, stopped_by_signals
 from counterpoint.problem.limits import Constraint, Limits, join_limits
 from counterpoint.problem.ranges import Range
 from counterpoint.problem.target import TargetLike
+from counterpoint.progress import JobProgress, StopFlag, stopped_by_signals
 from counterpoint.result.file.document import Node
 from counterpoint.search.settings import Search, WhatIf
 

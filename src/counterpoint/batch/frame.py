@@ -19,8 +19,7 @@ from counterpoint.problem.ranges import Range
 from counterpoint.problem.target import TargetLike
 from counterpoint.result.long_table import OutputSchema, Type
 from counterpoint.search.settings import Search, WhatIf
-from counterpoint.table.encoding import Rows, as_frame
-from counterpoint.table.frames import is_frame, is_polars
+from counterpoint.table.frames import Rows, as_frame, is_frame, is_polars
 
 
 def explain_frame(

@@ -14,7 +14,7 @@ from counterpoint.checks import require_package
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.words.language import Lang
 from counterpoint.result.words.sentences import changes_frame, own_cells, telling_most, title_of
-from counterpoint.table.encoding import as_frame
+from counterpoint.table.frames import as_frame
 from counterpoint.table.schema import Schema
 
 WIDE = 10_000  # columns of an output that is no terminal: nothing is cut

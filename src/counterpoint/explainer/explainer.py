@@ -15,7 +15,6 @@ from counterpoint.arrays import Ints
 from counterpoint.errors import InvalidInput, ModelWarning
 from counterpoint.explainer.building import Built, EncodedData, Given
 from counterpoint.explainer.group import explain_group
-from counterpoint.explainer.progress import Progress
 from counterpoint.explainer.schedule import (
     MEMORY,
     Grouping,
@@ -34,20 +33,19 @@ from counterpoint.explainer.task import (
     row_as_given,
 )
 from counterpoint.explainer.warm_up import warm_up
-from counterpoint.interrupt import tell_interrupted
 from counterpoint.models.adapters.choice import unbound
 from counterpoint.models.answers import order_of
 from counterpoint.problem.limits import CheckedLimits, Constraint, Limits, join_limits
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_objectives
 from counterpoint.problem.ranges import Range
 from counterpoint.problem.target import TargetLike
+from counterpoint.progress import Progress, Watch, tell_interrupted
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.long_table import OutputSchema
-from counterpoint.search.archive import Watch
 from counterpoint.search.settings import Search, WhatIf
-from counterpoint.table.encoding import Encoding, Rows, as_frame
+from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Declared, Precision
-from counterpoint.table.frames import Form, read_data
+from counterpoint.table.frames import Form, Rows, as_frame, read_data
 from counterpoint.table.schema import infer_schema, remarked
 
 

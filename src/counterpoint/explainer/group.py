@@ -17,9 +17,10 @@ from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.errors import AcceleratorWarning
 from counterpoint.problem.objectives import GAP, denied_gaps
 from counterpoint.problem.problem import Problem
+from counterpoint.progress import Watch
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.facts import Again, Facts, Live
-from counterpoint.search.archive import Archive, Watch
+from counterpoint.search.archive import Archive
 from counterpoint.search.run import (
     Confirmation,
     complaint,

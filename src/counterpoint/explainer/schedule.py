@@ -18,10 +18,9 @@ import numpy as np
 from counterpoint.arrays import Ints
 from counterpoint.checks import check_number, check_whole
 from counterpoint.errors import InvalidInput
-from counterpoint.interrupt import stopped_by_signals
 from counterpoint.neighbours.index import NEAR, SINGLE, WIDE_BYTES, bytes_per_near_row
+from counterpoint.progress import Watch, stopped_by_signals
 from counterpoint.result.counterfactuals import Counterfactuals
-from counterpoint.search.archive import Watch
 from counterpoint.search.settings import Search, WhatIf
 
 MEMORY = 4.0  # GiB a call may use for rows in flight and for results, unless told otherwise

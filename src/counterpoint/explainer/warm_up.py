@@ -19,8 +19,6 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Floats
-from counterpoint.explainer.progress import is_watched
-from counterpoint.interrupt import StopFlag, stopped_by_signals
 from counterpoint.kernels import (
     completeness_mark,
     heard_compiling,
@@ -31,6 +29,7 @@ from counterpoint.kernels import (
 from counterpoint.models.fast_paths import N_CATEGORIES, Forest, add_up
 from counterpoint.neighbours.index import FarRows, find_near_rows
 from counterpoint.problem.observed import Observed
+from counterpoint.progress import StopFlag, is_watched, stopped_by_signals
 from counterpoint.search.settings import Search, WhatIf
 
 # What other searches, samplers and objectives use is compiled when it is first needed.

@@ -28,10 +28,11 @@ from counterpoint.explainer.task import Task, problem_of, row_as_given
 from counterpoint.explorer.requests import SearchRequest, is_same
 from counterpoint.problem.objectives import GAP
 from counterpoint.problem.problem import Problem, Recalled
+from counterpoint.progress import Watch
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.report.page import draw_figures, report_page
 from counterpoint.result.report.summary import summarise
-from counterpoint.search.archive import Archive, Watch
+from counterpoint.search.archive import Archive
 
 
 def search_row(

@@ -15,7 +15,6 @@ from counterpoint.problem.ranges import (
     Range,
     check_ranges,
     end_of,
-    places_of,
     range_text,
     rule_of_levels,
 )
@@ -246,9 +245,9 @@ class CheckedLimits:
     def of(cls, limits: Limits, schema: Schema) -> CheckedLimits:
         """Check limits against a schema; see `Limits.check`."""
         places = np.arange(len(schema))
-        is_fixed = np.isin(places, places_of("fixed", limits.fixed, schema))
+        is_fixed = np.isin(places, schema.places_of(limits.fixed, "fixed"))
         if limits.vary is not None:
-            is_fixed |= ~np.isin(places, places_of("vary", limits.vary, schema))
+            is_fixed |= ~np.isin(places, schema.places_of(limits.vary, "vary"))
         intervals, levels = check_ranges(limits.ranges, schema)
         if is_fixed.all():
             raise InvalidInput("fixed names every feature, so nothing could change; free some.")
@@ -344,7 +343,7 @@ def _check_costs(costs: object) -> dict[Hashable, float]:
 def _weights_of(costs: Mapping[Hashable, float], schema: Schema) -> Floats | None:
     """Return the cost of each feature, 1 where none was given; None if none was at all."""
     found = np.ones(len(schema))
-    for j in places_of("costs", costs, schema):
+    for j in schema.places_of(costs, "costs"):
         found[j] = costs[schema.names[j]]
     if not 0.0 < sum(found.tolist()) < np.inf:
         raise InvalidInput("costs must not all be 0, nor add up to more than a float can hold.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,22 +22,14 @@ from counterpoint.table.values import day_of
 Range: TypeAlias = tuple[Any, Any] | Collection[Any]
 
 
-def places_of(argument: str, stated: Iterable[Hashable], schema: Schema) -> list[int]:
-    """Return the positions of the features that are named."""
-    names = list(schema.names)
-    for name in stated:
-        if name not in names:
-            raise schema.unknown(name, argument)
-    return [names.index(name) for name in stated]
-
-
 def check_ranges(
     ranges: Mapping[Hashable, Range], schema: Schema
 ) -> tuple[dict[int, tuple[float, float]], dict[int, list[int]]]:
     """Return the ends of numbers and dates, and the codes of levels, by the feature's position."""
     intervals, levels = {}, {}
-    for j in places_of("ranges", ranges, schema):
-        feature, stated = schema.features[j], ranges[schema.names[j]]
+    for j in schema.places_of(ranges, "ranges"):
+        feature = schema.features[j]
+        stated = ranges[feature.name]
         if feature.is_numeric:
             intervals[j] = _check_range(feature, stated)
         else:

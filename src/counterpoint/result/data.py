@@ -25,8 +25,8 @@ from counterpoint.result.file.fingerprint import Fingerprints, take_fingerprints
 from counterpoint.search.archive import Archive
 from counterpoint.search.front import hypervolume_history
 from counterpoint.search.settings import Search, WhatIf
-from counterpoint.table.encoding import Encoding, as_frame
-from counterpoint.table.frames import in_form
+from counterpoint.table.encoding import Encoding
+from counterpoint.table.frames import as_frame, in_form
 from counterpoint.table.space import Space, describe_space
 from counterpoint.table.values import counted
 from counterpoint.version import __version__

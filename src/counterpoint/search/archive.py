@@ -1,9 +1,7 @@
-"""Archive: all that a search has evaluated, with its front; `Watch` follows and ends the search."""
+"""Archive: all that a search has evaluated, with its front."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -248,49 +246,3 @@ def is_inside(point: Floats, reference: Floats) -> bool:
     for m in range(len(point)):
         is_better &= point[m] < reference[m]
     return is_better
-
-
-Heard = Callable[[int, int], None]
-Seen = Callable[["Archive"], None]
-
-
-class Watch:
-    """Watches one or several searches, also from other threads.
-
-    Parameters
-    ----------
-    heard : callable, optional
-        Called after every generation with the number of rows the model was asked in it, and of
-        explained rows whose search has ended.
-    seen : callable, optional
-        Called after every generation with the archive, to look at and not to keep.
-    """
-
-    def __init__(self, heard: Heard | None = None, seen: Seen | None = None) -> None:
-        self._heard, self._seen, self._stopped = heard, seen, threading.Event()
-
-    def quietly(self) -> Watch:
-        """Return a watch that is stopped with this one and tells nobody of what it hears."""
-        quiet = Watch()
-        quiet._stopped = self._stopped
-        return quiet
-
-    def stop(self) -> None:
-        """Ask the searches to end after their generation, with the best so far."""
-        self._stopped.set()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait until the searches should end; return whether they should."""
-        return self._stopped.wait(seconds)
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether the searches should end."""
-        return self._stopped.is_set()
-
-    def hear(self, n_asked: int, n_ended: int, archive: Archive | None = None) -> None:
-        """Note what happened in a generation."""
-        if self._heard is not None:
-            self._heard(n_asked, n_ended)
-        if self._seen is not None and archive is not None:
-            self._seen(archive)

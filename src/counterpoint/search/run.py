@@ -19,7 +19,8 @@ from counterpoint.models.predictor import Predictor
 from counterpoint.problem.objectives import CHANGES, GAP, JUST_MISSED, denied_gaps, gap
 from counterpoint.problem.problem import Problem
 from counterpoint.problem.target import Target
-from counterpoint.search.archive import Archive, Watch
+from counterpoint.progress import Watch
+from counterpoint.search.archive import Archive
 from counterpoint.search.explore.loop import explore
 from counterpoint.search.feasibility import feasible, nearest_wanted, observed_predictions
 from counterpoint.search.nsga2.initialization import random_candidates

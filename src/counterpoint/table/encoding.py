@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,17 +18,11 @@ from counterpoint.table.frames import (
     Form,
     builder,
     holds_nan,
-    is_frame,
-    read_array,
-    read_frame,
+    numbers_of,
 )
 from counterpoint.table.groups import encode_group, expand
-from counterpoint.table.inference import numbers_of
 from counterpoint.table.schema import Schema
 from counterpoint.table.values import date_decoder, days_of
-
-# A frame, series or array, a mapping of column to value, or a list of such mappings.
-Rows: TypeAlias = Any
 
 
 class Encoding:
@@ -169,47 +163,6 @@ def _places_of(schema: Schema) -> list[list[int]]:
         [place[column.name] for column in feature.columns or (feature,)]
         for feature in schema.features
     ]
-
-
-def as_frame(rows: Rows, argument: str, columns: Sequence[Hashable] | None = None) -> pd.DataFrame:
-    """Return rows in any form as one pandas frame.
-
-    Parameters
-    ----------
-    rows : DataFrame, Series, Table, mapping or list of mappings, or array
-        The rows.
-    argument : str
-        What they are called in errors.
-    columns : sequence, optional
-        The columns of an array; None takes no arrays, for nothing says what is what in them.
-    """
-    if isinstance(rows, pd.DataFrame):
-        return rows
-    if isinstance(rows, pd.Series):
-        return rows.to_frame().T
-    if isinstance(rows, np.ndarray) and columns is not None:
-        return _array_as_frame(rows, argument, columns)
-    if is_frame(rows):
-        return read_frame(rows, argument)
-    if isinstance(rows, Mapping):
-        return pd.DataFrame([dict(rows)])
-    if isinstance(rows, list | tuple) and all(isinstance(row, Mapping) for row in rows):
-        return pd.DataFrame([dict(row) for row in rows])
-    raise InvalidInput(
-        f"{argument} must be a DataFrame, a Series, a dict of column to value or a list of such "
-        f"dicts, got {type(rows).__name__}."
-    )
-
-
-def _array_as_frame(rows: Any, argument: str, columns: Sequence[Hashable]) -> pd.DataFrame:
-    """Return one row (c,) or several (n, c) of an array as a frame."""
-    table = rows[None] if rows.ndim == 1 else rows
-    if table.ndim != 2 or table.shape[1] != len(columns):
-        raise InvalidInput(
-            f"{argument} is an array of shape {rows.shape}; expected ({len(columns)},) or "
-            f"(n, {len(columns)}), one value per column of the data."
-        )
-    return read_array(table)
 
 
 def encode_column(column: pd.Series[Any], feature: Feature, argument: str) -> Floats:

@@ -8,7 +8,7 @@ polars and pyarrow; neither is imported here, they are there if their frames are
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -19,12 +19,15 @@ import pandas as pd
 from counterpoint.arrays import Bools, Floats
 from counterpoint.errors import InvalidInput, listed
 from counterpoint.table.features import Feature, Kind, plain_dtype
-from counterpoint.table.values import as_days
+from counterpoint.table.values import LARGEST_WHOLE, as_days
 
 FormKind = Literal["pandas", "polars", "pyarrow", "numpy"]
 Maker: TypeAlias = Callable[[Floats], Any]  # from the genes of a column (n,) to the column
 Fill: TypeAlias = Callable[[Any, Any, Bools], Any]  # library, column and where nulls belong
 Build: TypeAlias = Callable[[Floats], Any]  # from genes by column (n, c) to a frame
+
+# A frame, series or array, a mapping of column to value, or a list of such mappings.
+Rows: TypeAlias = Any
 
 TAKEN = (
     "a DataFrame of pandas or polars, a Table of pyarrow or a NumPy array with one column per "
@@ -317,3 +320,59 @@ def as_objects(levels: Sequence[Any]) -> Any:
     made = np.empty(len(levels), dtype=object)
     made[:] = levels
     return made
+
+
+def as_frame(rows: Rows, argument: str, columns: Sequence[Hashable] | None = None) -> pd.DataFrame:
+    """Return rows in any form as one pandas frame.
+
+    Parameters
+    ----------
+    rows : DataFrame, Series, Table, mapping or list of mappings, or array
+        The rows.
+    argument : str
+        What they are called in errors.
+    columns : sequence, optional
+        The columns of an array; None takes no arrays, for nothing says what is what in them.
+    """
+    if isinstance(rows, pd.DataFrame):
+        return rows
+    if isinstance(rows, pd.Series):
+        return rows.to_frame().T
+    if isinstance(rows, np.ndarray) and columns is not None:
+        return _array_as_frame(rows, argument, columns)
+    if isinstance(rows, Mapping):
+        return pd.DataFrame([dict(rows)])
+    if is_frame(rows):
+        return read_frame(rows, argument)
+    if isinstance(rows, list | tuple) and all(isinstance(row, Mapping) for row in rows):
+        return pd.DataFrame([dict(row) for row in rows])
+    raise InvalidInput(
+        f"{argument} must be a DataFrame, a Series, a dict of column to value or a list of such "
+        f"dicts, got {type(rows).__name__}."
+    )
+
+
+def _array_as_frame(rows: Any, argument: str, columns: Sequence[Hashable]) -> pd.DataFrame:
+    """Return one row (c,) or several (n, c) of an array as a frame."""
+    table = rows[None] if rows.ndim == 1 else rows
+    if table.ndim != 2 or table.shape[1] != len(columns):
+        raise InvalidInput(
+            f"{argument} is an array of shape {rows.shape}; expected ({len(columns)},) or "
+            f"(n, {len(columns)}), one value per column of the data."
+        )
+    return read_array(table)
+
+
+def numbers_of(column: pd.Series[Any], argument: str) -> Floats:
+    """Return a numeric column as float64, refusing what float64 cannot hold or order."""
+    values = column.to_numpy(dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise InvalidInput(
+            f"{argument} column {column.name!r} has infinite values; replace them by numbers."
+        )
+    if pd.api.types.is_integer_dtype(column.dtype) and np.abs(values).max() >= LARGEST_WHOLE:
+        raise InvalidInput(
+            f"{argument} column {column.name!r} holds whole numbers beyond 2**53, which look like "
+            "identifiers; drop the column or turn it into categories."
+        )
+    return values

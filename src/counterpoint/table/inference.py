@@ -30,6 +30,7 @@ from counterpoint.table.features import (
     Real,
     plain_dtype,
 )
+from counterpoint.table.frames import numbers_of
 from counterpoint.table.values import (
     EXACT,
     LARGEST_WHOLE,
@@ -328,21 +329,6 @@ def warn_of_many_levels(feature: Feature, n: int) -> None:
             DataWarning,
             stacklevel=5,
         )
-
-
-def numbers_of(column: pd.Series[Any], argument: str) -> Floats:
-    """Return a numeric column as float64, refusing what float64 cannot hold or order."""
-    values = column.to_numpy(dtype=np.float64)
-    if not np.isfinite(values).all():
-        raise InvalidInput(
-            f"{argument} column {column.name!r} has infinite values; replace them by numbers."
-        )
-    if pd.api.types.is_integer_dtype(column.dtype) and np.abs(values).max() >= LARGEST_WHOLE:
-        raise InvalidInput(
-            f"{argument} column {column.name!r} holds whole numbers beyond 2**53, which look like "
-            "identifiers; drop the column or turn it into categories."
-        )
-    return values
 
 
 def distinct(column: pd.Series[Any]) -> tuple[Any, ...]:

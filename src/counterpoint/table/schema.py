@@ -118,6 +118,14 @@ class Schema:
             f"one feature; name {group!r} instead, of which it is the level {level!r}."
         )
 
+    def places_of(self, stated: Iterable[Hashable], argument: str) -> list[int]:
+        """Return the positions of the features that an argument names."""
+        names = self.names
+        for name in stated:
+            if name not in names:
+                raise self.unknown(name, argument)
+        return [names.index(name) for name in stated]
+
     def __len__(self) -> int:
         return len(self.features)
 

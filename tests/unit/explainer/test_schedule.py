@@ -24,7 +24,7 @@ from counterpoint.explainer.schedule import (
     plan_groups,
     search_groups,
 )
-from counterpoint.search.archive import Watch
+from counterpoint.progress import Watch
 
 SEARCH = cp.Search(evaluations=500)
 

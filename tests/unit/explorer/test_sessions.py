@@ -11,7 +11,7 @@ from tests.served import Gated, explainer_of, observed
 import counterpoint as cp
 from counterpoint.explorer.requests import Rows, SearchRequest, read_question, value_of
 from counterpoint.explorer.sessions import search_row
-from counterpoint.search.archive import Watch
+from counterpoint.progress import Watch
 
 ROW = 2
 

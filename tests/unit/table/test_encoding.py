@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from counterpoint.errors import InvalidInput, UnknownFeatureError
-from counterpoint.table.encoding import Encoding, as_frame
+from counterpoint.table.encoding import Encoding
+from counterpoint.table.frames import as_frame
 from counterpoint.table.schema import Schema
 
 ROW = {"age": 22, "rate": 0.5, "job": "nurse", "own": True, "size": "M", "share": 0.25}

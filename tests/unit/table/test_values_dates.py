@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 from counterpoint.errors import InvalidInput
-from counterpoint.table.encoding import Encoding, as_frame
+from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Kind
+from counterpoint.table.frames import as_frame
 from counterpoint.table.schema import Schema
 from counterpoint.table.values import day_of, days_of
 

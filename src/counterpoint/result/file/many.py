@@ -14,8 +14,8 @@ from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.file.document import encode_text
 from counterpoint.result.file.loading import MOST_BYTES, REFUSALS, check_file, parse, read_document
 from counterpoint.result.file.saving import signed, write_document
-from counterpoint.table.encoding import as_frame
 from counterpoint.table.files import Pathlike, check_path, whole_file
+from counterpoint.table.frames import as_frame
 
 FORMAT_KEY, VERSION_KEY = b"counterpoint.format", b"counterpoint.version"
 FORMAT, VERSION = b"results", b"1"

@@ -28,8 +28,8 @@ from counterpoint.result.file.document import (
 )
 from counterpoint.result.file.fingerprint import write_form
 from counterpoint.result.file.parts import write_aims, write_limits, write_remarks
-from counterpoint.table.encoding import as_frame
 from counterpoint.table.files import Pathlike, write_whole
+from counterpoint.table.frames import as_frame
 
 
 def save(found: ResultData, path: Pathlike) -> None:

@@ -15,7 +15,8 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.problem.problem import Problem, Recalled
-from counterpoint.search.archive import Archive, Watch
+from counterpoint.progress import Watch
+from counterpoint.search.archive import Archive
 from counterpoint.search.explore.offspring import (
     FirstCandidates,
     Knowledge,

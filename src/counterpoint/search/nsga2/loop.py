@@ -13,7 +13,8 @@ import numpy as np
 
 from counterpoint.arrays import Ints
 from counterpoint.problem.problem import Problem
-from counterpoint.search.archive import Archive, Watch
+from counterpoint.progress import Watch
+from counterpoint.search.archive import Archive
 from counterpoint.search.feasibility import Candidates, feasible, search_space
 from counterpoint.search.nsga2.initialization import (
     Curves,

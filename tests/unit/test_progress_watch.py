@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from counterpoint.search.archive import Watch
+from counterpoint.progress import Watch
 
 
 def test_what_is_heard_and_seen_is_passed_on() -> None:

@@ -8,8 +8,7 @@ import threading
 
 import pytest
 
-from counterpoint.interrupt import StopFlag, stopped_by_signals
-from counterpoint.search.archive import Watch
+from counterpoint.progress import StopFlag, Watch, stopped_by_signals
 
 
 def test_one_interrupt_asks_to_stop_and_a_second_one_raises() -> None:

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from counterpoint.explainer import progress
-from counterpoint.explainer.progress import JobProgress, Progress
+from counterpoint.progress import JobProgress, Progress
 
 
 def drawn(monkeypatch: pytest.MonkeyPatch, n_rows: int = 4, budget: int = 100) -> str:

@@ -1,16 +1,139 @@
-"""Progress of long work: a bar where somebody sees it, and lines for jobs elsewhere."""
+"""Long work: how far it is, and how it is asked to stop.
+
+A `Watch` follows searches and ends them; `Progress` and `JobProgress` show a bar where somebody
+sees it, and lines for jobs elsewhere. Ctrl-C and SIGTERM only ask work to stop, and a second Ctrl-C
+stops it now: a signal that raised would come anywhere, between a file and its line in the journal
+or in a model's own code, and work of many seconds that is about to end would be lost.
+"""
 
 from __future__ import annotations
 
+import logging
+import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 DELAY = 1.0  # seconds of work before a bar appears: short work shows none
 SECONDS_BETWEEN_LINES = 30.0  # where a job has no terminal
 LAYOUT = "explaining {percentage:3.0f}% |{bar}| {desc} [{elapsed}<{remaining}]"
+
+
+Heard = Callable[[int, int], None]
+Seen = Callable[[Any], None]  # of an archive, which this layer knows nothing about
+
+
+class Watch:
+    """Watches one or several searches, also from other threads.
+
+    Parameters
+    ----------
+    heard : callable, optional
+        Called after every generation with the number of rows the model was asked in it, and of
+        explained rows whose search has ended.
+    seen : callable, optional
+        Called after every generation with the archive, to look at and not to keep.
+    """
+
+    def __init__(self, heard: Heard | None = None, seen: Seen | None = None) -> None:
+        self._heard, self._seen, self._stopped = heard, seen, threading.Event()
+
+    def quietly(self) -> Watch:
+        """Return a watch that is stopped with this one and tells nobody of what it hears."""
+        quiet = Watch()
+        quiet._stopped = self._stopped
+        return quiet
+
+    def stop(self) -> None:
+        """Ask the searches to end after their generation, with the best so far."""
+        self._stopped.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until the searches should end; return whether they should."""
+        return self._stopped.wait(seconds)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the searches should end."""
+        return self._stopped.is_set()
+
+    def hear(self, n_asked: int, n_ended: int, archive: object = None) -> None:
+        """Note what happened in a generation."""
+        if self._heard is not None:
+            self._heard(n_asked, n_ended)
+        if self._seen is not None and archive is not None:
+            self._seen(archive)
+
+
+class Stoppable(Protocol):
+    """Long work that can be asked to stop, such as a `Watch` or the flag of a job."""
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it was asked to stop."""
+
+    def stop(self) -> None:
+        """Ask it to stop."""
+
+
+class StopFlag:
+    """Whether a batch job is asked to stop."""
+
+    def __init__(self) -> None:
+        self._is_stopped = False
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether somebody asked."""
+        return self._is_stopped
+
+    def stop(self) -> None:
+        """Ask the job to stop."""
+        self._is_stopped = True
+
+
+@contextmanager
+def stopped_by_signals(
+    work: Stoppable, signals: tuple[signal.Signals, ...] = (signal.SIGINT,)
+) -> Iterator[None]:
+    """Let signals stop some work, where Python's own handling of them is in force.
+
+    Somebody else's handler is left alone, and so is every thread but the main one, which alone may
+    set handlers. A second Ctrl-C raises KeyboardInterrupt as usual.
+    """
+
+    def handle(number: int, frame: Any) -> None:
+        if work.is_stopped and number == signal.SIGINT:
+            signal.default_int_handler(number, frame)
+        work.stop()
+
+    defaults: dict[int, Any] = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGTERM: signal.SIG_DFL,
+    }
+    is_main = threading.current_thread() is threading.main_thread()
+    ours = [n for n in signals if is_main and signal.getsignal(n) is defaults[n]]
+    for number in ours:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, defaults[number])
+
+
+def tell_interrupted(n_done: int, n_rows: int) -> None:
+    """Say how many rows were explained before the interrupt."""
+    logging.getLogger("counterpoint").warning(
+        "interrupted: the first %d of %d rows are explained, the last of them as far as the "
+        "search had come.",
+        n_done,
+        n_rows,
+    )
 
 
 def is_watched() -> bool:
