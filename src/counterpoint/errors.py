@@ -122,7 +122,7 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     return f"did you mean {by_text[close[0]]!r}?" if close else ""
 
 
-def listed(values: Iterable[object], most: int = 8) -> str:
+def listed(values: Iterable[object], most: int = 8, word: str = "and") -> str:
     """Return `values` as a short readable list, cut after `most` of them.
 
     Examples
@@ -135,4 +135,4 @@ def listed(values: Iterable[object], most: int = 8) -> str:
     texts = [repr(value) for value in values]
     if len(texts) > most:
         texts = [*texts[:most], f"{len(texts) - most} more"]
-    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+    return f" {word} ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)

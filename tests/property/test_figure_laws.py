@@ -17,7 +17,7 @@ import counterpoint as cp
 from counterpoint.result.figures.frames.candidates import positions
 from counterpoint.result.figures.frames.common import ROW, Axis, changes_only, histogram, unique
 from counterpoint.result.figures.frames.response import contour_levels
-from counterpoint.table.features import OBJECTIVE_COLUMNS, Feature, Kind
+from counterpoint.table.features import Feature, Kind
 
 FOUND = explained()
 FEATURES = list(FOUND.encoding.schema.names)
@@ -174,7 +174,7 @@ awkward = st.one_of(
         ["a.b", "a[0]", 'say "hi"', "it's", "\\", "<img src=x onerror=alert(1)>", "datum.x", "${x}"]
     ),
     st.tuples(st.text(max_size=3), st.integers()),
-).filter(lambda name: name not in OBJECTIVE_COLUMNS)
+)
 levels = st.lists(
     st.one_of(
         st.text(max_size=12), st.sampled_from(['"];alert(1);//', "<b>", "', '", "\u2028", "]"])

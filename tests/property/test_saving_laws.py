@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import counterpoint as cp
 from counterpoint.result.file.saving import signed
-from counterpoint.table.features import OBJECTIVE_COLUMNS
+from counterpoint.table.features import RESULT_COLUMNS
 
 SEARCH = cp.Search(generations=2, population=6)
 RULES: list[list[Any]] = [
@@ -118,7 +118,7 @@ def columns() -> st.SearchStrategy[Any]:
 
 def own_names(columns: list[Any]) -> st.SearchStrategy[list[str]]:
     """Draw names of objectives that no column has."""
-    taken = {*OBJECTIVE_COLUMNS, *columns}
+    taken = {*RESULT_COLUMNS, *columns}
     names = texts.filter(lambda name: name.strip() and name not in taken)
     return st.lists(names, max_size=2, unique=True)
 
@@ -127,7 +127,7 @@ def own_names(columns: list[Any]) -> st.SearchStrategy[list[str]]:
 def results(draw: st.DrawFn) -> cp.Counterfactuals:
     """Draw a table, a question and its answer."""
     more = st.lists(levels | st.tuples(texts, texts), max_size=3)
-    drawn = [name for name in draw(more) if name not in OBJECTIVE_COLUMNS]
+    drawn = draw(more)
     names = list(dict.fromkeys(["age", *drawn]))  # True is 1
     frame = pd.DataFrame({j: draw(columns()) for j in range(len(names))})
     frame.columns = pd.Index(names, tupleize_cols=False)

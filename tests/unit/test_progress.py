@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from counterpoint.explainer import progress
+from counterpoint import progress
 from counterpoint.progress import JobProgress, Progress
 
 

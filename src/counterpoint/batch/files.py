@@ -60,7 +60,7 @@ def explain_files(
     costs: Mapping[Any, float] | None = None,
     keep: int | None = 10,
     id: str | None = None,
-    prefix: str = "",
+    prefix: str | None = None,
     engine: Literal["threads", "dask"] = "threads",
     scheduler: str | None = None,
     workers: int | None = None,
@@ -93,8 +93,9 @@ def explain_files(
         None writes all, near misses too.
     id : str, optional
         A column of the rows that is no feature and is handed through.
-    prefix : str, default=""
-        Put before the names of our own columns, if a feature has the name of one.
+    prefix : str, optional
+        Put before the names of our own columns; None puts "cf_" there if a feature has the name
+        of one.
     engine : {"threads", "dask"}, default="threads"
         Threads of this process, or the processes of a Dask cluster.
     scheduler : str, optional
@@ -246,7 +247,9 @@ class Batch:
         self, folder: Folder, inputs: Inputs, described: dict[str, Any], start: float
     ) -> Summary:
         """Take up what is done in a folder that is ours, do the rest, and sum up."""
-        ledger = Ledger(folder, len(inputs), self.part_rows, self.schema.arrow(), self.order.prefix)
+        ledger = Ledger(
+            folder, len(inputs), self.part_rows, self.schema.arrow(), self.schema.prefix or ""
+        )
         self._begin(folder, ledger, described)
         n_before, stop = ledger.counts().rows, self.stop or StopFlag()
         if n_before < len(inputs) or len(ledger.parts) < ledger.n_parts:

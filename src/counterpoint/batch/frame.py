@@ -38,7 +38,7 @@ def explain_frame(
     costs: Mapping[Any, float] | None = None,
     keep: int | None = 10,
     id: str | None = None,
-    prefix: str = "",
+    prefix: str | None = None,
     workers: int | None = None,
     memory: float = MEMORY,
     progress: bool | None = None,
@@ -65,8 +65,9 @@ def explain_frame(
         where there is none. None keeps all, near misses too.
     id : str, optional
         A column of the rows that is no feature and is handed through.
-    prefix : str, default=""
-        Put before the names of the result's own columns, if a feature has the name of one.
+    prefix : str, optional
+        Put before the names of the result's own columns; None puts "cf_" there if a feature has
+        the name of one.
     workers : int, optional
         Threads that share the rows, as in `explain_many`. Not for Dask, whose own workers do.
     memory : float, default=4.0

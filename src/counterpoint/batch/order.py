@@ -53,8 +53,9 @@ class Order:
         where there is none. None keeps all, near misses too.
     id : str, optional
         A column of the rows that is no feature and is handed through.
-    prefix : str, default=""
-        Put before the names of our own columns, if a feature has the name of one.
+    prefix : str, optional
+        Put before the names of our own columns; None puts "cf_" there if a feature has the name
+        of one.
     """
 
     target: TargetLike
@@ -63,7 +64,7 @@ class Order:
     limits: Limits = field(default_factory=Limits)
     keep: int | None = 10
     id: str | None = None
-    prefix: str = ""
+    prefix: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.search, Search) and self.search.seconds is not None:

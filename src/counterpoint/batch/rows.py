@@ -13,16 +13,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Bools, Floats
+from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.batch.order import Order
 from counterpoint.errors import InvalidInput, MissingDependency, did_you_mean, listed
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.schedule import MEMORY
 from counterpoint.result.counterfactuals import Counterfactuals
-from counterpoint.result.long_table import OutputSchema, failure_text
+from counterpoint.result.long_table import OutputSchema, decoded_levels, failure_text
 
 FAILED = "failed"
 NONE, NO = np.empty(0), np.empty(0, dtype=np.bool_)
+NO_CODES = np.empty(0, dtype=np.int64)
 
 
 class RowAnswer(NamedTuple):
@@ -36,8 +37,8 @@ class RowAnswer(NamedTuple):
         Rows the model was asked.
     genomes, predictions, objectives : ndarray of shape (k, d), (k,), (k, m)
         Its counterfactuals.
-    reaches : ndarray of shape (k,)
-        Which of them reach the target.
+    reaches, codes : ndarray of shape (k,)
+        Which of them reach the target, and which class each is of.
     changed : tuple of lists of str
         What each of them changes.
     """
@@ -49,6 +50,7 @@ class RowAnswer(NamedTuple):
     predictions: Floats = NONE
     objectives: Floats = NONE
     reaches: Bools = NO
+    codes: Ints = NO_CODES
     changed: tuple[list[str], ...] = ()
 
     @classmethod
@@ -64,6 +66,7 @@ class RowAnswer(NamedTuple):
             shown.predictions,
             shown.objectives,
             shown.reaches,
+            shown.codes,
             tuple([names[j] for j in np.flatnonzero(line)] for line in shown.changed),
         )
 
@@ -269,10 +272,20 @@ def own_columns(
         texts([answer.status for answer in answers], lines),
         texts([answer.message for answer in answers], lines),
         valid,
+        *classes_of(schema, some, is_there),
         *floats.T,
         changed,
         np.array([answer.evaluations for answer in answers], dtype=np.int64)[lines],
     ]
+
+
+def classes_of(schema: OutputSchema, some: Sequence[RowAnswer], is_there: Bools) -> list[Any]:
+    """Return the column of classes for lines (n,), if the model has any; lines may have none."""
+    if not schema.classes:
+        return []
+    codes = np.full(len(is_there), np.nan)
+    codes[is_there] = np.concatenate([answer.codes for answer in some] or [NO_CODES])
+    return [decoded_levels(codes, schema.classes)]
 
 
 def positions_of(rows: pd.DataFrame) -> Any:

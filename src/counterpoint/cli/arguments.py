@@ -289,9 +289,8 @@ def add_folder(parser: argparse.ArgumentParser) -> None:
     )
     output.add_argument(
         "--prefix",
-        default="",
         metavar="TEXT",
-        help="put before our own columns, if a feature has the name of one",
+        help="put before our own columns; cf_ if a feature has the name of one of them",
     )
     output.add_argument("--json", action="store_true", help="print the summary as JSON")
 

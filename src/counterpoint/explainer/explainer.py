@@ -147,7 +147,7 @@ class Explainer(Built):
             warnings.warn(remark, ModelWarning, stacklevel=2)
 
     def output_schema(
-        self, id: str | None = None, id_dtype: Any = "int64", prefix: str = ""
+        self, id: str | None = None, id_dtype: Any = "int64", prefix: str | None = None
     ) -> OutputSchema:
         """Return the columns of the long table that `explain_frame` makes, known beforehand.
 
@@ -157,8 +157,9 @@ class Explainer(Built):
             The column of the rows that is handed through.
         id_dtype : dtype, default="int64"
             Its dtype.
-        prefix : str, default=""
-            What is put before the names of the result's own columns.
+        prefix : str, optional
+            What is put before the names of the result's own columns; None puts "cf_" there if a
+            feature or the id has the name of one of them.
 
         Returns
         -------
@@ -171,7 +172,8 @@ class Explainer(Built):
             If two columns would have the same name.
         """
         objectives = self.observed.aims.names
-        return OutputSchema(self.schema.columns, objectives, id, id_dtype, prefix)
+        classes = self.classes or ()
+        return OutputSchema(self.schema.columns, objectives, id, id_dtype, prefix, tuple(classes))
 
     def explain(
         self,
@@ -195,10 +197,11 @@ class Explainer(Built):
         ----------
         row : DataFrame of one row, Series or dict; an array if the data are one
             The row to explain, with every column of the data; it need not be of their kind.
-        target : class label, (label, (low, high)), number, (low, high) or "opposite"
-            The wanted outcome. A class label wants its probability above 0.5 and the model's own
-            `predict` to say so; `None` leaves a side of an interval open; "opposite" wants what
-            the model does not say now.
+        target : class label, set of them, (label, (low, high)), number, (low, high) or "opposite"
+            The wanted outcome. A class is reached where the model's own `predict` says it, any of a
+            set of classes where it says one of them; without a `predict` the largest probability
+            decides, the first on ties. A label with an interval is about its probability; `None`
+            leaves a side open; "opposite" wants any class but the one the model says now.
         search : Search or WhatIf, optional
             Budget and method; `Search()` if left out.
         seed : int, default=0

@@ -116,7 +116,10 @@ def confirmed(found: Counterfactuals, check: Confirmation) -> Counterfactuals:
         live = Live(problem, found.live.again if found.live is not None else None)
         drawn = Counterfactuals.of(check.archive, check.row, found.row, facts, live)
         found = replace(drawn, trace=replace(drawn.trace, replies=found.trace.replies))
-    return replace(found, trace=replace(found.trace, confirmations=check.n_asked))
+    codes, predictions = check.told(found.genomes)
+    shown = predictions if found.target.is_lead else found.predictions
+    trace = replace(found.trace, confirmations=check.n_asked)
+    return replace(found, codes=codes, predictions=shown, trace=trace)
 
 
 def search_plainly(
@@ -164,19 +167,19 @@ def search_again(problem: Problem, seed: int, row: Any) -> Again:
 
 def is_met(problem: Problem) -> Bools:
     """Return which rows reach their target already, asked as the model's user would ask."""
-    gaps = [t.gap_of(p) for t, p in zip(problem.targets, problem.row_predictions, strict=True)]
-    met: Bools = np.array(gaps) <= 0.0
-    plain = problem.predictor.trusted
-    if met.any() and wants_labels(problem):
-        asked = replace(problem, predictor=plain)
-        met = met & asked.confirmed(problem.rows[:, None, :])[:, 0]
+    plain, has_labels = problem.predictor.trusted, wants_labels(problem)
+    if has_labels:
+        met = replace(problem, predictor=plain).confirmed(problem.rows[:, None, :])[:, 0]
+    else:
+        gaps = [t.gap_of(p) for t, p in zip(problem.targets, problem.row_scores, strict=True)]
+        met = np.array(gaps) <= 0.0
     for a in np.flatnonzero(met):
         target, genome = problem.targets[a], problem.rows[[a]]
-        if margins(target, problem.row_predictions[[a]])[0] <= edge_of(plain):
-            alone = float(target.prediction(plain.outputs(genome))[0])
-            is_accepted = not wants_labels(problem) or target.accepts_label(plain.labels(genome))[0]
-            met[a] = target.gap_of(alone) <= 0.0 and bool(is_accepted)
-    return met
+        if margins(target, problem.row_scores[[a]])[0] <= edge_of(plain):
+            alone = float(target.score(plain.outputs(genome))[0])
+            is_label = has_labels and target.accepts_label(plain.labels(genome))[0]
+            met[a] = is_label if has_labels else target.gap_of(alone) <= 0.0
+    return np.asarray(met)
 
 
 def notes_on(problem: Problem) -> tuple[str, ...]:
@@ -274,7 +277,7 @@ class Draft:
         genomes = self.archive.genomes[self.row, :n]
         predictions = self.archive.predictions[self.row, :n].copy()
         objectives = self.archive.objectives[self.row, :n].copy()
-        scores = np.asarray(target.prediction(outputs))
+        scores = np.asarray(target.score(outputs))
         self._compare(genomes[which], predictions[which], scores)
         predictions[which] = scores
         objectives[which, GAP] = self._gaps(genomes[which], scores)
@@ -297,10 +300,10 @@ class Draft:
         problem, target = self.problem, self.problem.targets[0]
         gaps = np.array([target.gap_of(prediction) for prediction in predictions.tolist()])
         if target.is_decision and problem.predictor.has_decision:
-            asked = np.flatnonzero((gaps <= 0.0) | problem.asks_labels)
-            if len(asked):
-                denied = asked[~problem.confirmed(genomes[None, asked])[0]]
-                gaps[denied] = denied_gaps(gaps[denied], predictions[denied])
+            confirmed = problem.confirmed(np.ascontiguousarray(genomes[None]))[0]
+            is_denied = (gaps <= 0.0) | problem.asks_labels
+            missed = np.where(is_denied, denied_gaps(gaps, predictions), gaps)
+            gaps = np.where(confirmed, 0.0, missed)
         return gaps
 
 

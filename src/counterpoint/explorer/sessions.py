@@ -73,9 +73,9 @@ def recalled_from(earlier: Counterfactuals | None, problem: Problem) -> Recalled
     if not np.array_equal(earlier.genome, problem.rows[0]):
         return None
     old, new = earlier.target, problem.targets[0]
-    if (old.column, old.is_complement) != (new.column, new.is_complement):
+    if (old.column, old.wanted) != (new.column, new.wanted):
         return None
-    return Recalled(earlier.genomes, earlier.predictions)
+    return Recalled(earlier.genomes, earlier.scores)
 
 
 MOST_SESSIONS = 64  # the one not seen for longest makes room

@@ -83,6 +83,30 @@ def codes_of(labels: Any, n: int, classes: tuple[Any, ...] | None) -> Ints:
         ) from error
 
 
+def are_labels(raw: Any, classes: tuple[Any, ...]) -> bool:
+    """Whether answers are labels of classes, one per row, and not scores.
+
+    Numbers from 0 to 1 are taken for probabilities of the second of two classes: where they are
+    labels, 0 and 1, that is the same.
+
+    Examples
+    --------
+    >>> are_labels(["a", "b"], ("a", "b")), are_labels([0.0, 1.0], (0, 1))
+    (True, False)
+    """
+    try:
+        answers = np.asarray(raw)
+    except Exception:  # a tensor on another device raises what it likes; `as_scores` says so
+        return False
+    if answers.ndim > 2 or (answers.ndim == 2 and answers.shape[1] != 1):
+        return False
+    is_share = answers.dtype.kind in "iuf" and len(classes) == 2
+    if is_share and bool(np.all((answers >= 0) & (answers <= 1))):
+        return False
+    known = set(classes)
+    return all(isinstance(label, Hashable) and label in known for label in answers.ravel().tolist())
+
+
 def check_classes(classes: Any) -> tuple[Any, ...] | None:
     """Return the classes as a tuple of plain Python labels."""
     if classes is None:

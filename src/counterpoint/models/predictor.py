@@ -19,6 +19,7 @@ from counterpoint.models.adapters.choice import adapt, asked_method, unbound
 from counterpoint.models.adapters.multi_output import several_outputs
 from counterpoint.models.adapters.scorer import is_scorer
 from counterpoint.models.answers import (
+    are_labels,
     as_probabilities,
     as_scores,
     awake,
@@ -270,20 +271,19 @@ class Predictor:
 
     @cached_property
     def is_consistent(self) -> bool:
-        """Whether on all observed rows `predict` names a class just when its probability leads."""
+        """Whether on all observed rows `predict` names the likeliest class, the first on ties."""
         if self._predict is None:
             return True
         outputs, labels = self.observed_outputs, self.observed_labels
-        named = outputs[np.arange(len(labels)), labels]
-        return bool((named >= outputs.max(axis=1)).all())
+        leading = np.argmax(outputs, axis=1)
+        if outputs.shape[1] == 2:  # as a search decides: by the second probability alone
+            leading = np.where(outputs[:, 1] > 0.5, 1, np.where(outputs[:, 0] >= 0.5, 0, -1))
+        return bool(np.array_equal(leading, labels))
 
     @property
     def has_decision(self) -> bool:
-        """Whether the class decided for may not be the one with a probability above 0.5.
-
-        A model's own `predict` may decide otherwise, and of three classes none may exceed 0.5.
-        """
-        return self._predict is not None or len(self.classes or ()) > 2
+        """Whether the model has a `predict` of its own, which may not name the likeliest class."""
+        return self._predict is not None
 
     @cached_property
     def is_batch_invariant(self) -> bool:
@@ -319,13 +319,15 @@ class Predictor:
         return np.concatenate([self.outputs(self.observed[i : i + CHUNK]) for i in starts])
 
     def _name_columns(self) -> None:
-        """Give the columns of a callable that has several numbers as classes."""
+        """Give the columns of a callable that has several as classes; notice one with labels."""
+        few = self.observed[:BLOCK]
         if self.classes is None:
-            few = self.observed[:BLOCK]
             n_columns = as_scores(self._ask(self._score, few), len(few)).shape[1]
             if n_columns > 1 and self.method == "predict" and hasattr(self.model, "n_features_in_"):
                 raise several_outputs(n_columns)  # a regressor's: classes would have been told
             self.classes = tuple(range(n_columns)) if n_columns > 1 else None
+        elif self.method in ("__call__", "predict"):
+            self.gives_only_labels |= are_labels(self._ask(self._score, few), self.classes)
 
     def _asked_plainly(self, method: str) -> ModelMethod:
         """Return a method of the model, asked as the model's user would: with frames."""

@@ -261,3 +261,13 @@ def _distance(genome: Floats, other: Floats, weight: Floats, cap: Floats, most: 
             if total > most:
                 return np.inf
     return total / n_both if n_both > 0 else 1.0
+
+
+@kernel
+def mean_pairwise(genomes: Floats, weight: Floats, cap: Floats) -> float:
+    """Return the mean Gower distance of all pairs of genomes (n, d)."""
+    n, total = len(genomes), 0.0
+    for i in range(n):
+        for j in range(i):
+            total += gower(genomes[i], genomes[j], weight, cap)
+    return total / (n * (n - 1) / 2)

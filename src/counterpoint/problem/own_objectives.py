@@ -25,7 +25,7 @@ from counterpoint.models.predictor import BLOCK, pad
 from counterpoint.neighbours.gower import complete_rows
 from counterpoint.problem.objectives import DISTANCE, IMPLAUSIBILITY, OBJECTIVES
 from counterpoint.table.encoding import Encoding
-from counterpoint.table.features import OBJECTIVE_COLUMNS
+from counterpoint.table.features import RESULT_COLUMNS
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import Space
 from counterpoint.table.values import EXACT, write_number, write_numbers
@@ -399,7 +399,7 @@ def check_names(aims: Aims, schema: Schema) -> None:
     """Refuse names that the result's table has already: of columns, of others, or of its own."""
     taken = {*schema.names, *(column.name for column in schema.columns)}
     own = [function.name for function in aims.functions]
-    reserved = [name for name in own if name in OBJECTIVE_COLUMNS]
+    reserved = [name for name in own if name in RESULT_COLUMNS]
     stand_ins = {"distance": aims.distance, "implausibility": aims.plausibility}
     reserved = [name for name in reserved if getattr(stand_ins.get(name), "name", None) != name]
     twice = [name for name in own if aims.names.count(name) > 1]
@@ -407,5 +407,5 @@ def check_names(aims: Aims, schema: Schema) -> None:
     if bad := [*reserved, *twice, *clash]:
         raise InvalidInput(
             f"the name {bad[0]!r} of an objective is taken: by a column of the data, another "
-            f"objective, or one of {listed(OBJECTIVE_COLUMNS)}; give it another name."
+            f"objective, or one of {listed(RESULT_COLUMNS)}; give it another name."
         )

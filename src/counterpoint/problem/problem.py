@@ -31,7 +31,7 @@ from counterpoint.problem.objectives import (
 )
 from counterpoint.problem.observed import Observed
 from counterpoint.problem.own_objectives import PLAIN
-from counterpoint.problem.target import Target
+from counterpoint.problem.target import TIE, Target
 from counterpoint.rules.rules import RowRules
 from counterpoint.streams import row_keys
 from counterpoint.table.space import Box, Space
@@ -84,7 +84,7 @@ class Evaluation(NamedTuple):
     Attributes
     ----------
     predictions : ndarray of shape (r, n)
-        The output each row's target is about.
+        The score each row's target is about; see `Target.score`.
     objectives : ndarray of shape (r, n, m)
         gap, distance, changes, implausibility, and the caller's own.
     """
@@ -301,10 +301,10 @@ class Problem:
         return self.observed.aims.names
 
     @property
-    def row_predictions(self) -> Floats:
-        """The prediction of each row, shape (r,)."""
+    def row_scores(self) -> Floats:
+        """The score of each row, in terms of its target, shape (r,)."""
         return np.array(
-            [t.prediction(out) for t, out in zip(self.targets, self.row_outputs, strict=True)]
+            [t.score(out) for t, out in zip(self.targets, self.row_outputs, strict=True)]
         )
 
     @property
@@ -315,18 +315,18 @@ class Problem:
         """
         r, d = self.rows.shape
         worst = np.ones((r, 2)) if self.worst is None else self.worst
-        each = zip(self.targets, self.row_predictions.tolist(), worst, strict=True)
+        each = zip(self.targets, self.row_scores.tolist(), worst, strict=True)
         points = [reference_point(target, now, d, ends) for target, now, ends in each]
         return np.array(points).reshape(r, 2 + worst.shape[1])
 
     def predict(self, genomes: Floats) -> Floats:
-        """Return the predictions (r, n) of genomes (r, n, d)."""
+        """Return the scores (r, n) of genomes (r, n, d), each in terms of its row's target."""
         if self.past is not None and self.past.knows(genomes.shape[1]):
             return self.past.recall(genomes.shape[1])
         outputs = self.predictor.blocks(genomes)
         predictions = np.empty(outputs.shape[:2])
         for a, target in enumerate(self.targets):
-            predictions[a] = target.prediction(outputs[a])
+            predictions[a] = target.score(outputs[a])
         return predictions
 
     @cached_property
@@ -336,6 +336,11 @@ class Problem:
         high = np.array([[target.high] for target in self.targets])
         return low, high
 
+    @cached_property
+    def _wins_ties(self) -> Bools:
+        """Whether a tie of two classes reaches each row's target, as a column."""
+        return np.array([[target.wins_ties] for target in self.targets])
+
     def evaluate(self, genomes: Floats) -> Evaluation:
         """Return predictions and objectives of genomes (r, n, d)."""
         return self.judge(genomes, self.predict(genomes))
@@ -343,8 +348,10 @@ class Problem:
     def judge(self, genomes: Floats, predictions: Floats) -> Evaluation:
         """Return the objectives of genomes (r, n, d) whose predictions (r, n) are known."""
         gaps = gap(predictions, *self._interval)
+        if self._wins_ties.any():
+            gaps[(gaps == TIE) & self._wins_ties] = 0.0
         if self.asks_labels:
-            gaps = np.where(self.confirmed(genomes), gaps, denied_gaps(gaps, predictions))
+            gaps = np.where(self.confirmed(genomes), 0.0, denied_gaps(gaps, predictions))
         aims = self.observed.aims
         if aims.plausibility is None:
             objectives = self._closeness(genomes)

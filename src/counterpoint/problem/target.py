@@ -1,8 +1,13 @@
-"""Target: where the prediction should be, as one closed interval on one output of the model."""
+"""Target: the wanted outcome, as a closed interval of one number made of the model's outputs.
+
+An interval of a probability or of a number is about one output. A class, or any of several, is
+about the model's own decision: its number, the score, is above one half just where the likeliest
+of the wanted classes leads all others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
@@ -14,11 +19,13 @@ from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.table.values import EXACT, write_number
 
 Interval: TypeAlias = tuple[float | None, float | None]  # None leaves a side open
-# What callers may want: a class, a class with an interval of its probability, a number or an
-# interval of a model with one output, "opposite", or a Target.
-TargetLike: TypeAlias = "Target | Hashable | tuple[Hashable, Interval] | Interval"
+# What callers may want: a class, a set of classes, a class with an interval of its probability, a
+# number or an interval of a model with one output, "opposite", or a Target.
+TargetLike: TypeAlias = "Target | Hashable | Set[Any] | tuple[Hashable, Interval] | Interval"
 
 ABOVE_HALF = float(np.nextafter(0.5, 1.0))  # the paper's half-open ]0.5, 1] as a closed interval
+BELOW_HALF = float(np.nextafter(0.5, 0.0))
+TIE = ABOVE_HALF - 0.5  # the gap of two classes that are as likely
 
 
 @dataclass(frozen=True)
@@ -28,28 +35,33 @@ class Target:
     Parameters
     ----------
     low, high : float
-        The closed interval the prediction should reach; an open side is infinite.
+        The closed interval the score should reach; an open side is infinite.
     column : int, default=0
         Which output of the model the interval is about.
     label : object, default=None
         The class whose probability that output is; None for a model with one output.
-    is_decision : bool, default=False
-        Whether the model's own `predict` must agree: the caller named a class, not an interval.
+    classes : tuple, default=()
+        The model's classes, if the caller named some of them and no interval: then the model's own
+        decision counts.
+    wanted : tuple of int, default=()
+        The positions of the wanted ones among them.
     is_complement : bool, default=False
-        Whether the wanted outcome is any class but `label`; the prediction is then 1 minus its
-        probability.
+        Whether they are all classes but `label`.
 
     Examples
     --------
     >>> print(Target(0.5, 1.0, column=1, label="good"))
     P('good') between 0.5 and 1
+    >>> print(decision((0,), ("bad", "good")))
+    class 'bad'
     """
 
     low: float
     high: float
     column: int = 0
     label: Any = None
-    is_decision: bool = False
+    classes: tuple[Any, ...] = ()
+    wanted: tuple[int, ...] = ()
     is_complement: bool = False
 
     def __post_init__(self) -> None:
@@ -57,24 +69,72 @@ class Target:
         object.__setattr__(self, "low", low)  # None, an open side, becomes infinite
         object.__setattr__(self, "high", high)
 
+    @property
+    def is_decision(self) -> bool:
+        """Whether the caller named classes: the model's own `predict` decides."""
+        return bool(self.wanted)
+
+    @property
+    def is_lead(self) -> bool:
+        """Whether the score compares several classes and is no probability itself."""
+        return len(self.classes) > 2
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """The wanted classes."""
+        return tuple(self.classes[code] for code in self.wanted)
+
+    def score(self, outputs: Floats) -> Floats:
+        """Return the number the interval is about, from model outputs of shape (..., c).
+
+        It is one of the outputs. For classes of a model with more than two, it is one half, plus
+        half of how far the likeliest wanted class is ahead of the likeliest other one: for two
+        classes that would be the probability. On a tie the first class counts as decided for.
+
+        Examples
+        --------
+        >>> target = decision((1,), ("a", "b", "c"))
+        >>> target.score(np.array([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]]))
+        array([0.375, 0.625])
+        """
+        if not self.is_lead:
+            return outputs[..., self.column]
+        is_wanted = np.isin(np.arange(outputs.shape[-1]), self.wanted)
+        lead = outputs[..., is_wanted].max(axis=-1) - outputs[..., ~is_wanted].max(axis=-1)
+        score, is_decided = 0.5 + 0.5 * lead, is_wanted[np.argmax(outputs, axis=-1)]
+        return np.asarray(np.where(is_decided, score, np.minimum(score, BELOW_HALF)))
+
     def prediction(self, outputs: Floats) -> Floats:
-        """Return the prediction the interval is about, from model outputs of shape (n, c)."""
-        chosen = outputs[..., self.column]
-        return 1.0 - chosen if self.is_complement else chosen
+        """Return what is shown as prediction: an output, or the probability of what is wanted."""
+        if not self.is_lead:
+            return outputs[..., self.column]
+        if self.is_complement:
+            return 1.0 - outputs[..., self.column]
+        return np.asarray(outputs[..., list(self.wanted)].sum(axis=-1))
 
     def accepts_label(self, codes: Any) -> Any:
-        """Return which predicted class codes agree with a named class."""
-        return (codes == self.column) != self.is_complement
+        """Return which predicted class codes are wanted."""
+        return np.isin(codes, self.wanted)
 
-    def gap_of(self, prediction: float) -> float:
-        """Return the distance of one prediction to the interval."""
-        return max(0.0, self.low - prediction, prediction - self.high)
+    @property
+    def wins_ties(self) -> bool:
+        """Whether it is the first of two classes, which is decided for where both are as likely."""
+        return self.wanted == (0,) and not self.is_lead
+
+    def gaps(self, scores: Floats) -> Floats:
+        """Return the distances of scores (n,) to the interval; 0 where a tie is won."""
+        gaps = np.maximum(0.0, np.maximum(self.low - scores, scores - self.high))
+        return np.where(gaps == TIE, 0.0, gaps) if self.wins_ties else gaps
+
+    def gap_of(self, score: float) -> float:
+        """Return the distance of one score to the interval; 0 if a tie is won."""
+        return float(self.gaps(np.array(score)))
 
     def __str__(self) -> str:
         if self.is_complement:
             return f"any class but {self.label!r}"
         if self.is_decision:
-            return f"class {self.label!r}"
+            return f"class {listed(self.labels, word='or')}"
         name = "prediction" if self.label is None else f"P({self.label!r})"
         low, high = (write_number(end, digits=EXACT) for end in (self.low, self.high))
         if self.low == self.high:
@@ -82,6 +142,16 @@ class Target:
         if np.isinf(self.high):
             return f"{name} >= {low}"
         return f"{name} <= {high}" if np.isinf(self.low) else f"{name} between {low} and {high}"
+
+
+def decision(wanted: tuple[int, ...], classes: Sequence[Any]) -> Target:
+    """Return the target that the model decides for one of some classes.
+
+    Of two classes the score is the probability of the wanted one. Where both are as likely, the
+    first counts as decided for.
+    """
+    low = ABOVE_HALF if len(classes) == 2 else 0.5
+    return Target(low, 1.0, wanted[0], classes[wanted[0]], tuple(classes), wanted)
 
 
 def parse_target(
@@ -94,7 +164,7 @@ def parse_target(
 
     Parameters
     ----------
-    target : class label, (label, (low, high)), number, (low, high), "opposite" or Target
+    target : class label, set of them, (label, (low, high)), number, (low, high), "opposite", Target
         The wanted outcome.
     classes : sequence or None
         The model's classes in output order; None if it has a single output.
@@ -124,6 +194,11 @@ def _check_target(target: Target, classes: Sequence[Any] | None, n_outputs: int)
         )
     if classes is None:
         return target
+    if target.classes and target.classes != tuple(classes):
+        raise InvalidInput(
+            f"target is {target} of the classes {listed(target.classes)}, but this model has "
+            f"{listed(classes)}; name the class instead: target={target.label!r}."
+        )
     known = classes[target.column]
     if target.label is not None and not is_same_label(target.label, known):
         raise InvalidInput(
@@ -145,10 +220,10 @@ def _opposite_side(now: float) -> Target:
 
 def _opposite_class(current: int, classes: Sequence[Any]) -> Target:
     """Return the other of two classes than the model names now, or any other of more."""
+    others = decision(tuple(code for code in range(len(classes)) if code != current), classes)
     if len(classes) == 2:
-        other = 1 - current
-        return Target(ABOVE_HALF, 1.0, other, classes[other], is_decision=True)
-    return Target(ABOVE_HALF, 1.0, current, classes[current], is_decision=True, is_complement=True)
+        return others
+    return replace(others, column=current, label=classes[current], is_complement=True)
 
 
 def _interval_target(target: object) -> Target:
@@ -165,10 +240,11 @@ def _interval_target(target: object) -> Target:
 
 
 def _class_target(target: object, classes: Sequence[Any]) -> Target:
-    """Return the target of a classifier: a label, or a label with an interval."""
+    """Return the target of a classifier: a label, a set of them, or a label with an interval."""
     if _is_class(target, classes):
-        column = _column(target, classes)
-        return Target(ABOVE_HALF, 1.0, column, classes[column], is_decision=True)
+        return decision((_column(target, classes),), classes)
+    if isinstance(target, Set):
+        return _any_class(target, classes)
     if _is_pair(target) and _is_pair(target[1]):  # type: ignore[index]
         label, interval = cast(tuple[Any, Any], target)
         column = _column(label, classes)
@@ -189,6 +265,17 @@ def _class_target(target: object, classes: Sequence[Any]) -> Target:
             f"example target=({target[0]!r}, (0.8, 1.0))."
         )
     raise _not_a_class(target, classes)
+
+
+def _any_class(labels: Set[Any], classes: Sequence[Any]) -> Target:
+    """Return the target that the model decides for any class of a set."""
+    wanted = tuple(sorted({_column(label, classes) for label in labels}))
+    if not 0 < len(wanted) < len(classes):
+        said = "every class, so that nothing could miss it" if wanted else "no class"
+        raise InvalidInput(
+            f"target {set(labels) or '{}'} names {said}; name some of {listed(classes)}."
+        )
+    return decision(wanted, classes)
 
 
 def _column(label: object, classes: Sequence[Any]) -> int:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import MISSING, Floats, Ints
+from counterpoint.arrays import MISSING, Ints
 from counterpoint.checks import check_whole
 from counterpoint.errors import InvalidInput, listed
-from counterpoint.kernels import kernel
-from counterpoint.neighbours.gower import gower, gower_weights, gower_with_missing
+from counterpoint.neighbours.gower import gower_weights, gower_with_missing, mean_pairwise
 from counterpoint.problem.objectives import GAP
 from counterpoint.result.choosing.interview import Interview
 from counterpoint.result.choosing.orders import matching, representatives, safety_frame
@@ -227,7 +226,11 @@ class Counterfactuals(ResultData):
         return found
 
     def to_csv(
-        self, path: str | os.PathLike[str] | None = None, *, near_misses: bool = False
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        near_misses: bool = False,
+        prefix: str | None = None,
     ) -> str | None:
         """Write what `to_frame` shows as comma-separated values, or return it as text.
 
@@ -237,6 +240,8 @@ class Counterfactuals(ResultData):
             The file; its folder must exist. A file of that name is replaced, in one step.
         near_misses : bool, default=False
             Whether to write the near misses too: the whole non-dominated set.
+        prefix : str, optional
+            As in `to_frame`.
 
         Raises
         ------
@@ -252,7 +257,7 @@ class Counterfactuals(ResultData):
         >>> print(text.splitlines()[0])
         age,valid,prediction,gap,distance,changes,implausibility
         """
-        frame = self.to_pandas(near_misses=near_misses)
+        frame = self.to_pandas(near_misses=near_misses, prefix=prefix)
         text: str = frame.to_csv(index=False, lineterminator="\n")
         if path is None:
             return text
@@ -308,7 +313,7 @@ class Counterfactuals(ResultData):
         if (self.genomes == MISSING).any():
             apart = gower_with_missing(self.genomes, self.genomes, weight[0], cap)
             return float(np.tril(apart, -1).sum() / (n * (n - 1) / 2))
-        return float(_mean_pairwise(self.genomes, weight[0], cap))
+        return float(mean_pairwise(self.genomes, weight[0], cap))
 
     def coverage_of(self, other: ResultData) -> float:
         """Return the share of `other`'s counterfactuals that ours dominate; NaN if one has none."""
@@ -438,13 +443,3 @@ bring about the outcome, or that a request would be granted.
 
     def __repr__(self) -> str:
         return f"<Counterfactuals: {self.message}>"
-
-
-@kernel
-def _mean_pairwise(genomes: Floats, weight: Floats, cap: Floats) -> float:
-    """Return the mean Gower distance of all pairs of genomes (n, d)."""
-    n, total = len(genomes), 0.0
-    for i in range(n):
-        for j in range(i):
-            total += gower(genomes[i], genomes[j], weight, cap)
-    return total / (n * (n - 1) / 2)

@@ -22,6 +22,7 @@ from counterpoint.problem.problem import Problem, reference_point
 from counterpoint.problem.target import Target
 from counterpoint.result.facts import Diagnosis, Facts, Live, Origin, Stopped, Trace, diagnose
 from counterpoint.result.file.fingerprint import Fingerprints, take_fingerprints
+from counterpoint.result.long_table import check_prefix, taken_names
 from counterpoint.search.archive import Archive
 from counterpoint.search.front import hypervolume_history
 from counterpoint.search.settings import Search, WhatIf
@@ -53,7 +54,13 @@ class ResultData:
     genomes : ndarray of shape (n, d)
         The candidates, encoded.
     predictions : ndarray of shape (n,)
-        The model's prediction of each, of the output the target is about.
+        The model's prediction of each: the output the target is about, or the probability of the
+        wanted classes.
+    scores : ndarray of shape (n,)
+        The numbers the target's interval is about: the predictions, or how far the wanted ones of
+        more than two classes lead; see `Target.score`.
+    codes : ndarray of shape (n,)
+        The class the model decides for, by its position in `facts.classes`; 0 if there are none.
     objectives : ndarray of shape (n, m)
         gap, distance, changes, implausibility, and the caller's own; see `objective_names`.
     facts : Facts
@@ -71,6 +78,8 @@ class ResultData:
     genome: Floats
     genomes: Floats
     predictions: Floats
+    scores: Floats
+    codes: Ints
     objectives: Floats
     facts: Facts
     trace: Trace
@@ -89,6 +98,8 @@ class ResultData:
             live.problem.rows[0],
             archive.genomes[a, index],
             archive.predictions[a, index],
+            archive.predictions[a, index],
+            np.zeros(len(index), dtype=np.int64),
             archive.objectives[a, index],
             facts,
             Trace.of(archive, a),
@@ -189,10 +200,15 @@ class ResultData:
         return float(self.target.prediction(self.facts.row_outputs))
 
     @property
+    def row_score(self) -> float:
+        """The row's own score; see `scores`."""
+        return float(self.target.score(self.facts.row_outputs))
+
+    @property
     def reference(self) -> Floats:
         """Where hypervolume ends, shape (m,)."""
         facts = self.facts
-        return reference_point(facts.target, self.row_prediction, len(self.genome), facts.worst)
+        return reference_point(facts.target, self.row_score, len(self.genome), facts.worst)
 
     @property
     def reaches(self) -> Bools:
@@ -294,8 +310,10 @@ class ResultData:
         shown = self if near_misses else self.valid()
         return self.encoding.to_rows(shown.genomes.copy())
 
-    def to_frame(self, *, only_changes: bool = False, near_misses: bool = False) -> Any:
-        """Return one row per counterfactual: features, valid, prediction and objectives.
+    def to_frame(
+        self, *, only_changes: bool = False, near_misses: bool = False, prefix: str | None = None
+    ) -> Any:
+        """Return one row per counterfactual: features, valid, class, prediction and objectives.
 
         Parameters
         ----------
@@ -305,24 +323,30 @@ class ResultData:
         near_misses : bool, default=False
             Whether to give the near misses too: the whole non-dominated set, of which the paper
             measures hypervolume.
+        prefix : str, optional
+            Put before the names of the columns that are not features; None puts "cf_" there if a
+            feature has the name of one of them, and nothing otherwise.
 
         Returns
         -------
         DataFrame of pandas or polars, or Table of pyarrow, as the data are; pandas for arrays
             The feature columns in the data's own dtypes (with `only_changes` objects, or text
-            where the data are not of pandas), then valid (whether it reaches the target),
-            prediction, gap, distance, changes and implausibility, then the caller's own objectives;
-            one that stands for another has its own name.
+            where the data are not of pandas), then valid (whether it reaches the target), class
+            (which the model decides for; left out if it has no classes), prediction, gap,
+            distance, changes and implausibility, then the caller's own objectives; one that stands
+            for another has its own name.
         """
         encoding = self.encoding
-        frame = self.to_pandas(only_changes=only_changes, near_misses=near_misses)
+        frame = self.to_pandas(only_changes=only_changes, near_misses=near_misses, prefix=prefix)
         if encoding.form.kind in ("pandas", "numpy"):
             return frame
         rows = None if only_changes else self.to_rows(near_misses=near_misses)
         n_features = self.genomes.shape[1] if only_changes else len(encoding.columns)
         return in_form(encoding.form, frame, n_features, rows)
 
-    def to_pandas(self, *, only_changes: bool = False, near_misses: bool = False) -> pd.DataFrame:
+    def to_pandas(
+        self, *, only_changes: bool = False, near_misses: bool = False, prefix: str | None = None
+    ) -> pd.DataFrame:
         """Return what `to_frame` does as a pandas frame, whatever the data are."""
         shown = self if near_misses else self.valid()
         if only_changes:
@@ -330,11 +354,16 @@ class ResultData:
             frame = frame.astype(object).where(shown.changed, "")
         else:
             frame = self.encoding.decode(shown.genomes.copy())
-        frame["valid"] = shown.reaches
-        frame["prediction"] = shown.predictions
+        own: dict[str, Any] = {"valid": shown.reaches}
+        if self.facts.classes:
+            own["class"] = classes_column(self.facts.classes, shown.codes)
+        own["prediction"] = shown.predictions
         for m, name in enumerate(self.objective_names):
             column = shown.objectives[:, m]
-            frame[name] = column.astype(np.int64) if m == CHANGES else column
+            own[name] = column.astype(np.int64) if m == CHANGES else column
+        prefix = check_prefix(prefix, taken_names(self.encoding.schema), own)
+        for name, column in own.items():
+            frame[f"{prefix}{name}"] = column
         return frame
 
     def valid(self) -> Self:
@@ -352,8 +381,17 @@ class ResultData:
             self,
             genomes=self.genomes[index],
             predictions=self.predictions[index],
+            scores=self.scores[index],
+            codes=self.codes[index],
             objectives=self.objectives[index],
         )
+
+
+def classes_column(classes: tuple[Any, ...], codes: Ints) -> Any:
+    """Return the classes of some codes as values of one type; labels of several types as text."""
+    if len({type(label) for label in classes}) > 1:
+        classes = tuple(map(str, classes))
+    return pd.Index(classes, tupleize_cols=False).take(codes)
 
 
 def is_same(one: Any, other: Any) -> bool:

@@ -117,6 +117,8 @@ class Facts:
         Weights of the k nearest rows in `implausibility`.
     row_outputs : ndarray of shape (c,)
         What the model says of the row.
+    classes : tuple
+        The model's classes; empty if it has none.
     search : Search or WhatIf
         The settings.
     seed : int
@@ -131,6 +133,7 @@ class Facts:
     worst: Floats
     shares: Floats
     row_outputs: Floats
+    classes: tuple[Any, ...]
     search: Search | WhatIf
     seed: int
     notes: tuple[str, ...] = ()
@@ -147,6 +150,7 @@ class Facts:
             np.ones(2) if problem.worst is None else problem.worst[0],
             problem.observed.shares,
             problem.row_outputs[0],
+            problem.predictor.classes or (),
             search,
             seed,
             notes,
@@ -214,7 +218,8 @@ def diagnose(problem: Problem) -> Diagnosis:
     if n_reaching == 0:
         predictions, target = observed_predictions(problem, 0, everything), problem.targets[0]
         gaps = gap(predictions, np.array(target.low), np.array(target.high))
-        return Diagnosis(0, float(predictions[int(np.argmin(gaps))]), "")
+        nearest = problem.observed.outputs[int(np.argmin(gaps))]
+        return Diagnosis(0, float(target.prediction(nearest)), "")
     is_bound = not is_wanted(problem, 0, everything).any()
     return Diagnosis(n_reaching, None, smallest_relaxation(problem) if is_bound else "")
 

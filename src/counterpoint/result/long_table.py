@@ -8,7 +8,7 @@ types: as pandas, as Arrow and as Spark's DDL.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -21,6 +21,7 @@ from counterpoint.checks import is_whole, require_package
 from counterpoint.errors import CounterpointError, InvalidInput, listed
 from counterpoint.table.features import Feature, Kind
 from counterpoint.table.frames import as_objects
+from counterpoint.table.schema import Schema
 from counterpoint.table.values import as_days
 
 MOMENT = np.dtype("datetime64[us]")  # reaches from the year 1 to 9999, and is what Spark counts in
@@ -62,7 +63,11 @@ def type_of(column: Feature) -> Type:
         return Type.DATE
     if column.is_numeric:
         return Type.WHOLE_OR_NONE if column.kind is Kind.INTEGER else Type.REAL
-    levels = column.levels
+    return type_of_levels(column.levels)
+
+
+def type_of_levels(levels: Sequence[Any]) -> Type:
+    """Return what levels or classes are in the table: what is of several types is text."""
     if all(isinstance(level, bool | np.bool_) for level in levels):
         return Type.TRUTH_OR_NONE
     if all(is_whole(level) for level in levels):
@@ -87,8 +92,11 @@ class OutputSchema:
         The column of the rows that is handed through.
     id_dtype : dtype, default="int64"
         Its dtype.
-    prefix : str, default=""
-        What stands before the names of all columns that are neither the id nor of the data.
+    prefix : str, optional
+        What stands before the names of all columns that are neither the id nor of the data; None
+        is "cf_" if one of those has such a name, and nothing otherwise.
+    classes : tuple, default=()
+        The model's classes, if it has any.
 
     Examples
     --------
@@ -107,31 +115,39 @@ class OutputSchema:
     objectives: tuple[str, ...]
     id: str | None = None
     id_dtype: Any = "int64"
-    prefix: str = ""
+    prefix: str | None = None
+    classes: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "id_dtype", pd.api.types.pandas_dtype(self.id_dtype))
         if self.id is not None and not isinstance(self.id, str):
             raise InvalidInput(f"id must be the name of a column, a text, got {self.id!r}.")
-        if not isinstance(self.prefix, str):
-            raise InvalidInput(f"prefix must be a text, such as 'cf_', got {self.prefix!r}.")
-        check_names([str(column.name) for column in self.columns], self.id, [*self.own])
+        features = [str(column.name) for column in self.columns]
+        check_names(features, self.id)
+        taken = features if self.id is None else [*features, self.id]
+        object.__setattr__(self, "prefix", check_prefix(self.prefix, taken, self._bare))
 
     @property
     def own(self) -> dict[str, Type]:
         """Our columns, prefix included, with what they hold: first those of the row."""
-        types = {
+        return {f"{self.prefix}{name}": kind for name, kind in self._bare.items()}
+
+    @property
+    def _bare(self) -> dict[str, Type]:
+        """Our columns by their own names."""
+        of_class = {"class": type_of_levels(self.classes)} if self.classes else {}
+        return {
             "row": Type.WHOLE,
             "counterfactual": Type.WHOLE,
             "status": Type.TEXT,
             "message": Type.TEXT,
             "valid": Type.TRUTH,
+            **of_class,
             "prediction": Type.REAL,
             **dict.fromkeys(self.objectives, Type.REAL),
             "changed": Type.NAMES,
             "evaluations": Type.WHOLE,
         }
-        return {f"{self.prefix}{name}": kind for name, kind in types.items()}
 
     @property
     def features(self) -> dict[str, Type]:
@@ -204,8 +220,14 @@ def decoded_column(genes: Floats, column: Feature, kind: Type) -> Any:
         return genes
     if column.is_numeric:
         return pd.array(_masked(codes.astype(np.int64), is_missing), dtype=kind.dtype)
-    words = [str(level) for level in column.levels] if kind is Type.TEXT else column.levels
-    cells = as_objects(words).take(codes.astype(np.int64))
+    return decoded_levels(genes, column.levels)
+
+
+def decoded_levels(codes: Floats, levels: Sequence[Any]) -> Any:
+    """Return levels or classes from their codes (n,), where NaN is a missing value."""
+    kind, is_missing = type_of_levels(levels), np.isnan(codes)
+    words = [str(level) for level in levels] if kind is Type.TEXT else levels
+    cells = as_objects(words).take(np.where(is_missing, 0.0, codes).astype(np.int64))
     if kind is Type.REAL:
         return np.where(is_missing, np.nan, cells.astype(np.float64))
     return pd.array(_masked(cells, is_missing), dtype=kind.dtype)
@@ -220,7 +242,7 @@ def _masked(values: Any, is_missing: Bools) -> Any:
     return cells
 
 
-def check_names(features: Sequence[str], id: str | None, own: Sequence[str]) -> None:
+def check_names(features: Sequence[str], id: str | None) -> None:
     """Refuse names that two columns would have."""
     if twice := sorted({name for name in features if features.count(name) > 1}):
         raise InvalidInput(
@@ -231,12 +253,42 @@ def check_names(features: Sequence[str], id: str | None, own: Sequence[str]) -> 
         raise InvalidInput(
             f"id={id!r} is a feature of the data; name a column that is none, or leave id out."
         )
-    taken = [name for name in (*features, *(() if id is None else (id,))) if name in set(own)]
-    if taken:
-        raise InvalidInput(
-            f"the column {listed(taken)} has the name of one of the result's own; pass prefix, for "
-            "example prefix='cf_', which is put before those."
-        )
+
+
+def taken_names(schema: Schema) -> list[str]:
+    """Return the names that columns and groups of the data have, as text."""
+    return [str(each.name) for each in (*schema.features, *schema.columns)]
+
+
+def check_prefix(prefix: object, features: Iterable[str], own: Iterable[str]) -> str:
+    """Return what is put before the names of the result's own columns.
+
+    Parameters
+    ----------
+    prefix : str or None
+        What the caller gave; None takes "cf_" if a feature has the name of one of them.
+    features, own : iterable of str
+        The names of features, and of the result's own columns.
+
+    Examples
+    --------
+    >>> check_prefix(None, ["age"], ["gap"]), check_prefix(None, ["gap"], ["gap"])
+    ('', 'cf_')
+    """
+    taken, own = set(features), list(own)
+    if prefix is not None:
+        if not isinstance(prefix, str):
+            raise InvalidInput(f"prefix must be a text, such as 'cf_', got {prefix!r}.")
+        if twice := [f"{prefix}{name}" for name in own if f"{prefix}{name}" in taken]:
+            raise InvalidInput(
+                f"prefix={prefix!r} makes {listed(twice)}, which is the name of a feature; give "
+                "another prefix, or leave it out."
+            )
+        return prefix
+    found = ""
+    while any(f"{found}{name}" in taken for name in own):
+        found += "cf_"
+    return found
 
 
 def failure_text(error: BaseException) -> str:

@@ -263,21 +263,23 @@ def first_distinct(genomes: Floats, order: Ints, n: int) -> Ints:
 
 
 def observed_predictions(problem: Problem, a: int, which: Ints | slice) -> Floats:
-    """Return what the model says of some of the observed rows, in terms of row a's target."""
-    return problem.targets[a].prediction(problem.observed.outputs[which])
+    """Return the scores of some of the observed rows, in terms of row a's target."""
+    return problem.targets[a].score(problem.observed.outputs[which])
 
 
 def is_reaching(problem: Problem, a: int, which: Ints | slice) -> Bools:
-    """Return which of these observed rows reach row a's target; `predict` must agree.
+    """Return which of these observed rows reach row a's target; `predict` decides on classes.
 
     Those with missing values do not, for a counterfactual has all.
     """
-    target, predictions = problem.targets[a], observed_predictions(problem, a, which)
-    reaches: Bools = (predictions >= target.low) & (predictions <= target.high)
+    target = problem.targets[a]
+    if target.is_decision:
+        reaches: Bools = target.accepts_label(problem.predictor.observed_labels[which])
+    else:
+        predictions = observed_predictions(problem, a, which)
+        reaches = (predictions >= target.low) & (predictions <= target.high)
     if problem.observed.has_missing:
         reaches &= problem.observed.is_complete[which]
-    if target.is_decision:
-        reaches &= target.accepts_label(problem.predictor.observed_labels[which])
     return reaches
 
 

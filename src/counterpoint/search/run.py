@@ -16,7 +16,7 @@ import numpy as np
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.errors import PredictorError
 from counterpoint.models.predictor import Predictor
-from counterpoint.problem.objectives import CHANGES, GAP, JUST_MISSED, denied_gaps, gap
+from counterpoint.problem.objectives import CHANGES, GAP, JUST_MISSED, denied_gaps
 from counterpoint.problem.problem import Problem
 from counterpoint.problem.target import Target
 from counterpoint.progress import Watch
@@ -112,7 +112,7 @@ def complaint(own: Predictor, genomes: Floats) -> str:
 
 
 def wants_labels(problem: Problem) -> bool:
-    """Whether what is valid must be confirmed by the model's own `predict`."""
+    """Whether the model's own `predict` decides what is valid."""
     return problem.targets[0].is_decision and problem.predictor.has_decision
 
 
@@ -155,9 +155,9 @@ class Confirmation:
     n_asked : int
         How many rows the model was asked about.
     n_denied : int
-        How many candidates that seemed valid are not.
+        How many candidates seemed valid and are not, or are by `predict` and did not seem so.
     denies_label : bool
-        Whether `predict` denied one.
+        Whether `predict` said another thing than the probabilities.
     """
 
     def __init__(
@@ -169,7 +169,10 @@ class Confirmation:
         self.doubt, self.n_asked, self.n_denied, self.denies_label = "", 0, 0, False
         n = int(archive.size[row])
         self._is_asked, self._is_alone = np.zeros((2, n), dtype=np.bool_)
+        self._codes = np.zeros(n, dtype=np.int64)
+        self._predictions = archive.predictions[row, :n].copy()
         self._scores: dict[int, float] = {}  # of what does not hold
+        self._is_named = np.zeros(n, dtype=np.bool_)  # by `predict`, though it did not seem valid
         self._spread = 0.0
 
     @property
@@ -187,7 +190,10 @@ class Confirmation:
 
     @property
     def unasked(self) -> Ints:
-        """What must be asked in a frame: members, and after a denial all that seem to be valid."""
+        """What must be asked in a frame: members; all that seem valid once something is denied.
+
+        Once `predict` has said another thing than the probabilities, it is all there is.
+        """
         is_wanted = np.zeros(len(self._is_asked), dtype=np.bool_)
         members = self.members
         is_wanted[members] = True
@@ -196,7 +202,7 @@ class Confirmation:
             is_wanted[missed] = self._is_drawn(len(missed), N_DRAWN)
         if self.n_denied:
             is_candidate = self.archive.is_candidate[self.row, : len(is_wanted)]
-            is_wanted |= is_candidate & (self.values[:, GAP] <= 0.0)
+            is_wanted |= is_candidate & ((self.values[:, GAP] <= 0.0) | self.denies_label)
         return np.flatnonzero(is_wanted & ~self._is_asked)
 
     def genomes(self, which: Ints) -> Floats:
@@ -209,23 +215,32 @@ class Confirmation:
         return valid
 
     def hear(self, which: Ints, outputs: Floats, codes: Ints) -> None:
-        """Take what the model says of candidates in a frame; codes are of the seeming ones."""
-        self._is_asked[which] = True
+        """Take what the model says of candidates in a frame."""
+        self._is_asked[which], self._codes[which] = True, codes
+        self._predictions[which] = self.target.prediction(outputs)
         self.n_asked += len(which)
-        scores = np.asarray(self.target.prediction(outputs))
+        scores = np.asarray(self.target.score(outputs))
         known = self.archive.predictions[self.row, which]
         if self.predictor.is_quick and not is_close(known, scores).all():
             self.doubt = complaint(self.predictor, self.genomes(which))
-        is_seeming = self.values[which, GAP] <= 0.0
-        self._judge(which[is_seeming], scores[is_seeming], codes)
+        self._judge(which, scores, codes)
+
+    def told(self, genomes: Floats) -> tuple[Ints, Floats]:
+        """Return the class codes and predictions of members, given as genomes (n, d)."""
+        members = self.archive.members[self.row, : self.archive.n_members[self.row]]
+        places = {self.archive.genomes[self.row, k].tobytes(): k for k in members.tolist()}
+        which = np.array([places[genome.tobytes()] for genome in genomes], dtype=np.int64)
+        return self._codes[which], self._predictions[which]
 
     def _judge(self, which: Ints, scores: Floats, codes: Ints) -> None:
-        """Note which seemingly valid candidates do not hold by these scores and class codes."""
-        is_off = gap(scores, np.array(self.target.low), np.array(self.target.high)) > 0.0
-        if len(codes):
-            is_denied = ~np.asarray(self.target.accepts_label(codes))
-            self.denies_label |= bool(is_denied.any())
-            is_off |= is_denied
+        """Note which candidates are valid by these scores or class codes and were not, or not."""
+        is_valid = self.values[which, GAP] <= 0.0
+        holds = self.target.gaps(scores) <= 0.0
+        if wants_labels(self.problem):
+            holds = np.asarray(self.target.accepts_label(codes))
+            self.denies_label |= bool((holds != is_valid).any())
+            self._is_named[which[holds & ~is_valid]] = True
+        is_off = is_valid & ~holds
         self._scores |= zip(which[is_off].tolist(), scores[is_off].tolist(), strict=True)
 
     def ask_alone(self) -> None:
@@ -255,8 +270,8 @@ class Confirmation:
         """Ask about candidates as a frame of just these; by the quick way if the model is known."""
         asker = self.predictor.trusted
         genomes = self.genomes(which)
-        scores = np.asarray(self.target.prediction(asker.outputs(genomes)))
-        codes = asker.labels(genomes) if wants_labels(self.problem) else np.empty(0, np.int64)
+        scores = np.asarray(self.target.score(asker.outputs(genomes)))
+        codes = asker.labels(genomes) if wants_labels(self.problem) else self._codes[which]
         self.n_asked += len(which)
         known = self.archive.predictions[self.row, which]
         self._spread = max(self._spread, float(np.abs(scores - known).max()))
@@ -277,20 +292,23 @@ class Confirmation:
         return 1 << max(n.bit_length() - 1, 2)
 
     def redraw(self) -> bool:
-        """Draw the members again without what was denied; return whether anything was."""
-        if not self._scores:
+        """Draw the members again by what was said; return whether that is another thing."""
+        named = np.flatnonzero(self._is_named)
+        if not self._scores and not len(named):
             return False
         which = np.array(list(self._scores), dtype=np.int64)
         scores = np.array(list(self._scores.values()))
         predictions = self.archive.predictions[self.row, : len(self._is_asked)].copy()
         scores = np.where(np.isnan(scores), predictions[which], scores)
-        gaps = gap(scores, np.array(self.target.low), np.array(self.target.high))
+        gaps = self.target.gaps(scores)
         predictions[which] = np.where(gaps > 0.0, scores, predictions[which])
         least = denied_gaps(gaps, scores) if self.target.is_decision else JUST_MISSED
         objectives = self.values.copy()
+        objectives[named, GAP] = 0.0
         objectives[which, GAP] = np.maximum(gaps, least)
         self.archive = self.archive.of_scores(self.row, self.problem, predictions, objectives)
-        self.row, self._scores, self.n_denied = 0, {}, self.n_denied + len(which)
+        self.row, self._scores, self._is_named[:] = 0, {}, False
+        self.n_denied += len(which) + len(named)
         if self.keeps_all:
             self.archive.keep_all(0)
         return True
@@ -321,13 +339,13 @@ def ask_in_frames(checks: list[Confirmation]) -> None:
         for check, _ in asked:  # the quick way had an answer
             check.doubt = str(error).rstrip(".")
         return
-    codes = [np.empty(0, np.int64) for _ in asked]
-    if wants_labels(checks[0].problem):
-        asker = predictor.trusted
-        seeming = [check.seeming(which) for check, which in asked]
-        some = [q for q, which in enumerate(seeming) if len(which)]
-        blocks = [asked[q][0].genomes(seeming[q]) for q in some]
-        for q, labels in zip(some, asker.uneven_labels(blocks) if some else (), strict=True):
-            codes[q] = labels
+    codes = classes_of(predictor, [check.genomes(which) for check, which in asked], outputs)
     for (check, which), answers, labels in zip(asked, outputs, codes, strict=True):
         check.hear(which, answers, labels)
+
+
+def classes_of(predictor: Predictor, blocks: list[Floats], outputs: list[Floats]) -> list[Ints]:
+    """Return which class blocks (n, d) are of, with the outputs (n, c) they have; 0 without any."""
+    if predictor.has_decision:
+        return predictor.trusted.uneven_labels(blocks)
+    return [np.argmax(answers, axis=1) for answers in outputs]

@@ -27,7 +27,7 @@ Precision = Literal["observed", "full"]
 
 LARGEST_SINGLE = 2.0**24  # beyond it float32 skips integers
 MOST_DECIMALS = 12
-OBJECTIVE_COLUMNS = ("valid", "prediction", "gap", "distance", "changes", "implausibility")
+RESULT_COLUMNS = ("valid", "class", "prediction", "gap", "distance", "changes", "implausibility")
 SHOWN_LEVELS = 8
 
 

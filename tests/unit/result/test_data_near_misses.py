@@ -166,11 +166,6 @@ def test_hypervolume_and_history_are_those_of_the_whole_set() -> None:
     assert FOUND.hypervolume() > FOUND.valid().hypervolume()
 
 
-def test_a_feature_called_valid_is_refused() -> None:
-    with pytest.raises(cp.InvalidInput, match="valid"):
-        cp.Explainer(score, DATA.rename(columns={"job": "valid"}))
-
-
 def test_one_result_is_no_list_of_results(tmp_path: Path) -> None:
     with pytest.raises(cp.InvalidInput, match="takes a list of results, got one"):
         cp.save_many(FOUND, tmp_path / "found.parquet")

@@ -97,12 +97,6 @@ def test_levels_come_back_as_they_were_and_what_is_missing_is_missing(
     [
         ([1, "1"], None, "the data have several columns written '1', which one table cannot hold;"),
         (["a"], "a", "id='a' is a feature of the data; name a column that is none, or leave id"),
-        (
-            ["valid"],
-            None,
-            "the column 'valid' has the name of one of the result's own; pass prefix",
-        ),
-        (["a"], "row", "the column 'row' has the name of one of the result's own; pass prefix"),
         (["a"], 3, "id must be the name of a column, a text, got 3."),
     ],
 )
@@ -115,6 +109,17 @@ def test_names_that_two_columns_would_have_are_refused(
         OutputSchema(features, ("gap",), id)
 
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(("column", "id"), [("valid", None), ("a", "row"), ("class", None)])
+def test_our_own_names_get_a_prefix_where_a_column_has_one_of_them(column: str, id: Any) -> None:
+    features = (replace(levels("a", "b"), name=column),)
+
+    schema = OutputSchema(features, ("gap",), id, classes=("no", "yes"))
+
+    assert schema.prefix == "cf_"
+    assert {"cf_valid", "cf_class", "cf_row"} < set(schema.names)
+    assert schema.own["cf_class"] is Type.TEXT
 
 
 def test_a_prefix_is_a_text() -> None:

@@ -151,7 +151,7 @@ def test_a_target_nobody_reaches_is_diagnosed() -> None:
     assert f"no observed row reaches it either (the nearest is at {best:.4g})" in found.message
 
 
-def test_what_if_asks_the_model_about_the_row_only() -> None:
+def test_what_if_asks_the_model_about_the_row_and_to_confirm_what_is_returned() -> None:
     asked: list[int] = []
 
     def model(rows: pd.DataFrame) -> Any:
@@ -163,8 +163,8 @@ def test_what_if_asks_the_model_about_the_row_only() -> None:
 
     found = explainer.explain(DATA.iloc[0], (0.0, 0.3), cp.WhatIf(n=4))
 
-    assert asked == [1]
-    assert found.evaluations == 1
+    assert (asked[0], found.evaluations) == (1, 1)
+    assert sum(asked[1:]) == found.confirmations <= 8  # in one frame, and alone
     assert len(found) == 4
 
 

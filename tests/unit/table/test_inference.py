@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from counterpoint.errors import InvalidInput
-from counterpoint.table.features import OBJECTIVE_COLUMNS, Feature, Kind, Precision
+from counterpoint.table.features import Feature, Kind, Precision
 from counterpoint.table.inference import observed_decimals
 from counterpoint.table.schema import Schema
 
@@ -233,14 +233,6 @@ def test_a_column_that_cannot_be_searched_is_refused(values: Any, message: str) 
 )
 def test_what_is_no_table_of_observed_rows_is_refused(data: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        Schema.infer(data)
-
-
-@pytest.mark.parametrize("name", OBJECTIVE_COLUMNS)
-def test_the_names_of_the_results_own_columns_are_refused(name: str) -> None:
-    data = pd.DataFrame({"age": [1, 2], name: [1, 2]})
-
-    with pytest.raises(InvalidInput, match=f"data has columns named '{name}'.*rename them"):
         Schema.infer(data)
 
 

@@ -8,7 +8,7 @@ different. The named representatives are the first of these orders.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from counterpoint.errors import InvalidInput
 from counterpoint.models.predictor import Predictor
 from counterpoint.neighbours.gower import gower_weights, terms
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY
-from counterpoint.problem.target import Target
+from counterpoint.problem.target import Target, decision
 from counterpoint.result.data import ResultData
 from counterpoint.rules.rules import Rules
 from counterpoint.rules.tree import compared_places
@@ -190,8 +190,8 @@ def margins(found: ResultData) -> Floats:
     It is the distance to the nearer end of the interval. An end that no prediction can pass, 0 or 1
     of a probability, is no boundary and does not count.
     """
-    low, high = _boundaries(found.target, found.row_prediction)
-    inside = np.minimum(found.predictions - low, high - found.predictions)
+    low, high = _boundaries(found.target, found.row_score)
+    inside = np.minimum(found.scores - low, high - found.scores)
     gaps = found.objectives[:, GAP]
     return np.where(gaps > 0.0, -gaps, np.maximum(inside, 0.0))
 
@@ -340,11 +340,10 @@ def _on_grid(values: Floats, space: Space) -> Floats:
 
 def reaching(predictor: Predictor, target: Target, genomes: Floats) -> Bools:
     """Return which genomes (n, d) reach a target, as the model itself decides."""
+    if target.is_decision:
+        return np.asarray(target.accepts_label(predictor.label_blocks(genomes[None])[0]))
     predictions = target.prediction(predictor.blocks(genomes[None])[0])
-    reached = (target.low <= predictions) & (predictions <= target.high)
-    if target.is_decision and predictor.has_decision:
-        reached &= target.accepts_label(predictor.label_blocks(genomes[None])[0])
-    return np.asarray(reached)
+    return np.asarray((target.low <= predictions) & (predictions <= target.high))
 
 
 def share_of_models(found: ResultData, models: Iterable[Any]) -> Floats:
@@ -373,16 +372,13 @@ def _same_target(target: Target, classes: tuple[Any, ...] | None) -> Target:
     if target.label is None:
         return target
     known = list(classes or ())
-    if target.label not in known:
+    labels = target.labels or (target.label,)
+    if unknown := [label for label in labels if label not in known]:
         raise InvalidInput(
-            f"safety: one of the models has no class {target.label!r}; refit on samples that have "
+            f"safety: one of the models has no class {unknown[0]!r}; refit on samples that have "
             "all classes."
         )
-    return Target(
-        target.low,
-        target.high,
-        known.index(target.label),
-        target.label,
-        target.is_decision,
-        target.is_complement,
-    )
+    wanted = tuple(sorted(known.index(label) for label in labels))
+    if target.is_decision:
+        return decision(wanted, known)
+    return replace(target, column=wanted[0])

@@ -13,7 +13,7 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import MISSING, Floats
+from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.checks import check_whole
 from counterpoint.errors import CounterpointError, InvalidInput, NoSuchFile
 from counterpoint.problem.own_objectives import Aims, check_costs_apply
@@ -42,14 +42,25 @@ from counterpoint.result.file.parts import (
 from counterpoint.result.file.saving import signed
 from counterpoint.rules.rules import Rules
 from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
-from counterpoint.table.features import OBJECTIVE_COLUMNS, Kind
+from counterpoint.table.features import Kind
 from counterpoint.table.files import Pathlike, check_path
 from counterpoint.table.schema import Schema
 
 MOST_BYTES = 2**26
 KEYS = (
     *("format", "version", "counterpoint", "fingerprints", "features", "row", "target", "limits"),
-    *("shares", "search", "seed", "genomes", "predictions", "objectives", "trace", "notes"),
+    *(
+        "shares",
+        "search",
+        "seed",
+        "genomes",
+        "predictions",
+        "scores",
+        "codes",
+        "objectives",
+        "trace",
+        "notes",
+    ),
     *("diagnosis", "form", "aims", "remarks", "checksum"),
 )
 # What Python, NumPy and pandas raise on values that no document of ours holds.
@@ -172,10 +183,10 @@ def read_document(document: Any) -> Counterfactuals:
     features = tuple(read_feature(feature) for feature in part["features"].items())
     encoding = read_form(part["form"], read_remarks(part["remarks"], features))
     check_names(part["features"], encoding.schema)
-    row, outputs = read_row(part["row"], encoding.schema)
+    row, outputs, classes = read_row(part["row"], encoding.schema)
     genome = encoding.encode(row, "$.row")[0]
     is_pandas = encoding.form.kind in ("pandas", "numpy")
-    facts = read_facts(part, encoding.schema, outputs)
+    facts = read_facts(part, encoding.schema, outputs, classes)
     genomes = read_genomes(part["genomes"], genome, facts.limits.rules)
     found = Counterfactuals(
         encoding,
@@ -183,6 +194,8 @@ def read_document(document: Any) -> Counterfactuals:
         genome,
         genomes,
         part["predictions"].numbers(len(genomes)),
+        part["scores"].numbers(len(genomes)),
+        read_codes(part["codes"], len(genomes), len(classes)),
         read_objectives(part["objectives"], genomes, genome, facts.aims),
         facts,
         read_trace(part["trace"], facts.aims),
@@ -207,7 +220,9 @@ def check_version(root: Node) -> None:
         )
 
 
-def read_facts(part: dict[str, Node], schema: Schema, outputs: Floats) -> Facts:
+def read_facts(
+    part: dict[str, Node], schema: Schema, outputs: Floats, classes: tuple[Any, ...]
+) -> Facts:
     """Return what was asked."""
     shares = part["shares"].numbers()
     if len(shares) == 0 or (shares < 0.0).any():
@@ -216,12 +231,13 @@ def read_facts(part: dict[str, Node], schema: Schema, outputs: Floats) -> Facts:
     limits = read_limits(part["limits"], schema)
     check_costs_apply(limits.costs, aims)
     return Facts(
-        read_target(part["target"], len(outputs)),
+        read_target(part["target"], len(outputs), classes),
         limits,
         aims,
         worst,
         shares,
         outputs,
+        classes,
         read_search(part["search"]),
         part["seed"].whole(0, 2**64 - 1),
         tuple(note.text() for note in part["notes"].items()),
@@ -229,17 +245,17 @@ def read_facts(part: dict[str, Node], schema: Schema, outputs: Floats) -> Facts:
 
 
 def check_names(node: Node, schema: Schema) -> None:
-    """Refuse a table without columns, with repeated ones, or with those the result adds itself."""
+    """Refuse a table without columns, or with repeated ones."""
     groups = [feature.name for feature in schema.features if feature.columns]
     names = [*groups, *(column.name for column in schema.columns)]
-    if not names or len(set(names)) < len(names) or set(names) & set(OBJECTIVE_COLUMNS):
+    if not names or len(set(names)) < len(names):
         node.refuse("a list of at least one feature, each with a name of its own")
 
 
-def read_row(node: Node, schema: Schema) -> tuple[pd.DataFrame, Floats]:
-    """Return the row as it was given, and what the model said of it."""
-    keys = ("index", "columns_dtype", "names", "columns", "outputs")
-    index_node, labels_dtype, names, columns, outputs = node.fields(*keys)
+def read_row(node: Node, schema: Schema) -> tuple[pd.DataFrame, Floats, tuple[Any, ...]]:
+    """Return the row as it was given, what the model said of it, and the model's classes."""
+    keys = ("index", "columns_dtype", "names", "columns", "outputs", "classes")
+    index_node, labels_dtype, names, columns, outputs, class_nodes = node.fields(*keys)
     index = read_index(index_node)
     own = {column.name: column.dtype for column in schema.columns}
     labels, cells = [], {}
@@ -256,7 +272,16 @@ def read_row(node: Node, schema: Schema) -> tuple[pd.DataFrame, Floats]:
     said = outputs.numbers()
     if len(said) == 0:
         outputs.refuse("a list of at least one number")
-    return frame, said
+    classes = tuple(read_label(label) for label in class_nodes.items())
+    if classes and len(classes) != len(said):
+        class_nodes.refuse("a list with one class for each output")
+    return frame, said, classes
+
+
+def read_codes(node: Node, n: int, n_classes: int) -> Ints:
+    """Return the position of each candidate's class; 0 where there are no classes."""
+    most = max(n_classes - 1, 0)
+    return np.array([code.whole(0, most) for code in node.items(n)], dtype=np.int64)
 
 
 def read_columns(node: Node, labels: list[Any]) -> pd.Index[Any]:
@@ -285,16 +310,18 @@ def read_index(node: Node) -> pd.Index[Any]:
     return index
 
 
-def read_target(node: Node, n_outputs: int) -> Target:
+def read_target(node: Node, n_outputs: int, classes: tuple[Any, ...]) -> Target:
     """Return the wanted outcome."""
-    keys = ("low", "high", "column", "label", "is_decision", "is_complement")
-    low, high, column, label, is_decision, is_complement = node.fields(*keys)
+    keys = ("low", "high", "column", "label", "wanted", "is_complement")
+    low, high, column, label, wanted, is_complement = node.fields(*keys)
+    codes = tuple(code.whole(0, len(classes) - 1) for code in wanted.items())
     return Target(
         -np.inf if low.value is None else low.number(),
         np.inf if high.value is None else high.number(),
         column.whole(0, n_outputs - 1),
         read_label(label),
-        is_decision.truth(),
+        classes if codes else (),
+        codes,
         is_complement.truth(),
     )
 

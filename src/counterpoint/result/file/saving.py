@@ -59,6 +59,8 @@ def write_document(found: ResultData) -> dict[str, Any]:
         "seed": int(found.seed),
         "genomes": write_genomes(found.genomes),
         "predictions": found.predictions.tolist(),
+        "scores": found.scores.tolist(),
+        "codes": found.codes.tolist(),
         "objectives": found.objectives.tolist(),
         "trace": _write_trace(found.trace),
         "notes": [*found.notes, *note],
@@ -109,6 +111,7 @@ def _write_row(found: ResultData) -> tuple[dict[str, Any], list[str]]:
         "names": [write_label(name, "name of the row's columns") for name in row.columns.names],
         "columns": columns,
         "outputs": found.facts.row_outputs.tolist(),
+        "classes": [write_label(label, "class") for label in found.facts.classes],
     }
     return written, note
 
@@ -131,7 +134,7 @@ def _write_target(target: Target) -> dict[str, Any]:
         "high": float(target.high) if np.isfinite(target.high) else None,
         "column": int(target.column),
         "label": write_label(target.label, "target label"),
-        "is_decision": bool(target.is_decision),
+        "wanted": [int(code) for code in target.wanted],
         "is_complement": bool(target.is_complement),
     }
 

@@ -193,8 +193,8 @@ def _write_target(found: ResultData) -> dict[str, Any]:
     target = found.target
     return {
         "text": str(target),
-        "low": _finite(target.low),
-        "high": _finite(target.high),
+        "low": None if target.is_lead else _finite(target.low),
+        "high": None if target.is_lead else _finite(target.high),
         "is_probability": target.label is not None,
     }
 

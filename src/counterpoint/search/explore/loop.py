@@ -128,13 +128,13 @@ def know(problem: Problem) -> Knowledge:
     wanted, n_wanted = nearest_wanted(problem, N_WANTED)
     ends = [
         target.low if now < target.low else target.high
-        for target, now in zip(problem.targets, problem.row_predictions, strict=True)
+        for target, now in zip(problem.targets, problem.row_scores, strict=True)
     ]
     return Knowledge(
         observed=problem.observed.genomes,
         wanted=wanted,
         n_wanted=n_wanted,
-        origin=problem.row_predictions,
+        origin=problem.row_scores,
         boundary=np.array(ends),
         slopes=np.zeros((len(problem.rows), 2, problem.rows.shape[1])),
         is_probability=problem.observed.are_probabilities,
@@ -149,7 +149,7 @@ def add_observed(archive: Archive, problem: Problem, knowledge: Knowledge) -> No
     observed, wanted, n = knowledge.observed, knowledge.wanted, knowledge.wanted.shape[1]
     is_known = np.arange(n) < knowledge.n_wanted[:, None]
     genomes = np.where(is_known[..., None], observed[wanted], problem.rows[:, None])
-    predictions = np.where(is_known, 0.0, problem.row_predictions[:, None])
+    predictions = np.where(is_known, 0.0, problem.row_scores[:, None])
     for a in range(len(predictions)):
         known = wanted[a, : knowledge.n_wanted[a]]
         predictions[a, : len(known)] = observed_predictions(problem, a, known)

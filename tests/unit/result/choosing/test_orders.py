@@ -162,9 +162,7 @@ def test_the_margin_is_the_way_to_the_nearer_boundary(
     outputs = np.array([3.0, 3.0]) if target.label is None else found.facts.row_outputs
     facts = replace(found.facts, target=target, row_outputs=outputs)
     objectives = np.column_stack([gaps, np.ones((3, 3))])
-    some = replace(
-        found.take([0, 0, 0]), predictions=predictions, objectives=objectives, facts=facts
-    )
+    some = replace(found.take([0, 0, 0]), scores=predictions, objectives=objectives, facts=facts)
 
     np.testing.assert_allclose(orders.margins(some), expected)
 

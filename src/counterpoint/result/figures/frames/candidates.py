@@ -199,10 +199,10 @@ def row_objectives(found: ResultData) -> Floats:
     """Return the row's own objectives (1, m); without data some are unknown, NaN."""
     if not is_loaded(found):
         problem = found.problem
-        judged = problem.judge(problem.rows[:1, None], problem.row_predictions[:1, None])
+        judged = problem.judge(problem.rows[:1, None], problem.row_scores[:1, None])
         return np.asarray(judged.objectives[0])
     known = np.full((1, len(found.objective_names)), np.nan)
-    known[0, [GAP, DISTANCE, CHANGES]] = found.target.gap_of(found.row_prediction), 0.0, 0.0
+    known[0, [GAP, DISTANCE, CHANGES]] = found.target.gap_of(found.row_score), 0.0, 0.0
     return known
 
 

@@ -41,7 +41,7 @@ def everyone(found: ResultData) -> pd.DataFrame:
         {
             "counterfactual": np.arange(len(found.genomes) + 1),
             "outcome": [ROW, *outcomes],
-            "prediction": [found.row_prediction, *found.predictions],
+            "prediction": [found.row_score, *found.scores],
         }
     )
 
@@ -134,11 +134,11 @@ def check_can_ask(found: ResultData, figure: str) -> None:
 
 
 def ask(found: ResultData, genomes: Floats) -> Floats:
-    """Return the model's own predictions of genomes (n, d), of the output the target is about."""
+    """Return the model's own scores of genomes (n, d), the numbers the target is about."""
     predictor = found.problem.predictor.own  # not an accelerator: a figure shows the model
     starts = range(0, len(genomes), CHUNK)
     outputs = [predictor.outputs(genomes[i : i + CHUNK]) for i in starts]
-    return np.asarray(found.target.prediction(np.concatenate(outputs)))
+    return np.asarray(found.target.score(np.concatenate(outputs)))
 
 
 def varied(found: ResultData, columns: dict[int, Any]) -> Floats:
@@ -251,8 +251,11 @@ def prediction_name(found: ResultData) -> str:
     target = found.target
     if target.label is None:
         return "Prediction"
-    label = titled(clean(target.label))
-    return f"Probability of not “{label}”" if target.is_complement else f"Probability of “{label}”"
+    labels = (target.label,) if target.is_complement else target.labels or (target.label,)
+    name = " or ".join(f"“{titled(clean(label))}”" for label in labels)
+    if not target.is_lead:
+        return f"Probability of {name}"
+    return f"Lead of {'classes other than ' if target.is_complement else ''}{name}"
 
 
 DAY = 86_400_000.0  # milliseconds: what charts count dates in

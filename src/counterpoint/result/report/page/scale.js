@@ -26,6 +26,12 @@ export function scaleText(report) {
   return `${head} ${countedAll(report.counterfactuals)} lie from ${writeNumber(low)} to ${writeNumber(high)}.`;
 }
 
+/** Return the part of the scale that is wanted. */
+function band(from, to) {
+  const width = Math.max(3, to - from);
+  return svg("rect", { class: "scale-target", x: from, y: 38, width, height: 8, rx: 4 });
+}
+
 /** Return the scale as a drawing. */
 export function drawScale(report) {
   const [low, high] = domainOf(report);
@@ -35,8 +41,10 @@ export function drawScale(report) {
   const places = new Set(report.counterfactuals.map((each) => x(each.prediction).toFixed(0)));
   const now = x(report.row.prediction);
   const side = now > WIDTH - 90 ? "end" : now < 90 ? "start" : "middle";
+  // Of several classes no end is known: which is decided for depends on all probabilities.
+  const hasEnds = report.target.low !== null || report.target.high !== null;
   const wanted = (from + to) / 2;
-  const isClose = Math.abs(wanted - now) < 110;
+  const isClose = hasEnds && Math.abs(wanted - now) < 110;
   return svg(
     "svg",
     { class: "scale", viewBox: `0 0 ${WIDTH} 84`, role: "img", "aria-label": scaleText(report) },
@@ -48,14 +56,7 @@ export function drawScale(report) {
       height: 8,
       rx: 4,
     }),
-    svg("rect", {
-      class: "scale-target",
-      x: from,
-      y: 38,
-      width: Math.max(3, to - from),
-      height: 8,
-      rx: 4,
-    }),
+    hasEnds ? band(from, to) : null,
     [...places].map((place) =>
       svg("line", { class: "scale-tick", x1: place, x2: place, y1: 36, y2: 48 }),
     ),
@@ -65,16 +66,18 @@ export function drawScale(report) {
       { class: "scale-now", x: now, y: 22, "text-anchor": side },
       `now ${report.row.text}`,
     ),
-    svg(
-      "text",
-      {
-        class: "scale-wanted",
-        x: isClose ? WIDTH - MARGIN : wanted,
-        y: isClose ? 72 : 22,
-        "text-anchor": isClose ? "end" : "middle",
-      },
-      "wanted",
-    ),
+    hasEnds
+      ? svg(
+          "text",
+          {
+            class: "scale-wanted",
+            x: isClose ? WIDTH - MARGIN : wanted,
+            y: isClose ? 72 : 22,
+            "text-anchor": isClose ? "end" : "middle",
+          },
+          "wanted",
+        )
+      : null,
     svg("text", { class: "scale-end", x: MARGIN, y: 72 }, writeNumber(low)),
     isClose
       ? null
