@@ -195,15 +195,24 @@ class Confirmation:
         Once `predict` has said another thing than the probabilities, it is all there is.
         """
         is_wanted = np.zeros(len(self._is_asked), dtype=np.bool_)
-        members = self.members
-        is_wanted[members] = True
-        if self.predictor.is_known:  # of near misses some will do
-            missed = members[self.values[members, GAP] > 0.0]
-            is_wanted[missed] = self._is_drawn(len(missed), N_DRAWN)
+        is_wanted[self.members] = True
         if self.n_denied:
             is_candidate = self.archive.is_candidate[self.row, : len(is_wanted)]
             is_wanted |= is_candidate & ((self.values[:, GAP] <= 0.0) | self.denies_label)
         return np.flatnonzero(is_wanted & ~self._is_asked)
+
+    def is_scored_again(self, which: Ints) -> Bools:
+        """Return which of the candidates the model itself scores.
+
+        Of the near misses of a known model those that are drawn: for the others what the search
+        was told stands.
+        """
+        is_missed = self.values[which, GAP] > 0.0
+        is_scored: Bools = np.logical_not(is_missed)
+        if not self.predictor.is_known:
+            return np.ones(len(which), dtype=np.bool_)
+        is_scored[is_missed] = self._is_drawn(int(is_missed.sum()), N_DRAWN)
+        return is_scored
 
     def genomes(self, which: Ints) -> Floats:
         """Return some of the candidates, shape (n, d)."""
@@ -215,14 +224,16 @@ class Confirmation:
         return valid
 
     def hear(self, which: Ints, outputs: Floats, codes: Ints) -> None:
-        """Take what the model says of candidates in a frame."""
+        """Take what the model says of candidates in a frame; NaN is what the search knows."""
         self._is_asked[which], self._codes[which] = True, codes
-        self._predictions[which] = self.target.prediction(outputs)
         self.n_asked += len(which)
-        scores = np.asarray(self.target.score(outputs))
+        scores = self.archive.predictions[self.row, which].copy()
+        told = ~np.isnan(outputs[:, 0])
+        scores[told] = self.target.score(outputs[told])
+        self._predictions[which[told]] = self.target.prediction(outputs[told])
         known = self.archive.predictions[self.row, which]
         if self.predictor.is_quick and not is_close(known, scores).all():
-            self.doubt = complaint(self.predictor, self.genomes(which))
+            self.doubt = complaint(self.predictor, self.genomes(which[told]))
         self._judge(which, scores, codes)
 
     def told(self, genomes: Floats) -> tuple[Ints, Floats]:
@@ -326,26 +337,40 @@ def confirm(checks: list[Confirmation]) -> None:
 
 
 def ask_in_frames(checks: list[Confirmation]) -> None:
-    """Let the model itself score what is returned, and `predict` confirm what seems valid."""
+    """Let the model itself score what is returned, and say which class each is of."""
     asked = [(check, which) for check in checks if len(which := check.unasked)]
     if not asked:
         return
     predictor = checks[0].predictor
+    blocks = [check.genomes(which) for check, which in asked]
+    masks = [check.is_scored_again(which) for check, which in asked]
     try:
-        outputs = predictor.plain.uneven_blocks([check.genomes(which) for check, which in asked])
+        outputs = scored_parts(predictor.plain, blocks, masks)
     except PredictorError as error:
         if not predictor.is_quick:
             raise
         for check, _ in asked:  # the quick way had an answer
             check.doubt = str(error).rstrip(".")
         return
-    codes = classes_of(predictor, [check.genomes(which) for check, which in asked], outputs)
+    if checks[0].target.is_lead or not predictor.has_decision:  # all probabilities are needed
+        others = scored_parts(predictor.trusted, blocks, [~mask for mask in masks])
+        outputs = [
+            np.where(np.isnan(own), other, own) for own, other in zip(outputs, others, strict=True)
+        ]
+    if predictor.has_decision:
+        codes = predictor.trusted.uneven_labels(blocks)
+    else:
+        codes = [np.argmax(answers, axis=1) for answers in outputs]
     for (check, which), answers, labels in zip(asked, outputs, codes, strict=True):
         check.hear(which, answers, labels)
 
 
-def classes_of(predictor: Predictor, blocks: list[Floats], outputs: list[Floats]) -> list[Ints]:
-    """Return which class blocks (n, d) are of, with the outputs (n, c) they have; 0 without any."""
-    if predictor.has_decision:
-        return predictor.trusted.uneven_labels(blocks)
-    return [np.argmax(answers, axis=1) for answers in outputs]
+def scored_parts(predictor: Predictor, blocks: list[Floats], masks: list[Bools]) -> list[Floats]:
+    """Return the outputs (n, c) of the marked rows of blocks (n, d); NaN for the others."""
+    n_outputs = predictor.observed_outputs.shape[1]
+    outputs = [np.full((len(block), n_outputs), np.nan) for block in blocks]
+    some = [q for q, mask in enumerate(masks) if mask.any()]
+    parts = [np.ascontiguousarray(blocks[q][masks[q]]) for q in some]
+    for q, answers in zip(some, predictor.uneven_blocks(parts) if some else (), strict=True):
+        outputs[q][masks[q]] = answers
+    return outputs

@@ -164,7 +164,7 @@ def test_what_if_asks_the_model_about_the_row_and_to_confirm_what_is_returned() 
     found = explainer.explain(DATA.iloc[0], (0.0, 0.3), cp.WhatIf(n=4))
 
     assert (asked[0], found.evaluations) == (1, 1)
-    assert sum(asked[1:]) == found.confirmations <= 8  # in one frame, and alone
+    assert max(asked[1:]) <= len(found)  # in one frame, and alone
     assert len(found) == 4
 
 
