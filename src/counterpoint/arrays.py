@@ -12,7 +12,11 @@ Singles: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 Keys: TypeAlias = NDArray[np.uint64]
+# Numbers are refused beyond the first, and differences are divided by no range below the second:
+# so their products with each other, and the sums of these, are finite.
+LARGEST = 1e100
+NARROWEST = 1e-200
 # The gene of a missing value: finite, so that it equals itself, hashes, and times 0 is 0; below all
-# numbers a table may hold that can be told apart from it, so that no search box contains it.
+# numbers a table may hold, so that no search box contains it.
 MISSING = -(2.0**1000)
 Whole: TypeAlias = int | np.int64  # NumPy's where Numba would else compile anew for every constant

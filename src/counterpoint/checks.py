@@ -26,6 +26,20 @@ def is_number(value: object) -> bool:
     return isinstance(value, Real | Decimal) and not isinstance(value, bool)
 
 
+def as_float(value: Any) -> float:
+    """Return a number as a float: infinite if it is a whole number that none can hold.
+
+    Examples
+    --------
+    >>> as_float(3), as_float(-(10**400))
+    (3.0, -inf)
+    """
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 def check_whole(
     argument: str,
     value: Any,
@@ -88,7 +102,7 @@ def check_number(
         ...
     counterpoint.errors.InvalidInput: row_timeout must be a number of seconds above 0, got 0.
     """
-    number = float(value) if is_number(value) else math.nan
+    number = as_float(value) if is_number(value) else math.nan
     is_right = low <= number <= high and not (above and number == low)
     if is_right and not (finite and math.isinf(number)):
         return number

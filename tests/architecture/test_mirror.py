@@ -28,7 +28,6 @@ ELSEWHERE = {
     "models.adapters.onnx_file": "integration/test_adapters.py",
     "models.adapters.remote": "integration/test_remote_model.py",
     "models.adapters.scorer": "contract/test_scorers.py",
-    "neighbours.index": "property/test_distance_laws.py",
     "neighbours.nearest": "property/test_distance_laws.py",
     "problem.objectives": "property/test_distance_laws.py",
     "result.choosing.interview": "property/test_choosing_laws.py",

@@ -9,6 +9,7 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from counterpoint.arrays import LARGEST
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.frames import as_frame
 from counterpoint.table.schema import Schema
@@ -35,7 +36,7 @@ def categories(draw: st.DrawFn, n: int) -> Any:
 
 def columns(n: int) -> st.SearchStrategy[Any]:
     whole = st.integers(-(2**53) + 1, 2**53 - 1)
-    real = st.floats(allow_nan=False, allow_infinity=False)
+    real = st.floats(-LARGEST, LARGEST)
     return st.one_of(
         column_of("int64", whole, n),
         column_of("int8", st.integers(-128, 127), n),

@@ -152,6 +152,8 @@ def normal_shapes(leaves: Statistics, margins: Margins) -> tuple[Floats, Floats]
     deviation = np.maximum(np.sqrt(variance), margins.least)
     mass = ndtr((leaves.upper - leaves.mean) / deviation)
     mass -= ndtr((leaves.lower - leaves.mean) / deviation)
+    flat = np.minimum(leaves.upper - leaves.lower, deviation) / deviation
+    mass = np.where(mass > 0.0, mass, flat)  # of a box so narrow that round-off leaves it nothing
     return 1.0 / deviation, -np.log(deviation) - np.log(mass) - LOG_ROOT
 
 

@@ -17,7 +17,7 @@ from counterpoint.density.adversarial_forest import (
     grow,
 )
 from counterpoint.density.leaf_density import ForestDensity
-from counterpoint.errors import MissingDependency
+from counterpoint.errors import InvalidInput, MissingDependency
 from counterpoint.streams import MAX_INDIVIDUALS, Stage, check_seed, row_keys, uniforms
 from counterpoint.table.space import Space
 
@@ -81,7 +81,18 @@ class ForestPlausibility:
         check_seed(self.seed)
 
     def fit(self, genomes: Floats, space: Space) -> ForestScore:
-        """Return the score that observed rows (n, d) teach."""
+        """Return the score that observed rows (n, d) teach.
+
+        Raises
+        ------
+        InvalidInput
+            If a number is too large for the forest, which compares in single precision.
+        """
+        if np.abs(genomes).max() > np.finfo(np.float32).max:
+            raise InvalidInput(
+                "plausibility=ForestPlausibility cannot learn from numbers beyond 3.4e+38; use "
+                "another unit, or leave it out, which takes the nearness of observed rows."
+            )
         rows = self._drawn(genomes)
         columns = columns_of(rows, space)
         empty = np.zeros(0, dtype=np.int64)

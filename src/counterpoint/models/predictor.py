@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from counterpoint.arrays import MISSING, Floats, Ints
+from counterpoint.arrays import LARGEST, MISSING, Floats, Ints
 from counterpoint.errors import CounterpointError, PredictorError, listed
 from counterpoint.models.adapters.choice import adapt, asked_method, unbound
 from counterpoint.models.adapters.multi_output import several_outputs
@@ -216,8 +216,8 @@ class Predictor:
             codes = codes_of(raw, len(genomes), self.classes)
             return np.eye(len(self.classes or ()))[codes]
         outputs = as_scores(raw, len(genomes))
-        if not np.isfinite(outputs).all():
-            raise self._not_finite(outputs, genomes)
+        if not (np.abs(outputs) <= LARGEST).all():
+            raise self._not_usable(outputs, genomes)
         return outputs if self.classes is None else as_probabilities(outputs, self.classes)
 
     def blocks(self, genomes: Floats) -> Floats:
@@ -363,12 +363,14 @@ class Predictor:
                 quick = quickest("predict", self._predict.plain, ways, self.observed)
                 self._predict = self._predict._replace(quick=quick)
 
-    def _not_finite(self, outputs: Floats, genomes: Floats) -> PredictorError:
-        """Build the error for NaN and infinite scores, showing the first row that got one."""
-        is_bad = ~np.isfinite(outputs).all(axis=1)
+    def _not_usable(self, outputs: Floats, genomes: Floats) -> PredictorError:
+        """Build the error for scores nobody can compute with, showing the first row with one."""
+        is_bad, what = ~np.isfinite(outputs).all(axis=1), "NaN or infinite scores"
+        if not is_bad.any():
+            is_bad, what = (np.abs(outputs) > LARGEST).any(axis=1), f"scores beyond {LARGEST:g}"
         first = self.encoding.by_feature(genomes[is_bad][:1]).to_dict("records")[0]
         return PredictorError(
-            f"the model returned NaN or infinite scores for {int(is_bad.sum())} of "
+            f"the model returned {what} for {int(is_bad.sum())} of "
             f"{len(genomes)} rows, first for {first}.{self._hint(genomes)}"
         )
 

@@ -20,16 +20,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import MISSING, Bools, Floats, Ints
+from counterpoint.arrays import MISSING, NARROWEST, Bools, Floats, Ints
 from counterpoint.kernels import inner, kernel, part
 from counterpoint.table.space import Space
 
 
 def gower_weights(rows: Floats, space: Space) -> tuple[Floats, Floats]:
-    """Return the weights (r, d) and caps (d,) of Gower's distance around each row (r, d)."""
+    """Return the weights (r, d) and caps (d,) of Gower's distance around each row (r, d).
+
+    Ranges too narrow to divide by are taken for `NARROWEST`: what differs there is hardly far.
+    """
     rows = np.where(rows == MISSING, space.low, rows)
     ranges = np.maximum(space.high, rows) - np.minimum(space.low, rows)
-    weight = np.where(ranges > 0, 1.0 / np.where(ranges > 0, ranges, 1.0), 0.0)
+    weight = np.where(ranges > 0, 1.0 / np.maximum(ranges, NARROWEST), 0.0)
     weight = np.ascontiguousarray(np.where(space.is_level, 1.0, weight))
     return weight, np.where(space.is_level, 1.0, np.inf)
 

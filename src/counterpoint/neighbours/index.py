@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import MISSING, Floats, Ints, Singles
+from counterpoint.arrays import MISSING, NARROWEST, Floats, Ints, Singles
 from counterpoint.kernels import assign, inner, kernel
 from counterpoint.neighbours.gower import gower_to_all, gower_weights
 from counterpoint.neighbours.nearest import (
@@ -70,7 +70,7 @@ def index_rows(genomes: Floats, k: int, space: Space) -> IndexedRows:
     genomes.flags.writeable = False  # always, for kernels are compiled anew for what is not
     span = space.high - space.low
     origin = np.where(space.is_level, 0.0, space.low)
-    unit = 1.0 / np.where(space.is_level | (span <= 0.0), 1.0, span)
+    unit = 1.0 / np.where(space.is_level | (span <= 0.0), 1.0, np.maximum(span, NARROWEST))
     places = np.arange(len(genomes)) if len(genomes) < n_all else which
     blocks = empty_blocks(len(genomes), genomes.shape[1])
     fill_blocks(genomes, padded(places), origin, unit, blocks)
@@ -91,9 +91,18 @@ def rough_distances(rows: Floats, indexed: IndexedRows, weight: Floats, cap: Flo
     """Return the distances (r, n) of rows (r, d) to all indexed ones, off by `single_slack`."""
     distances = np.empty((len(rows), len(indexed.blocks), LANES), dtype=np.float32)
     rough = ((rows - indexed.origin) * weight).astype(np.float32)
-    ratio = (weight / indexed.unit).astype(np.float32)
+    ratio = ratio_of(weight, indexed)
     measure_roughly(indexed.blocks, rough, ratio, cap.astype(np.float32), distances)
     return distances.reshape(len(rows), -1)[:, : len(indexed.genomes)]
+
+
+def ratio_of(weight: Floats, indexed: IndexedRows) -> Singles:
+    """Return weights (r, d) in the units of the index: at most 1, for ranges hold all indexed rows.
+
+    Where these are all the same, 0 stands in the blocks and any finite number will do.
+    """
+    ratio: Singles = np.minimum(weight / indexed.unit, 1.0).astype(np.float32)
+    return ratio
 
 
 def single_slack(d: int) -> float:
@@ -142,8 +151,9 @@ def radius_of(distances: Singles, n: int) -> float:
 @kernel
 def _count(distances: Singles, scale: float, counts: Ints) -> None:
     """Count the distances that fall into each bin of width 1 / scale."""
+    last = len(counts) - 1
     for i in range(len(distances)):
-        counts[int(distances[i] * scale)] += 1
+        counts[max(0, min(int(distances[i] * scale), last))] += 1  # whatever is measured
 
 
 NEAR = 4096  # observed rows kept at hand for each explained row
@@ -259,7 +269,7 @@ def empty_near_rows(
         radius=np.empty((r, n_blocks * LANES)),
         order=np.empty((r, n_blocks * LANES), dtype=np.int64),
         weight=weight,
-        ratio=(weight / indexed.unit).astype(np.float32),
+        ratio=ratio_of(weight, indexed),
         cap=cap,
         shares=shares,
         n_near=n_near,
@@ -270,8 +280,8 @@ def empty_near_rows(
 def fill_near(near_rows: NearRows, a: int, nearest: Ints, distances: Singles) -> None:
     """Write the `nearest` indexed rows, in that order, to place a; rough `distances` (n,)."""
     indexed, order = near_rows.indexed, padded(nearest)
+    near_rows.order[a], near_rows.radius[a] = order, distances[order]  # refuses other than it holds
     fill_blocks(indexed.genomes, order, indexed.origin, indexed.unit, near_rows.blocks[a])
-    near_rows.radius[a], near_rows.order[a] = distances[order], order
     is_all = len(nearest) == len(indexed.genomes)
     farthest = float(distances[nearest[-1]])
     near_rows.horizon[a] = np.inf if is_all else farthest - single_slack(indexed.genomes.shape[1])

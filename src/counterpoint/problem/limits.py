@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from counterpoint.arrays import Bools, Floats
-from counterpoint.checks import check_list, check_whole, is_number
+from counterpoint.checks import as_float, check_list, check_whole, is_number
 from counterpoint.errors import InvalidInput, listed
 from counterpoint.problem.ranges import (
     Range,
@@ -333,7 +333,7 @@ def _check_costs(costs: object) -> dict[Hashable, float]:
             "costs={'age': 3.0}."
         )
     for name, cost in costs.items():
-        if not is_number(cost) or not np.isfinite(float(cost)) or cost < 0:
+        if not is_number(cost) or not np.isfinite(as_float(cost)) or cost < 0:
             raise InvalidInput(
                 f"costs[{name!r}] must be a finite number of at least 0, got {cost!r}."
             )

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from counterpoint.arrays import MISSING, Floats
-from counterpoint.checks import is_number
+from counterpoint.checks import as_float, is_number
 from counterpoint.errors import CounterpointError, InvalidInput, listed
 from counterpoint.models.predictor import BLOCK, pad
 from counterpoint.neighbours.gower import complete_rows
@@ -81,7 +81,7 @@ class Objective:
                 f"{kind}.function of {self.name!r} must be callable, got {self.function!r}; it "
                 "takes a DataFrame of candidates and one of the explained row."
             )
-        is_finite = is_number(self.worst) and np.isfinite(float(self.worst))  # type: ignore[arg-type]
+        is_finite = is_number(self.worst) and np.isfinite(as_float(self.worst))
         if self.worst is not None and not is_finite:
             raise InvalidInput(
                 f"{kind}.worst of {self.name!r} must be a finite number or None, got "

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from counterpoint.checks import is_number
+from counterpoint.checks import as_float, is_number
 from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.problem.target import is_same_label
 from counterpoint.rules.rules import Rule
@@ -46,7 +46,7 @@ def _check_range(feature: Feature, interval: Any) -> tuple[float, float]:
     high = feature.high if ends[1] is None else ends[1]
     if not (is_number(low) and is_number(high)):
         raise InvalidInput(f"ranges[{feature.name!r}] must hold numbers or None, got {interval!r}.")
-    if not np.isfinite([float(low), float(high)]).all() or low > high:
+    if not np.isfinite([as_float(low), as_float(high)]).all() or low > high:
         raise InvalidInput(
             f"ranges[{feature.name!r}] must be finite with low <= high, got {interval!r}; None "
             f"stands for the data's own end in {feature.shown(feature.low)} to "
@@ -54,10 +54,8 @@ def _check_range(feature: Feature, interval: Any) -> tuple[float, float]:
         )
     smallest, largest = feature.dtype_range
     if low < smallest or high > largest:
-        raise InvalidInput(
-            f"ranges[{feature.name!r}] is {interval!r}, which the data's dtype {feature.dtype} "
-            f"cannot hold; stay within {feature.shown(smallest)} to {feature.shown(largest)}."
-        )
+        reason = feature.why_refused(float(low if low < smallest else high))
+        raise InvalidInput(f"ranges[{feature.name!r}] is {interval!r}, {reason}")
     return float(low), float(high)
 
 

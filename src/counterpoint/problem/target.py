@@ -13,8 +13,8 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from counterpoint.arrays import Floats, Ints
-from counterpoint.checks import is_number
+from counterpoint.arrays import LARGEST, Floats, Ints
+from counterpoint.checks import as_float, is_number
 from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.table.values import EXACT, write_number
 
@@ -229,7 +229,7 @@ def _opposite_class(current: int, classes: Sequence[Any]) -> Target:
 def _interval_target(target: object) -> Target:
     """Return the target of a model with one output: a number or an interval."""
     if is_number(target):
-        value = float(target)  # type: ignore[arg-type]
+        value = as_float(target)
         return Target(*_check_interval((value, value)))
     if _is_interval(target):
         return Target(*_check_interval(target))
@@ -328,13 +328,18 @@ def _check_interval(interval: Any) -> tuple[float, float]:
         raise InvalidInput(
             f"target interval {interval!r} must hold two numbers, or None for an open side."
         )
-    low = -np.inf if interval[0] is None else float(interval[0])
-    high = np.inf if interval[1] is None else float(interval[1])
+    low = -np.inf if interval[0] is None else as_float(interval[0])
+    high = np.inf if interval[1] is None else as_float(interval[1])
     if np.isnan(low) or np.isnan(high):
         raise InvalidInput(f"target interval {interval!r} has a NaN; use None for an open side.")
     if low > high:
         raise InvalidInput(
             f"target interval {interval!r} is upside down; write ({high:.15g}, {low:.15g})."
+        )
+    if max(low, -high) > LARGEST or any(LARGEST < abs(end) < np.inf for end in (low, high)):
+        raise InvalidInput(
+            f"target interval {interval!r} has an end beyond {write_number(LARGEST)}, which is too "
+            "large to compute with; use None for an open side."
         )
     if np.isinf(low) and np.isinf(high):
         raise InvalidInput(

@@ -211,8 +211,8 @@ def encode_numbers(column: pd.Series[Any], feature: Feature, argument: str) -> F
     if not ((low <= values) & (values <= high)).all():
         beyond = values[(values < low) | (values > high)][0]
         raise InvalidInput(
-            f"{argument} column {feature.name!r} has {feature.shown(beyond)}, which the data's "
-            f"dtype {feature.dtype} cannot hold; give the data a wider dtype."
+            f"{argument} column {feature.name!r} has {feature.shown(beyond)}, "
+            f"{feature.why_refused(beyond)}"
         )
     if feature.is_single:  # the data's own precision is what the model will see
         values = values.astype(np.float32).astype(np.float64)
@@ -232,8 +232,8 @@ def encode_dates(column: pd.Series[Any], feature: Feature, argument: str) -> Flo
     if not ((low <= days) & (days <= high)).all():
         beyond = days[(days < low) | (days > high)][0]
         raise InvalidInput(
-            f"{argument} column {feature.name!r} has {feature.shown(beyond)}, which the data's "
-            f"dtype {feature.dtype} cannot hold; give the data a wider dtype."
+            f"{argument} column {feature.name!r} has {feature.shown(beyond)}, "
+            f"{feature.why_refused(beyond)}"
         )
     return days
 

@@ -13,7 +13,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from counterpoint.checks import check_list, is_number
+from counterpoint.arrays import LARGEST
+from counterpoint.checks import as_float, check_list, is_number
 from counterpoint.errors import InvalidInput
 from counterpoint.table.values import (
     LARGEST_WHOLE,
@@ -106,7 +107,7 @@ class Feature:
 
     @property
     def dtype_range(self) -> tuple[float, float]:
-        """The smallest and largest number the column's dtype and a genome can both hold."""
+        """The smallest and largest number the column's dtype holds and a search computes with."""
         if self.kind is Kind.DATE:
             return range_of_days(self.dtype)
         dtype = plain_dtype(self.dtype)
@@ -116,8 +117,19 @@ class Feature:
         if self.kind is Kind.INTEGER:
             whole = np.iinfo(dtype)
             return max(float(whole.min), -LARGEST_WHOLE), min(float(whole.max), LARGEST_WHOLE)
-        largest = float(np.finfo(np.float32 if self.is_single else np.float64).max)
+        largest = float(np.finfo(np.float32).max) if self.is_single else LARGEST
         return -largest, largest
+
+    def why_refused(self, gene: float) -> str:
+        """Return why a number outside `dtype_range` is refused, and what to do: for messages."""
+        low, high = self.dtype_range
+        is_whole, end = self.kind is Kind.INTEGER, abs(low if gene < low else high)
+        most, why = LARGEST, "is too large to compute with; use another unit, or"
+        if is_whole:
+            most, why = LARGEST_WHOLE, "is beyond 2**53, where floats skip whole numbers;"
+        if self.kind is Kind.DATE or end < most:
+            why = f"the data's dtype {self.dtype} cannot hold; give the data a wider dtype, or"
+        return f"which {why} stay within {self.shown(low)} to {self.shown(high)}."
 
     def shown(self, gene: float) -> str:
         """Return a value as text: a number, a date or a level."""
@@ -283,7 +295,7 @@ def check_ends(declared: Real | Integer) -> None:
     """Refuse ends that are no finite numbers in order."""
     name, ends = type(declared).__name__, (declared.low, declared.high)
     for end in ends:
-        if end is not None and not (is_number(end) and np.isfinite(float(end))):
+        if end is not None and not (is_number(end) and np.isfinite(as_float(end))):
             raise InvalidInput(f"{name} must have finite numbers or None as ends, got {end!r}.")
     if None not in ends and ends[0] > ends[1]:  # type: ignore[operator]
         raise InvalidInput(f"{name} must have low <= high, got {ends[0]!r} and {ends[1]!r}.")

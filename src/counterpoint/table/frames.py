@@ -16,10 +16,10 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Bools, Floats
+from counterpoint.arrays import LARGEST, Bools, Floats
 from counterpoint.errors import InvalidInput, listed
 from counterpoint.table.features import Feature, Kind, plain_dtype
-from counterpoint.table.values import LARGEST_WHOLE, as_days
+from counterpoint.table.values import EXACT, LARGEST_WHOLE, as_days, write_number
 
 FormKind = Literal["pandas", "polars", "pyarrow", "numpy"]
 Maker: TypeAlias = Callable[[Floats], Any]  # from the genes of a column (n,) to the column
@@ -364,11 +364,23 @@ def _array_as_frame(rows: Any, argument: str, columns: Sequence[Hashable]) -> pd
 
 
 def numbers_of(column: pd.Series[Any], argument: str) -> Floats:
-    """Return a numeric column as float64, refusing what float64 cannot hold or order."""
-    values = column.to_numpy(dtype=np.float64)
+    """Return a numeric column as float64 without -0.0; refuse what it cannot hold or order."""
+    try:
+        values = column.to_numpy(dtype=np.float64) + 0.0
+    except OverflowError as error:
+        raise InvalidInput(
+            f"{argument} column {column.name!r} has a whole number that is too large to compute "
+            "with; use another unit."
+        ) from error
     if not np.isfinite(values).all():
         raise InvalidInput(
             f"{argument} column {column.name!r} has infinite values; replace them by numbers."
+        )
+    if (huge := values[np.abs(values) > LARGEST]).size:
+        raise InvalidInput(
+            f"{argument} column {column.name!r} has {write_number(huge[0], digits=EXACT)}, beyond "
+            f"{write_number(LARGEST)}, which is too large to compute with; use another unit, or "
+            "NaN if it stands for a missing value."
         )
     if pd.api.types.is_integer_dtype(column.dtype) and np.abs(values).max() >= LARGEST_WHOLE:
         raise InvalidInput(

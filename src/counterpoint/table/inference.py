@@ -245,15 +245,13 @@ def ends_of(
 
 
 def check_held(feature: Feature, declared: Declared | None) -> None:
-    """Refuse a declared range the column's dtype cannot hold."""
+    """Refuse a declared range that the column's dtype cannot hold or nobody can compute with."""
     if declared is None:
         return
     low, high = feature.dtype_range
     if feature.low < low or feature.high > high:
-        raise InvalidInput(
-            f"features[{feature.name!r}] is {declared}, which the data's dtype {feature.dtype} "
-            f"cannot hold; stay within {feature.shown(low)} to {feature.shown(high)}."
-        )
+        reason = feature.why_refused(feature.low if feature.low < low else feature.high)
+        raise InvalidInput(f"features[{feature.name!r}] is {declared}, {reason}")
     largest = max(1.0, abs(feature.low), abs(feature.high))
     if feature.decimals and largest * 10.0**feature.decimals >= LARGEST_WHOLE / 2:
         raise InvalidInput(

@@ -261,6 +261,7 @@ def fail(rows: pd.DataFrame) -> Any:
             rf"for . of 60 rows, first for {{'income': .*, 'debt': {NUMBERS['debt'][9]}}}",
         ),
         (lambda rows: both(rows) * [np.inf, -np.inf], "NaN or infinite scores"),
+        (lambda rows: score(rows) * -1e300, r"scores beyond 1e\+100 for 60 of 60 rows, first for"),
         (lambda _: np.ones((3, 3)), r"shape \(3, 3\) for 8 rows; expected \(8,\), \(8, 1\) or"),
         (lambda rows: np.ones(len(rows) - 1), r"shape \(7,\) for 8 rows; expected \(8,\)"),
         (lambda rows: np.ones((len(rows), 2, 2)), r"shape \(8, 2, 2\) for 8 rows"),

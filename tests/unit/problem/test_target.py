@@ -224,6 +224,8 @@ def test_labels_of_another_type_are_not_confused(label: Any, classes: Any) -> No
         ((30, 20), r"target interval \(30, 20\) is upside down; write \(20, 30\)"),
         (np.nan, r"target interval \(nan, nan\) has a NaN"),
         ((None, None), r"target interval \(None, None\) admits every prediction"),
+        ((0, 1e101), r"\(0, 1e\+101\) has an end beyond 1e\+100, .*; use None for an open side"),
+        (10**400, r"target interval \(inf, inf\) has an end beyond 1e\+100"),
     ],
 )
 def test_a_target_a_single_output_cannot_have_is_refused(target: Any, message: str) -> None:

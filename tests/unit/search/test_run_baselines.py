@@ -177,6 +177,15 @@ def test_a_row_that_occurs_often_answers_once() -> None:
     assert found.to_frame(near_misses=True)["a"].to_list() == [5, 6]
 
 
+def test_what_if_takes_zero_and_minus_zero_for_one() -> None:
+    data = pd.DataFrame({"a": [1.0, 0.0, -0.0, 2.0], "b": [0.0, 1.0, 1.0, 3.0]})
+    explainer = cp.Explainer(lambda rows: rows["b"], data)
+
+    found = explainer.explain(data[:1], (0.5, 1.5), cp.WhatIf(n=3))
+
+    assert len(found) == 1
+
+
 def test_what_if_gives_the_same_alone_and_together() -> None:
     rows = REFUSED.iloc[:12]
 

@@ -91,7 +91,10 @@ def test_two_levels_are_binary_unless_ordered() -> None:
         ),
         ([3], Categorical([1, 2]), r"level 3, which its Categorical does not name; name all"),
         (BYTES, Categorical([1, 1000]), r"the level 1000, which the column's dtype int8 cannot h"),
-        (BYTES, Integer(0, 200), r"which the data's dtype int8 cannot hold; stay within -128 to 1"),
+        (BYTES, Integer(0, 200), r"which the data's dtype int8 cannot hold; give .* -128 to 127"),
+        ([1, 2], Integer(0, 10**18), r"which is beyond 2\*\*53, where floats skip whole numbers"),
+        ([0.5], Real(0, 1e308), r"which is too large to compute with; .* -1e\+100 to 1e\+100"),
+        ([1e101], Real(), r"column 'x' has 1e\+101, beyond 1e\+100, which is too large to comput"),
         (
             pd.Categorical(["a"]),
             Categorical(["a", "b"]),
