@@ -130,8 +130,8 @@ def model_of(case: Case) -> Callable[[pd.DataFrame], Any]:
 def test_extreme_numbers_end_in_a_finite_result_or_in_an_error_of_ours(case: Case) -> None:
     note(f"{case}")
     with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         warnings.simplefilter("error", RuntimeWarning)  # NumPy's, of an overflow
-        warnings.simplefilter("ignore", cp.DataWarning)
         try:
             found = cp.Explainer(
                 model_of(case), case.data, features=case.features, plausibility=case.plausibility

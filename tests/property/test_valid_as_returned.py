@@ -191,3 +191,33 @@ def test_a_probability_asked_for_is_the_one_the_caller_gets(
     again = model.predict_proba(frame.astype(data.dtypes))[:, 1]
     assert len(frame) > 200
     assert ((again >= probability[0]) & (again <= probability[1])).all()
+
+
+SEARCHES = [
+    cp.WhatIf(n=4),
+    cp.Search(evaluations=200),
+    cp.Search(method="nsga2", generations=3),
+    cp.Search(method="nsga2", generations=3, mutation="gaussian"),
+    cp.Search(method="random", generations=3),
+]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("decimals", [0, 1, 3])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_changes_lies_on_the_declared_decimals(search: Any, decimals: int, dtype: Any) -> None:
+    data = pd.DataFrame(generator(3).normal(0.0, 3.0, (80, 3)).round(6).astype(dtype))
+    features = {name: cp.Real(decimals=decimals) for name in data.columns}
+    explainer = cp.Explainer(lambda rows: rows[0] - rows[1], data, features=features)
+    low = data[data[0] - data[1] < 2.0][:4]
+
+    results = explainer.explain_many(low, (2.0, None), search)
+
+    for row, found in zip(low.to_numpy(), results, strict=True):
+        values = found.to_rows().to_numpy()
+        is_changed = values != row
+        assert is_changed.any()
+        assert has_decimals(pd.Series(values[is_changed]), decimals).all()
+        assert (values[:, 0] - values[:, 1] >= 2.0).all()
+        assert (values >= data.min().to_numpy()).all()
+        assert (values <= data.max().to_numpy()).all()

@@ -18,7 +18,7 @@ from counterpoint.problem.observed import Observed
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_aims
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
-from counterpoint.table.space import describe_space
+from counterpoint.table.space import describe_space, observed_on_grid
 
 INSTEAD = (
     "give a function without arguments that makes the Explainer there, such as "
@@ -112,8 +112,10 @@ class Built:
         """Fit what searches need, from the data and what else the caller gave."""
         self._given, self.encoding, genomes = given, data.encoding, data.genomes
         self.schema = data.encoding.schema
-        genomes.setflags(write=False)
         space = describe_space(self.schema, genomes, data.may_miss)
+        if (on_grid := observed_on_grid(genomes, space)) is not genomes:
+            genomes, space = on_grid, describe_space(self.schema, on_grid, data.may_miss)
+        genomes.setflags(write=False)
         aims = check_aims(
             given.objectives, given.distance, given.plausibility, self.encoding, genomes, space
         )

@@ -34,7 +34,7 @@ from counterpoint.problem.own_objectives import PLAIN
 from counterpoint.problem.target import TIE, Target
 from counterpoint.rules.rules import RowRules
 from counterpoint.streams import row_keys
-from counterpoint.table.space import Box, Space
+from counterpoint.table.space import Box, Space, as_emitted, onto_grid
 
 
 class Past:
@@ -132,10 +132,10 @@ def search_box(rows: Floats, space: Space, limits: CheckedLimits) -> Box:
     names = limits.rules.schema.names
     has_range, is_missing = ~np.isnan(limits.low), rows == MISSING
     known = np.where(is_missing, space.low, rows)
-    lower = _as_emitted(np.where(has_range, limits.low, np.minimum(space.low, known)), space)
-    upper = _as_emitted(np.where(has_range, limits.high, np.maximum(space.high, known)), space)
+    lower = as_emitted(np.where(has_range, limits.low, np.minimum(space.low, known)), space)
+    upper = as_emitted(np.where(has_range, limits.high, np.maximum(space.high, known)), space)
     is_inside = is_missing | ((lower <= rows) & (rows <= upper))
-    lower, upper = _onto_grid(lower, space, inwards=1.0), _onto_grid(upper, space, inwards=-1.0)
+    lower, upper = onto_grid(lower, space, inwards=1.0), onto_grid(upper, space, inwards=-1.0)
     if (crossed := (lower > upper).any(axis=0)).any():
         empty = [names[j] for j in np.flatnonzero(crossed)]
         raise InvalidInput(
@@ -152,23 +152,6 @@ def search_box(rows: Floats, space: Space, limits: CheckedLimits) -> Box:
         )
     may_change = ~limits.is_fixed & ((lower < upper) | is_missing)
     return Box(lower, upper, anchor, may_change, is_forced, max_free.astype(np.int64))
-
-
-def _onto_grid(ends: Floats, space: Space, inwards: float) -> Floats:
-    """Move ends (r, d) to the nearest grid point, or the next one inwards; forgive round-off."""
-    per_unit = np.where(space.grid > 0, space.grid, 1.0)
-    steps = np.rint(ends * per_unit)
-    overshoot = (ends - _as_emitted(steps / per_unit, space)) * inwards
-    steps += np.where(overshoot * per_unit > 1e-6, inwards, 0.0)
-    on_grid = _as_emitted(steps / per_unit + 0.0, space)  # no -0.0
-    return np.ascontiguousarray(np.where(space.grid > 0, on_grid, ends))
-
-
-def _as_emitted(values: Floats, space: Space) -> Floats:
-    """Return values (r, d) in each column's own precision: float32 where it is."""
-    emitted = values.copy()
-    emitted[:, space.is_single] = values[:, space.is_single].astype(np.float32)
-    return emitted
 
 
 class Explained(NamedTuple):

@@ -172,7 +172,8 @@ class Real:
     low, high : number, optional
         The range it is searched in and measured by; None is the end seen in the data.
     decimals : int, optional
-        The decimal places it is searched on; None leaves that to `precision`.
+        The decimal places it is searched on, to which observed rows are rounded, too; None leaves
+        that to `precision`.
 
     Examples
     --------

@@ -101,6 +101,45 @@ def _grid(kind: Kind, decimals: int | None) -> float:
     return 0.0 if decimals is None else 10.0**decimals
 
 
+def onto_grid(values: Floats, space: Space, inwards: float = 0.0) -> Floats:
+    """Return values (r, d) on the nearest grid point, or the next one inwards; forgive round-off.
+
+    Inwards is up for 1 and down for -1; for 0 the nearest will do.
+    """
+    per_unit = np.where(space.grid > 0, space.grid, 1.0)
+    steps = np.rint(values * per_unit)
+    overshoot = (values - as_emitted(steps / per_unit, space)) * inwards
+    steps += np.where(overshoot * per_unit > 1e-6, inwards, 0.0)
+    on_grid = as_emitted(steps / per_unit + 0.0, space)  # no -0.0
+    return np.ascontiguousarray(np.where(space.grid > 0, on_grid, values))
+
+
+def as_emitted(values: Floats, space: Space) -> Floats:
+    """Return values (r, d) in each column's own precision: float32 where it is."""
+    emitted = values.copy()
+    emitted[:, space.is_single] = values[:, space.is_single].astype(np.float32)
+    return emitted
+
+
+def observed_on_grid(genomes: Floats, space: Space) -> Floats:
+    """Return observed rows (n, d) on the grid, within the data's range: as they could be returned.
+
+    They are off it only where fewer decimals were declared than the data have; where there are no
+    such columns, these are the genomes themselves, not a copy.
+    """
+    moved = genomes
+    for j in np.flatnonzero(~space.is_level & (space.grid > 0.0)):  # one by one, to save memory
+        alone: Any = (known[[j]] for known in space)
+        own, column = Space(*alone), genomes[:, [j]]
+        known = np.where(column == MISSING, own.low, column)
+        ends = onto_grid(own.low[None], own, 1.0), onto_grid(own.high[None], own, -1.0)
+        inside = np.clip(onto_grid(known, own), np.minimum(*ends), np.maximum(*ends))
+        if (is_off := (inside != known) & (column != MISSING)).any():
+            moved = genomes.copy() if moved is genomes else moved
+            moved[:, [j]] = np.where(is_off, inside, column)
+    return moved
+
+
 @inner
 def snap(value: float, feature: Any) -> float:
     """Return `value` put on a feature's grid and into its box, as it will be emitted."""

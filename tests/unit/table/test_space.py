@@ -9,10 +9,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.kernels import called
 
+from counterpoint.arrays import MISSING
 from counterpoint.table import space as of_space
 from counterpoint.table.encoding import Encoding
+from counterpoint.table.features import Real
 from counterpoint.table.schema import Schema
-from counterpoint.table.space import Space, describe_space
+from counterpoint.table.space import Space, describe_space, observed_on_grid
 
 LAST = float(np.nextafter(1.0, 0.0))  # the largest draw there is
 
@@ -199,3 +201,36 @@ def test_a_value_on_the_border_of_two_cells_goes_to_the_even_one() -> None:
     snapped = [snap(value, space, 0.0, 9.0) for value in (0.5, 1.5, 2.5)]
 
     assert snapped == [0.0, 2.0, 2.0]
+
+
+@given(
+    values=st.lists(anything, min_size=1, max_size=20),
+    decimals=st.integers(0, 3),
+    n_missing=st.integers(0, 3),
+)
+def test_observed_rows_are_put_on_the_grid_within_their_range(
+    values: list[float], decimals: int, n_missing: int
+) -> None:
+    data = pd.DataFrame({"x": values + [np.nan] * n_missing})
+    schema = Schema.infer(data, features={"x": Real(decimals=decimals)})
+    genomes = Encoding(schema).encode(data)
+    space = describe_space(schema, genomes)
+
+    moved = observed_on_grid(genomes, space)
+
+    known, step = moved[: len(values), 0], 10.0**-decimals
+    np.testing.assert_array_equal(known, np.rint(known / step) / 10.0**decimals)
+    assert (np.abs(known - values) <= 1.001 * step).all()
+    assert (moved[len(values) :] == MISSING).all()
+    if np.ceil(min(values) / step + 1e-6) <= np.floor(max(values) / step - 1e-6):
+        assert min(values) - 1e-6 * step <= known.min()
+        assert known.max() <= max(values) + 1e-6 * step
+    assert observed_on_grid(moved, space) is moved
+
+
+def test_observed_rows_with_the_decimals_of_their_data_stay_as_they_are() -> None:
+    data = pd.DataFrame({"x": [0.1, 0.25, 123456789.5], "y": [1, 2, 3], "z": [1 / 3, 0.0, 2.0]})
+    schema = Schema.infer(data)
+    genomes = Encoding(schema).encode(data)
+
+    assert observed_on_grid(genomes, describe_space(schema, genomes)) is genomes
