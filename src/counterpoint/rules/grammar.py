@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast, get_args
 
+from counterpoint.arrays import NARROWEST
 from counterpoint.errors import InvalidInput
 from counterpoint.rules import tree
 from counterpoint.rules.tokens import Reader
@@ -209,6 +210,8 @@ class _Parser(Reader):
         step = self.number()
         if step <= 0:
             raise self.fault("a step must be above 0.", where)
+        if step < NARROWEST:
+            raise self.fault("the step is too small to compute with.", where)
         origin = self.number() if self.takes("from") else None
         return tree.InSteps(feature, step, origin, span=self.since(feature.span[0]))
 

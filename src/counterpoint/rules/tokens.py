@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from counterpoint.arrays import LARGEST
 from counterpoint.errors import InvalidInput
 from counterpoint.rules.tree import BARE, KEYWORDS, Role, Span, invalid
 
@@ -158,7 +159,7 @@ class Reader:
         if self.token.kind != "number":
             raise self.fault(f"expected a number, found {self.token}.")
         value = float(self.token.text)
-        if value == float("inf"):
-            raise self.fault("the number is too large.")
+        if value > LARGEST:
+            raise self.fault("the number is too large to compute with.")
         self.at += 1
         return 0.0 - value if is_negative else value

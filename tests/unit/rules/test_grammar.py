@@ -169,7 +169,9 @@ FEATURE = "a single feature must stand here (single quotes are for levels)."
             "the number of changes must be a whole number from 1 on.",
         ),
         ("a, b change", "           ^", "expected 'together', found the end."),
-        ("a > 1e999", "    ^^^^^", "the number is too large."),
+        ("a in steps of 1e-310", "              ^^^^^^", "the step is too small to compute with."),
+        ("a > 1e999", "    ^^^^^", "the number is too large to compute with."),
+        ("a > 1e101", "    ^^^^^", "the number is too large to compute with."),
         ("a = 'b", "    ^", "this quote is never closed."),
         (
             "a ? b",

@@ -78,7 +78,7 @@ def test_nesting_has_an_end() -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("x", "expected a number, found 'x'."), ("1e999", "the number is too large.")],
+    [("x", "expected a number, found 'x'."), ("1e999", "the number is too large to compute with.")],
 )
 def test_a_number_is_expected(text: str, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
