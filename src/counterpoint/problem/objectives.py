@@ -16,7 +16,7 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.kernels import assign, kernel, part
-from counterpoint.neighbours.gower import gower, gower_with_missing, search_incomplete
+from counterpoint.neighbours.gower import gower, search_incomplete, terms
 from counterpoint.neighbours.index import FarRows, NearRows, neighbourhood_at
 from counterpoint.neighbours.nearest import SLACK, Neighbours, empty_neighbours, find_nearest
 
@@ -36,6 +36,8 @@ class IncompleteRows(NamedTuple):
         Those that miss values.
     has_complete : bool
         Whether others do not; else the indexed rows are made up, to lend values only.
+    whole : ndarray of shape (m, d)
+        Those that miss nothing; all of them filled if there are none.
     weight : ndarray of shape (r, d)
         1 / R_j of Gower's distance around each row.
     """
@@ -43,6 +45,7 @@ class IncompleteRows(NamedTuple):
     observed: Floats
     incomplete: Floats
     has_complete: bool
+    whole: Floats
     weight: Floats
 
 
@@ -86,7 +89,8 @@ def closeness_with_missing(
     """Return what `closeness` does where values are missing in the data, perhaps in rows too."""
     genomes = np.ascontiguousarray(genomes)
     measured, reach, distances = _closeness(genomes, rows, near_rows)
-    misses = (genomes == MISSING).any(axis=2) | (rows == MISSING).any(axis=1)[:, None]
+    is_incomplete = (genomes == MISSING).any(axis=2)
+    misses = is_incomplete | (rows == MISSING).any(axis=1)[:, None]
     is_alone = misses | (not missing.has_complete)  # their nearest indexed rows do not count
     distances[is_alone] = np.inf
     reach[is_alone] = 0.0
@@ -98,24 +102,52 @@ def closeness_with_missing(
     scale = (missing.weight, near_rows.cap)
     search_incomplete(genomes, ~misses, missing.incomplete, scale, distances)
     if misses.any():
-        search_incomplete(genomes, misses, missing.observed, scale, distances)
+        # A row that was filled is as plausible as complete rows are near: one that shares little
+        # with it would be near for what it lacks.
+        search_incomplete(genomes, misses & ~is_incomplete, missing.whole, scale, distances)
+        search_incomplete(genomes, is_incomplete, missing.observed, scale, distances)
     weighted = [distances[..., q] * share for q, share in enumerate(near_rows.shares)]
     measured[..., IMPLAUSIBILITY] = sum(weighted)
     return measured
 
 
-def correct_distance(
-    measured: Floats, genomes: Floats, rows: Floats, weight: Floats, cap: Floats, costs: Floats
-) -> None:
-    """Let distances in objectives (r, n, 4) count only what genomes (r, n, d) and rows share.
+class DistanceScale(NamedTuple):
+    """What a feature counts in the distance to rows where values are missing.
 
-    `weight` (r, d) and `cap` (d,) are Gower's, `costs` (d,) the features' weights.
+    Attributes
+    ----------
+    weight, cap : ndarray of shape (r, d), (d,)
+        As in Gower's distance around each row.
+    typical : ndarray of shape (d,)
+        How far two different observed values are apart on average: what it counts to fill in a
+        value that the row lacks, or to lack one that it has.
+    costs : ndarray of shape (d,)
+        The features' weights.
+    """
+
+    weight: Floats
+    cap: Floats
+    typical: Floats
+    costs: Floats
+
+
+def correct_distance(measured: Floats, genomes: Floats, rows: Floats, scale: DistanceScale) -> None:
+    """Let distances in objectives (r, n, 4) count what genomes (r, n, d) fill in or lack.
+
+    What is missing in both is the same in both, and so counts nothing.
     """
     for a, row in enumerate(rows):
         which = np.flatnonzero((genomes[a] == MISSING).any(axis=1) | (row == MISSING).any())
-        if len(which):
-            apart = gower_with_missing(genomes[a, which], row[None], weight[a], cap, costs)
-            measured[a, which, DISTANCE] = apart[:, 0]
+        if len(which) == 0:
+            continue
+        has_own, has_new = row != MISSING, genomes[a, which] != MISSING
+        both, weight = has_own & has_new, scale.weight[a]
+        apart = terms(
+            np.where(both, genomes[a, which], 0.0), np.where(both, row, 0.0), weight, scale.cap
+        )
+        new = np.where(scale.typical > 0.0, np.minimum(scale.typical * weight, 1.0), 1.0)
+        apart = np.where(has_own != has_new, new, apart)
+        measured[a, which, DISTANCE] = apart @ scale.costs / scale.costs.sum()
 
 
 def nearness(genomes: Floats, rows: Floats, near_rows: NearRows) -> Floats:

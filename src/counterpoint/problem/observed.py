@@ -75,6 +75,15 @@ class Observed:
         return complete_rows(self.genomes)
 
     @cached_property
+    def typical_change(self) -> Floats:
+        """How far two different observed values of each feature are apart on average, shape (d,).
+
+        It is 1 for levels, and 0 where there are no two different values.
+        """
+        typical = [mean_difference(genes[genes != MISSING]) for genes in self.genomes.T]
+        return np.where(self.space.is_level, np.sign(typical), typical)
+
+    @cached_property
     def are_probabilities(self) -> bool:
         """Whether all outputs lie between 0 and 1."""
         return bool(self.outputs.min() >= 0.0 and self.outputs.max() <= 1.0)
@@ -94,3 +103,18 @@ class Observed:
             is_integer=(space.grid == 1.0) & ~space.is_level,
             n_levels=np.where(space.is_level, space.n_levels, 0),
         )
+
+
+def mean_difference(values: Floats) -> float:
+    """Return the mean difference of all pairs of different values; 0 if there are none.
+
+    Examples
+    --------
+    >>> mean_difference(np.array([1.0, 1.0, 3.0, 6.0]))
+    3.4
+    """
+    ordered, n = np.sort(values), len(values)
+    summed = float(((2.0 * np.arange(n) - (n - 1)) * ordered).sum())
+    counts = np.unique(ordered, return_counts=True)[1].astype(np.float64)
+    n_pairs = (n * (n - 1.0) - (counts * (counts - 1.0)).sum()) / 2.0
+    return summed / n_pairs if n_pairs > 0.0 else 0.0

@@ -21,6 +21,7 @@ from counterpoint.problem.objectives import (
     DISTANCE,
     GAP,
     JUST_MISSED,
+    DistanceScale,
     IncompleteRows,
     closeness,
     closeness_with_missing,
@@ -350,7 +351,8 @@ class Problem:
         if self.observed.has_missing:
             weight, cap = gower_weights(self.rows, self.space)
             shares = np.ones(len(cap)) if costs is None else costs
-            correct_distance(objectives, genomes, self.rows, weight, cap, shares)
+            scale = DistanceScale(weight, cap, self.observed.typical_change, shares)
+            correct_distance(objectives, genomes, self.rows, scale)
         if aims is not PLAIN:
             objectives = aims.applied(genomes, self.rows, objectives, self.predictor.encoding)
         return Evaluation(predictions, objectives)
@@ -362,7 +364,8 @@ class Problem:
             return closeness(genomes, rows, self.near_rows, self.far_rows)
         weight, _ = gower_weights(rows, self.space)
         has_complete = bool(observed.is_complete.any())
-        missing = IncompleteRows(observed.genomes, observed.incomplete, has_complete, weight)
+        incomplete, whole = observed.incomplete, observed.whole
+        missing = IncompleteRows(observed.genomes, incomplete, has_complete, whole, weight)
         return closeness_with_missing(genomes, rows, self.near_rows, self.far_rows, missing)
 
     def confirmed(self, genomes: Floats) -> Bools:
