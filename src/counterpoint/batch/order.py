@@ -86,7 +86,7 @@ class Order:
         """
         check_search(self.search)
         check_seed(self.seed)
-        limits = self.limits.check(explainer.schema)
+        limits = self.limits.check(explainer.schema, explainer.kept)
         check_costs_apply(limits.costs, explainer.observed.aims)
         predictor = explainer.predictor.own
         parse_target(self.target, predictor.classes, spread(predictor.observed_outputs))
@@ -95,7 +95,7 @@ class Order:
 
     def is_shared(self, explainer: Explainer) -> bool:
         """Whether several threads may ask for this at once."""
-        return explainer._is_shared(self.limits.check(explainer.schema))
+        return explainer._is_shared(self.limits.check(explainer.schema, explainer.kept))
 
     def schema_of(self, explainer: Explainer, id_dtype: Any = "int64") -> OutputSchema:
         """Return the columns of what is handed back."""

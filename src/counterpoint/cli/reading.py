@@ -81,7 +81,14 @@ def read_rows(
     others = read_table(file, "--rows")
     if len(others) == 0:
         raise InvalidInput(f"--rows {str(file)!r} has no rows.")
-    return others.drop(columns=[name for name in drop if name in others.columns])
+    others = others.drop(columns=[name for name in drop if name in others.columns])
+    if strange := [name for name in others.columns if name not in data.columns]:
+        how = " ".join(f"--drop {name}" for name in strange)
+        raise InvalidInput(
+            f"--rows {str(file)!r} has the columns {listed(strange)}, which --data does not have; "
+            f"leave them out with {how}."
+        )
+    return others
 
 
 def take_rows(table: pd.DataFrame, positions: Sequence[int]) -> pd.DataFrame:
@@ -109,8 +116,10 @@ def explainer_of(options: argparse.Namespace) -> tuple[Explainer, pd.DataFrame]:
     from counterpoint.explainer.explainer import Explainer
 
     model = read_model(options)
-    table = read_table(options.data, "--data")
-    data = drop_columns(table, options.drop, "--drop")
+    table, drop = read_table(options.data, "--data"), set(options.drop)
+    if options.rows is not None and not drop <= {*table.columns}:  # an id of the rows, perhaps
+        drop -= {*read_table(options.rows, "--rows").columns} - {*table.columns}
+    data = drop_columns(table, [name for name in options.drop if name in drop], "--drop")
     check_features(model, data)
     return Explainer(model, data, **settings_of(options, list(data))), data
 

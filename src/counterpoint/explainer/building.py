@@ -7,7 +7,7 @@ the same results. What the data are is not inferred again, so nothing is warned 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Literal, NamedTuple, Self
 
 from counterpoint.arrays import Bools, Floats
@@ -39,12 +39,15 @@ class EncodedData(NamedTuple):
         What counterfactuals may lack.
     shares : ndarray of shape (k,)
         The weights of the k nearest rows.
+    kept : tuple of feature names
+        What stays as it is unless limits say otherwise: ids.
     """
 
     encoding: Encoding
     genomes: Floats
     may_miss: Bools
     shares: Floats
+    kept: tuple[Hashable, ...] = ()
 
 
 class Given(NamedTuple):
@@ -96,12 +99,15 @@ class Built:
         The model, asked.
     observed : Observed
         The data, with what the model says of them.
+    kept : tuple of feature names
+        What looks like an id, and stays as it is unless limits say otherwise.
     """
 
     schema: Schema
     encoding: Encoding
     predictor: Predictor
     observed: Observed
+    kept: tuple[Hashable, ...]
 
     @property
     def classes(self) -> tuple[Any, ...] | None:
@@ -111,7 +117,7 @@ class Built:
     def _build(self, data: EncodedData, given: Given, accelerate: Literal["onnx"] | None) -> None:
         """Fit what searches need, from the data and what else the caller gave."""
         self._given, self.encoding, genomes = given, data.encoding, data.genomes
-        self.schema = data.encoding.schema
+        self.schema, self.kept = data.encoding.schema, data.kept
         space = describe_space(self.schema, genomes, data.may_miss)
         if (on_grid := observed_on_grid(genomes, space)) is not genomes:
             genomes, space = on_grid, describe_space(self.schema, on_grid, data.may_miss)
@@ -137,6 +143,7 @@ class Built:
             self.observed.genomes,
             self.observed.space.may_miss,
             self.observed.shares,
+            self.kept,
         )
         # An accelerator that was not believed is not asked again, nor warned of.
         accelerate: Literal["onnx"] | None = "onnx" if self.predictor.is_accelerated else None

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Ints
-from counterpoint.errors import InvalidInput, ModelWarning
+from counterpoint.errors import DataWarning, InvalidInput, ModelWarning
 from counterpoint.explainer.building import Built, EncodedData, Given
 from counterpoint.explainer.group import explain_group
 from counterpoint.explainer.schedule import (
@@ -36,6 +36,7 @@ from counterpoint.explainer.warm_up import warm_up
 from counterpoint.models.adapters.choice import unbound
 from counterpoint.models.answers import order_of
 from counterpoint.problem.limits import CheckedLimits, Constraint, Limits, join_limits
+from counterpoint.problem.observed import find_ids, remarks_on_data
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_objectives
 from counterpoint.problem.ranges import Range
 from counterpoint.problem.target import TargetLike
@@ -145,6 +146,10 @@ class Explainer(Built):
         self._build(encoded, given, accelerate)
         for remark in self.predictor.own.remarks():
             warnings.warn(remark, ModelWarning, stacklevel=2)
+        ids = find_ids(self.predictor.own, features or ())
+        self.kept = tuple(feature.name for feature in ids)
+        for remark in remarks_on_data(self.predictor.own, ids, features or ()):
+            warnings.warn(remark, DataWarning, stacklevel=2)
 
     def output_schema(
         self, id: str | None = None, id_dtype: Any = "int64", prefix: str | None = None
@@ -231,7 +236,7 @@ class Explainer(Built):
                 f"row must be one row, got {len(frame)}; use explain_many for several."
             )
         asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
-        checked = asked.check(self.schema)
+        checked = asked.check(self.schema, self.kept)
         task = Task.of(frame, "row", target, search, seed, checked, self)
         return next(self._results(task, 1, np.inf, progress))
 
@@ -287,7 +292,7 @@ class Explainer(Built):
             If the model fails.
         """
         asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
-        checked = asked.check(self.schema)
+        checked = asked.check(self.schema, self.kept)
         frame = self._as_frame(rows, "rows")
         task = Task.of(frame, "rows", target, search, seed, checked, self)
         memory, workers = check_memory(memory), self._threads(workers, checked)
@@ -348,7 +353,7 @@ class Explainer(Built):
         already_met
         """
         asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
-        checked = asked.check(self.schema)
+        checked = asked.check(self.schema, self.kept)
         frame = self._as_frame(rows, "rows")
         task = Task.of(frame, "rows", target, search, seed, checked, self)
         memory, workers = check_memory(memory), self._threads(workers, checked)

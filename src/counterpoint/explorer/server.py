@@ -158,7 +158,7 @@ def starting_with(
         )
     if options.target is not None:
         read_target(options.target, explainer.classes)
-    asked = limits_of(options, explainer.schema).check(explainer.schema)
+    asked = limits_of(options, explainer.schema).check(explainer.schema, explainer.kept)
     first = {
         "row": options.row,
         "target": options.target or "",

@@ -125,15 +125,26 @@ class Limits:
                     "add it to vary, or take it out of ranges."
                 )
 
-    def check(self, schema: Schema) -> CheckedLimits:
+    def check(self, schema: Schema, kept: Iterable[Hashable] = ()) -> CheckedLimits:
         """Return the limits as arrays of the schema's features.
+
+        Parameters
+        ----------
+        schema : Schema
+            The features.
+        kept : iterable of feature names, default=()
+            Features that may not change unless `vary` or `ranges` names them, such as ids.
 
         Raises
         ------
         InvalidInput, UnknownFeatureError
             If they name what the data do not have, or leave nothing to change.
         """
-        return CheckedLimits.of(self, schema)
+        fixed = [*self.fixed, *(name for name in kept if name not in {*self.fixed, *self.ranges})]
+        is_said = self.vary is not None or len(fixed) == len(self.fixed)
+        leaves_none = {*schema.names} <= {*fixed}
+        stated = self if is_said or leaves_none else replace(self, fixed=tuple(fixed))
+        return CheckedLimits.of(stated, schema)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Limits) and self._key() == other._key()

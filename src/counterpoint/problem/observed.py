@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Hashable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,11 +11,20 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.density.conditional import ConditionalSampler
-from counterpoint.errors import InvalidInput
+from counterpoint.errors import InvalidInput, PredictorError
+from counterpoint.models.predictor import Predictor
 from counterpoint.neighbours.gower import complete_rows, filled
 from counterpoint.neighbours.index import IndexedRows, index_rows
 from counterpoint.problem.own_objectives import PLAIN, Aims
+from counterpoint.table.features import Feature, Kind
+from counterpoint.table.inference import NEARLY_ALL
 from counterpoint.table.space import Space
+
+FEWEST_ROWS = 50  # from which columns are held against the model's answers
+MOST_ASKED = 512  # rows that the trial of ids asks about
+NO_USE = 0.01  # of the spread of the model's answers: less is no use
+SAME = 1e-6  # of a column's range: what a model's answer may be off
+LITTLE_USE = 0.1  # the same for numbers without gaps, which count the rows
 
 
 @dataclass(frozen=True)
@@ -118,3 +129,78 @@ def mean_difference(values: Floats) -> float:
     counts = np.unique(ordered, return_counts=True)[1].astype(np.float64)
     n_pairs = (n * (n - 1.0) - (counts * (counts - 1.0)).sum()) / 2.0
     return summed / n_pairs if n_pairs > 0.0 else 0.0
+
+
+def find_ids(predictor: Predictor, declared: Collection[Hashable]) -> list[Feature]:
+    """Return undeclared whole numbers that look like ids: all different, and no use to the model.
+
+    The model is asked once, about some observed rows that have the id of another.
+    """
+    genomes, features = predictor.observed, predictor.encoding.schema.features
+    n, spread = len(genomes), predictor.observed_outputs.std(axis=0).mean()
+    if n < FEWEST_ROWS or spread == 0.0:
+        return []
+    places = [
+        j
+        for j, feature in enumerate(features)
+        if feature.kind is Kind.INTEGER
+        and feature.name not in declared
+        and all(is_different(genomes[:size, j]) for size in (MOST_ASKED, n))
+    ]
+    if not places:
+        return []
+    which = np.linspace(0, n - 1, min(n, max(8, MOST_ASKED // len(places)))).astype(np.intp)
+    asked = np.repeat(genomes[None, which], len(places), axis=0)
+    for rows, j in zip(asked, places, strict=True):
+        rows[:, j] = np.roll(rows[:, j], len(which) // 2)
+    found = []
+    with suppress(PredictorError):  # what the model cannot say is of use to it
+        outputs = predictor.outputs(asked.reshape(-1, len(features)))
+        apart = np.abs(
+            outputs.reshape(len(places), len(which), -1) - predictor.observed_outputs[which]
+        )
+        for j, change in zip(places, apart.mean(axis=(1, 2)), strict=True):
+            has_gaps = np.ptp(genomes[:, j]) >= 2 * n
+            if change <= spread * (NO_USE if has_gaps else LITTLE_USE):
+                found.append(features[j])
+    return found
+
+
+def is_different(genes: Floats) -> bool:
+    """Whether nearly all genes (n,) differ from each other."""
+    return len(np.unique(genes)) >= NEARLY_ALL * len(genes)
+
+
+def remarks_on_data(
+    predictor: Predictor, ids: Iterable[Feature], declared: Collection[Hashable]
+) -> list[str]:
+    """Say which features look like ids, and which equal what the model says of every row."""
+    remarks = [
+        f"the whole numbers of {each.name!r} ({each.shown(each.low)} to {each.shown(each.high)}) "
+        "differ from row to row and hardly change what the model says, as ids do, so that "
+        f"counterfactuals keep them; name it in vary, or declare features={{{each.name!r}: "
+        "Integer()}, to search it."
+        for each in ids
+    ]
+    for j, feature in enumerate(predictor.encoding.schema.features):
+        if feature.name not in declared and not feature.columns and _is_answer(predictor, j):
+            remarks.append(
+                f"data column {feature.name!r} equals what the model says of all "
+                f"{len(predictor.observed)} observed rows; if it is the outcome itself, leave it "
+                f"out of the data and of the model. fixed=[{feature.name!r}] holds it; declaring "
+                "it in features= says that it is meant."
+            )
+    return remarks
+
+
+def _is_answer(predictor: Predictor, j: int) -> bool:
+    """Whether feature j equals an output of the model, or the class that leads."""
+    genes, outputs = predictor.observed[:, j], predictor.observed_outputs
+    if len(genes) < FEWEST_ROWS or np.ptp(genes) == 0.0 or (genes == MISSING).any():
+        return False
+    feature, classes = predictor.encoding.schema.features[j], predictor.classes
+    if classes is None:
+        return feature.is_numeric and np.allclose(genes, outputs[:, 0], 0.0, SAME * np.ptp(genes))
+    values = genes if feature.is_numeric else (feature.levels[int(gene)] for gene in genes)
+    answers = (classes[code] for code in outputs.argmax(axis=1))
+    return all(value == answer for value, answer in zip(values, answers, strict=True))

@@ -78,7 +78,7 @@ def _check_levels(feature: Feature, stated: Any) -> list[int]:
     if isinstance(stated, str) or not isinstance(stated, Collection):
         raise InvalidInput(
             f"{where} must be a list of levels, for {feature.name!r} is {feature.kind}, not a "
-            f"number; got {stated!r}."
+            f"number; got {stated!r}. {as_levels(feature)}"
         )
     codes = []
     for level in stated:
@@ -87,12 +87,22 @@ def _check_levels(feature: Feature, stated: Any) -> list[int]:
             hint = did_you_mean(level, feature.levels) or f"they are {listed(feature.levels)}."
             raise InvalidInput(
                 f"{where} names {level!r}, which is not a level of {feature.name!r}, for it is "
-                f"{feature.kind}, not a number; {hint}"
+                f"{feature.kind}, not a number; {hint} {as_levels(feature)}"
             )
         codes += known
     if not codes:
         raise InvalidInput(f"{where} names no level; name some of {listed(feature.levels)}.")
     return sorted(set(codes))
+
+
+def as_levels(feature: Feature) -> str:
+    """Show how the levels of a category are limited, as a range and as a rule."""
+    some = feature.levels[:2]
+    rule = InSet(
+        Word(str(feature.name), role=Role.FEATURE),
+        tuple(Word(str(level), role=Role.LEVEL) for level in some),
+    )
+    return f'For example ranges={{{feature.name!r}: {list(some)!r}}}, or the rule "{rule}".'
 
 
 def rule_of_levels(j: int, codes: list[int], schema: Schema) -> Rule:

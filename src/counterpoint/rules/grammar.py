@@ -28,13 +28,14 @@ alike; that a condition stands where one is needed is checked as the tree is bui
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import cast, get_args
 
 from counterpoint.arrays import NARROWEST
 from counterpoint.errors import InvalidInput
 from counterpoint.rules import tree
-from counterpoint.rules.tokens import Reader
+from counterpoint.rules.tokens import Reader, Token
 from counterpoint.rules.tree import Role, Word
 
 COMPARATORS = get_args(tree.Comparator)
@@ -78,7 +79,8 @@ class _Parser(Reader):
         else:
             statement = self.as_condition(self.condition())
         if self.token.kind != "end":
-            raise self.fault(f"expected the end or an operator, found {self.token}.")
+            hint = self.several_words(self.tokens[self.at - 1])
+            raise self.fault(f"expected the end or an operator, found {self.token}{hint}.")
         return statement
 
     def at_most(self, start: int) -> tree.AtMost:
@@ -189,8 +191,17 @@ class _Parser(Reader):
         found = [self.member()]
         while self.takes(","):
             found.append(self.member())
-        self.expect("}")
+        if not self.takes("}"):
+            hint = self.several_words(self.tokens[self.at - 1])
+            raise self.fault(f"expected '}}', found {self.token}{hint}.")
         return tuple(found)
+
+    def several_words(self, last: Token) -> str:
+        """Say how a name of several words is written, if two words stand beside each other."""
+        if last.kind != "word" or self.token.kind not in ("word", "keyword", "number"):
+            return ""
+        words = re.match(r"\w+(?:\s+\w+)*", self.text[last.span[0] :])
+        return "" if words is None else f'; a name of several words goes in quotes: "{words[0]}"'
 
     def member(self) -> tree.Number | Word:
         token = self.token

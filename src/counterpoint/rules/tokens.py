@@ -90,13 +90,55 @@ def _token(found: re.Match[str]) -> Token:
 def _unreadable(text: str, at: int) -> InvalidInput:
     """Build the error for a character that starts nothing."""
     if text[at] in "\"'`":
-        return invalid(text, (at, at + 1), "this quote is never closed.")
+        return invalid(text, (at, at + 1), hinted("this quote is never closed.", text))
     return invalid(
         text,
         (at, at + 1),
         f"{text[at]!r} cannot be read; put names that are more than letters, digits and "
         "underscores in double quotes.",
     )
+
+
+# What people write who have not read the language, and the rule they mean.
+_NAME, _NUMBER = r"(?P<name>[\"`][^\"`]+[\"`]|\w+)", r"(?P<number>-?[\d.]+)"
+_NOT = r"(?:do not|does not|don't|doesn't|never|can ?not|can't|must not|may not|should not)"
+_MAY = r"(?:(?:can|may|must|should|will) )?(?:only )?(?:be )?"
+_IS = r"(?:is|be|must be|should be|stays|must stay|remains|must remain) "
+_UP = r"(?:increas\w*|go(?:es)? up|gr[eo]w\w*|ris\w+|(?:get |be )?(?:larger|higher))"
+_DOWN = r"(?:decreas\w*|go(?:es)? down|fall\w*|shrink\w*|(?:get |be )?(?:smaller|lower))"
+_SAME_VALUE = r"(?:fixed|constant|immutable|frozen|unchanged|the same|as it is)"
+_MEANT = [
+    (rf"{_NOT} (?:change|vary|touch) {_NAME}", "not changed({name})"),
+    (rf"(?:keep|hold|fix|freeze|lock) {_NAME}(?: {_SAME_VALUE})?", "not changed({name})"),
+    (rf"{_NAME} (?:{_IS})?{_SAME_VALUE}", "not changed({name})"),
+    (rf"{_NAME} {_NOT} (?:be )?(?:change[sd]?|vary|varied)", "not changed({name})"),
+    (rf"{_NAME} (?:{_MAY}{_UP}|{_NOT} {_DOWN})", "{name} increases"),
+    (rf"{_NAME} (?:{_MAY}{_DOWN}|{_NOT} {_UP})", "{name} decreases"),
+    (rf"{_NAME} (?:{_IS})?at least {_NUMBER}", "{name} >= {number}"),
+    (rf"{_NAME} (?:{_IS})?at most {_NUMBER}", "{name} <= {number}"),
+    (rf"{_NAME} (?:{_IS})?between {_NUMBER} and (?P<high>-?[\d.]+)", "{name} in {number}..{high}"),
+    (rf"{_NAME} (?:is|equals) (?P<value>[\w.-]+)", "{name} = {value}"),
+]
+
+
+def hinted(problem: str, text: str) -> str:
+    """Return a problem with the rule that was probably meant, if people often write it so.
+
+    Examples
+    --------
+    >>> hinted("expected a condition.", "debt < 5 and age never decreases")
+    'expected a condition; did you mean "age increases"?'
+    """
+    whole = " ".join(text.split())
+    clauses = re.split(r" (?:and|or|implies) ", whole, flags=re.IGNORECASE)
+    for clause in [whole, *clauses]:
+        for pattern, rule in _MEANT:
+            if found := re.fullmatch(pattern, clause, flags=re.IGNORECASE):
+                meant = rule.format(**found.groupdict())
+                if clause == whole and meant.startswith("not changed("):
+                    meant = f"fixed {found['name']}"
+                return f'{problem[:-1]}; did you mean "{meant}"?'
+    return problem
 
 
 class Reader:
@@ -138,7 +180,7 @@ class Reader:
 
     def fault(self, problem: str, span: Span | None = None) -> InvalidInput:
         """Build an error at the next token, or at `span`."""
-        return invalid(self.text, span or self.token.span, problem)
+        return invalid(self.text, span or self.token.span, hinted(problem, self.text))
 
     def since(self, start: int) -> Span:
         """Return the span from `start` to the last token read."""

@@ -41,6 +41,8 @@ from counterpoint.table.values import (
 )
 
 MANY_LEVELS = 50  # more than a search can try one by one, or a reader compare
+NEARLY_ALL = 0.95  # of the rows: so many different values are ids, or free text
+MANY_WORDS = 4.0  # in a level on average: free text
 
 
 def infer_features(
@@ -54,11 +56,11 @@ def infer_features(
     check_choice("precision", precision, ("observed", "full"))
     kinds_of = check_declared(declared, frame)
     columns = [infer_feature(frame[name], precision, kinds_of.get(name)) for name in frame.columns]
-    for feature in columns:
-        if feature.name not in kinds_of:
-            warn_of_many_levels(feature, len(frame))
     found = groups.find_groups(grouped, frame, set(kinds_of))
-    return groups.gather(tuple(columns), frame, found)
+    features, order = groups.gather(tuple(columns), frame, found)
+    for remark in remarks_on([each for each in features if each.name not in kinds_of], len(frame)):
+        warnings.warn(remark, DataWarning, stacklevel=4)
+    return features, order
 
 
 def check_frame(data: pd.DataFrame) -> None:
@@ -311,17 +313,40 @@ def unheld_levels(dtype: Any, levels: Sequence[Any]) -> list[Any]:
         return [level for level in levels if unheld_levels(dtype, [level])]
 
 
-def warn_of_many_levels(feature: Feature, n: int) -> None:
-    """Warn of a column with more levels than a search can try."""
-    if feature.kind is Kind.CATEGORICAL and len(feature.levels) > MANY_LEVELS:
-        warnings.warn(
-            f"data column {feature.name!r} has {len(feature.levels)} levels in {n} rows, too many "
-            "to try them all; drop it, group its levels, or hold it with "
-            f"fixed=[{feature.name!r}]. If it is meant to be searched, "
-            f"features={{{feature.name!r}: Categorical()}} says so without this warning.",
-            DataWarning,
-            stacklevel=5,
+def remarks_on(features: Sequence[Feature], n: int) -> list[str]:
+    """Return what a caller should know of undeclared features that are not worth a search."""
+    remarks = [
+        f"data column {each.name!r} has {len(each.levels)} levels in {n} rows, {what}; drop it, "
+        f"group its levels, or hold it with fixed=[{each.name!r}]. If it is meant to be searched, "
+        f"features={{{each.name!r}: Categorical()}} says so without this warning."
+        for each in features
+        if not each.columns and (what := what_levels_are(each, n))
+    ]
+    constant = [each for each in features if each.is_constant and not each.has_missing]
+    if constant and n >= groups.FEWEST_ROWS:
+        first = constant[0]
+        kind = "Integer(low, high)" if first.kind is Kind.INTEGER else "Real(low, high)"
+        kind = kind if first.is_numeric else "Categorical(levels)"
+        kind = "Date(low, high)" if first.kind is Kind.DATE else kind
+        remarks.append(
+            f"the data have one value only of {listed(each.name for each in constant)}, so that "
+            f"counterfactuals keep it; leave out what is no feature, or say where it may go, as in "
+            f"features={{{first.name!r}: {kind}}}."
         )
+    return remarks
+
+
+def what_levels_are(feature: Feature, n: int) -> str:
+    """Return what the levels of a feature look like that no search can try; else nothing."""
+    if feature.kind is not Kind.CATEGORICAL or n < groups.FEWEST_ROWS:
+        return ""
+    n_levels = len(feature.levels)
+    n_words = sum(len(str(level).split()) for level in feature.levels)
+    if 2 * n_levels > n and n_words >= MANY_WORDS * n_levels:
+        return "which look like free text"
+    if n_levels <= MANY_LEVELS:
+        return ""
+    return "as ids have" if n_levels >= NEARLY_ALL * n else "too many to try them all"
 
 
 def distinct(column: pd.Series[Any]) -> tuple[Any, ...]:

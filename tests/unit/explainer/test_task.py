@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from counterpoint.errors import InvalidInput
-from counterpoint.explainer.task import bytes_of_rules, check_rules
+from counterpoint.explainer.task import bytes_of_rules, check_rules, check_search
 from counterpoint.problem.limits import Limits
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
@@ -51,3 +51,23 @@ def test_rules_take_memory_and_functions_more() -> None:
     assert none == 0
     assert 0 < written < 1000
     assert asked == written + 7 * 32 * 1000
+
+
+@pytest.mark.parametrize(
+    ("search", "example"),
+    [
+        ("mocmod", "search=Search.paper('mocmod')."),
+        ("moc", "search=Search.paper('moc')."),
+        ("fast", "search=Search(evaluations=2000)."),
+        (500, "search=Search(evaluations=2000)."),
+    ],
+)
+def test_a_search_that_is_none_is_told_with_the_one_that_is_meant(
+    search: object, example: str
+) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        check_search(search)
+
+    assert str(caught.value) == (
+        f"search must be a Search or WhatIf, got {search!r}; for example {example}"
+    )

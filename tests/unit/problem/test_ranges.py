@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from counterpoint.errors import InvalidInput
 from counterpoint.problem.ranges import check_ranges, end_of, range_text, rule_of_levels
 from counterpoint.table.schema import Schema
 
@@ -66,3 +67,16 @@ def test_the_rule_of_levels_can_be_read_again() -> None:
 )
 def test_a_range_is_told_in_words(ends: Any, text: str) -> None:
     assert range_text(ends) == text
+
+
+@pytest.mark.parametrize("stated", ["new car", ["newcar"], (1, 2)])
+def test_what_is_no_range_of_levels_is_told_with_the_range_and_the_rule(stated: Any) -> None:
+    schema = Schema.infer(pd.DataFrame({"purpose": ["new car", "tv", "boat"]}))
+
+    with pytest.raises(InvalidInput) as caught:
+        check_ranges({"purpose": stated}, schema)
+
+    assert str(caught.value).endswith(
+        "For example ranges={'purpose': ['boat', 'new car']}, or the rule \"purpose in {boat, "
+        "'new car'}\"."
+    )

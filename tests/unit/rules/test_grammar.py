@@ -251,3 +251,21 @@ def test_long_rules_take_time_in_proportion() -> None:
         assert len(re.findall("a", str(statement))) > 0
 
     assert time.perf_counter() - started < 5.0
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("purpose in {new car}", "expected '}', found 'car'"),
+        ("purpose not in {tv, new car}", "expected '}', found 'car'"),
+        ("purpose = new car", "expected the end or an operator, found 'car'"),
+        ("debt < 5 and purpose = new car", "expected the end or an operator, found 'car'"),
+    ],
+)
+def test_a_name_of_several_words_is_told_to_need_quotes(text: str, found: str) -> None:
+    with pytest.raises(
+        InvalidInput,
+        match=re.escape(f'{found}; a name of several words goes in quotes: "new car".'),
+    ):
+        parse(text)
+    parse(text.replace("new car", '"new car"'))

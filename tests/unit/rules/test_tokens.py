@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from counterpoint.errors import InvalidInput
+from counterpoint.rules.grammar import parse
 from counterpoint.rules.tokens import MOST_CHARACTERS, MOST_NESTED, Reader, tokenize
 from counterpoint.rules.tree import MOST_SHOWN, Role, invalid, unknown
 
@@ -88,3 +91,40 @@ def test_a_number_is_expected(text: str, message: str) -> None:
 def test_a_missing_word_is_named() -> None:
     with pytest.raises(InvalidInput, match=r"expected 'together', found the end\."):
         Reader("").expect("together")
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("age only increases", "age increases"),
+        ("age can only go up", "age increases"),
+        ("age never decreases", "age increases"),
+        ("age must not increase", "age decreases"),
+        ("Age only decreases", "Age decreases"),
+        ("age is fixed", "fixed age"),
+        ("`my age` is fixed", "fixed `my age`"),
+        ("age does not change", "fixed age"),
+        ("age doesn't change", "fixed age"),
+        ("age stays the same", "fixed age"),
+        ("do not change age", "fixed age"),
+        ("keep age", "fixed age"),
+        ("debt < 5 and age is fixed", "not changed(age)"),
+        ("age cannot change or debt < 5", "not changed(age)"),
+        ("age between 20 and 30", "age in 20..30"),
+        ("age is at least 30", "age >= 30"),
+        ("age at most 30", "age <= 30"),
+        ("age is 30", "age = 30"),
+    ],
+)
+def test_what_people_write_is_answered_with_the_rule_they_mean(text: str, meant: str) -> None:
+    with pytest.raises(InvalidInput, match=f'; did you mean "{re.escape(meant)}"\\?\n'):
+        parse(text)
+    assert str(parse(meant)) == meant
+
+
+@pytest.mark.parametrize("text", ["age", "age >", "age not fixed", "age increases by", "and and"])
+def test_nothing_is_guessed_of_other_texts(text: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        parse(text)
+
+    assert "did you mean" not in str(caught.value)

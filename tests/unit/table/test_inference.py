@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import warnings
 from decimal import Decimal
 from typing import Any
 
@@ -8,7 +9,7 @@ import pandas as pd
 import pytest
 
 from counterpoint.errors import InvalidInput
-from counterpoint.table.features import Feature, Kind, Precision
+from counterpoint.table.features import Categorical, Feature, Integer, Kind, Precision
 from counterpoint.table.inference import observed_decimals
 from counterpoint.table.schema import Schema
 
@@ -241,3 +242,54 @@ def test_an_unknown_precision_is_refused() -> None:
 
     with pytest.raises(InvalidInput, match="precision must be 'observed' or 'full', got 'exact'"):
         Schema.infer(data, "exact")  # type: ignore[arg-type]
+
+
+def remarks(**columns: Any) -> list[str]:
+    """Return what is said of a table."""
+    features = columns.pop("features", None)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Schema.infer(pd.DataFrame(columns), features=features)
+    return [str(each.message) for each in caught]
+
+
+def test_constants_are_told_of_once_with_how_to_let_them_vary() -> None:
+    same: dict[str, Any] = {"year": [2024] * 20, "rate": [0.5] * 20, "land": ["DE"] * 20}
+    varied = {"age": range(20)}
+
+    assert remarks(**same, **varied) == [
+        "the data have one value only of 'year', 'rate' and 'land', so that counterfactuals keep "
+        "it; leave out what is no feature, or say where it may go, as in features={'year': "
+        "Integer(low, high)}."
+    ]
+    assert remarks(land=["DE"] * 20)[0].endswith("features={'land': Categorical(levels)}.")
+    assert remarks(rate=[0.5] * 20)[0].endswith("features={'rate': Real(low, high)}.")
+    day = pd.to_datetime(["2020-01-01"] * 20)
+    assert remarks(day=day)[0].endswith("features={'day': Date(low, high)}.")
+    assert remarks(year=[2024] * 20, features={"year": Integer(2000, 2030)}) == []
+    assert remarks(year=[2024] * 19) == []
+    assert remarks(year=[2024, None] * 10) == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "what"),
+    [
+        ([f"the customer {i} called twice" for i in range(30)], "which look like free text"),
+        ([f"the customer {i} called twice" for i in range(90)], "which look like free text"),
+        ([f"C-{i}" for i in range(60)], "as ids have"),
+        ([f"C-{i % 60}" for i in range(120)], "too many to try them all"),
+        ([f"C-{i}" for i in range(50)], ""),
+        (["not yet paid back"] * 40 + ["has been paid back"] * 40, ""),
+    ],
+)
+def test_free_text_and_ids_are_told_apart(texts: list[str], what: str) -> None:
+    said = remarks(note=texts)
+
+    n = len(set(texts))
+    expected = [
+        f"data column 'note' has {n} levels in {len(texts)} rows, {what}; drop it, group its "
+        "levels, or hold it with fixed=['note']. If it is meant to be searched, features={'note': "
+        "Categorical()} says so without this warning."
+    ]
+    assert said == (expected if what else [])
+    assert remarks(note=texts, features={"note": Categorical()}) == []

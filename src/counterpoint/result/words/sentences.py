@@ -244,6 +244,11 @@ def message(found: ResultData) -> str:
             f"{counted(n, 'counterfactual')} {'reaches' if n == 1 else 'reach'} {target} "
             f"(now {now}) with {fewest} or more changes{missed}; {asked}{early}."
         )
+    if (found.trace.objectives[:, GAP] == 0.0).any():
+        return (
+            f"none of the counterfactuals that were found for {target} (now {now}) is left; ask "
+            "for less of them, or look at the result before it was filtered."
+        )
     if n_missed == 0:
         return f"no counterfactual for {target} (now {now}); {asked}{early}; {observed_hint(found)}"
     best = int(np.argmin(found.objectives[:, GAP]))

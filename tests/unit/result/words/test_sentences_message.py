@@ -141,3 +141,15 @@ def test_the_hint_counts_only_rows_that_predict_puts_into_the_class() -> None:
     found = explain("yes", cp.WhatIf(), Strict(), max_changed=1)
 
     assert "; 1 observed row does reach it" in found.message
+
+
+def test_a_filter_that_leaves_nothing_is_not_blamed_on_the_search(explainer: cp.Explainer) -> None:
+    found = explainer.explain(FIRST, (0.4, 1.0), cp.Search(evaluations=300))
+
+    none_left = found.filter(f"age < {FIRST['age'].iloc[0]}")
+
+    assert len(found) > len(none_left) == 0
+    assert none_left.message == (
+        "none of the counterfactuals that were found for prediction between 0.4 and 1 (now 0.22) "
+        "is left; ask for less of them, or look at the result before it was filtered."
+    )
