@@ -74,7 +74,6 @@ def of_classes(classifier: Any) -> cp.Explainer:
             lambda data: data[["debt", "debt"]],
             "data has duplicate columns 'debt'; give each its own",
         ),
-        (lambda data: data.assign(gap=1), "data has columns named 'gap'.*rename them"),
         (
             lambda data: data.assign(debt=data["debt"].where(data.index > 99)),
             "data column 'debt' has no values at all, only missing ones; drop it",
