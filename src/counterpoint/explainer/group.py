@@ -21,16 +21,16 @@ from counterpoint.progress import Watch
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.facts import Again, Facts, Live
 from counterpoint.search.archive import Archive
-from counterpoint.search.run import (
+from counterpoint.search.confirmation import (
     Confirmation,
     complaint,
     confirm,
     edge_of,
     is_close,
     margins,
-    run,
     wants_labels,
 )
+from counterpoint.search.run import run
 from counterpoint.search.settings import Search, WhatIf
 from counterpoint.table.values import counted
 

@@ -21,8 +21,8 @@ from counterpoint.problem.target import TargetLike, parse_target
 from counterpoint.rules.bounds import DOMAIN
 from counterpoint.rules.rules import Rules
 from counterpoint.rules.tree import compared_places
+from counterpoint.search.confirmation import is_close
 from counterpoint.search.feasibility import RETRIES
-from counterpoint.search.run import is_close
 from counterpoint.search.settings import Explore, Search, Variant, WhatIf
 from counterpoint.streams import check_seed
 from counterpoint.table.encoding import Encoding

@@ -1,0 +1,306 @@
+"""Confirmation: what a search returns is asked of the model again, as its user would ask.
+
+Whatever way the search asked, that answer counts. What is returned as valid must hold in one frame
+with the rest, and alone; which class each candidate is of, the model's own `predict` says.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.errors import PredictorError
+from counterpoint.models.predictor import Predictor
+from counterpoint.problem.objectives import CHANGES, GAP, JUST_MISSED, denied_gaps
+from counterpoint.problem.problem import Problem
+from counterpoint.problem.target import Target
+from counterpoint.search.archive import Archive
+from counterpoint.search.settings import Search, WhatIf
+from counterpoint.streams import Stage, uniforms
+
+EDGE = 1e-4  # this near to an edge of its target a row is asked about alone, too …
+EXACT_EDGE = 1e-9  # … and this near if the model is known to look at each row by itself
+ROUND_OFF = 1e-9  # how far two ways to ask in double precision may be apart, as a share
+N_DRAWN, N_FEW = 32, 8  # rows asked alone of every result; so few that nobody looks at the clock
+SECONDS, DRAWN_SECONDS = 1.0, 0.05  # what asking alone may take of a row, and of drawn ones
+
+
+def is_close(scores: Floats, others: Floats) -> Bools:
+    """Return which scores differ by no more than what rounding explains in double precision."""
+    close: Bools = np.abs(scores - others) <= ROUND_OFF * np.maximum(1.0, np.abs(others))
+    return close
+
+
+def complaint(own: Predictor, genomes: Floats) -> str:
+    """Say of which of genomes (n, d) the quick way and the model differ most; empty if of none."""
+    quick, plain = own.uneven_blocks([genomes])[0], own.plain.uneven_blocks([genomes])[0]
+    if np.array_equal(quick, plain):
+        return ""
+    i, c = np.unravel_index(np.argmax(np.abs(quick - plain)), quick.shape)
+    values = own.encoding.by_feature(genomes[[i]]).to_dict("records")[0]
+    return f"of {values} it says {quick[i, c]:.6g}, the model {plain[i, c]:.6g}"
+
+
+def wants_labels(problem: Problem) -> bool:
+    """Whether the model's own `predict` decides what is valid."""
+    return problem.targets[0].is_decision and problem.predictor.has_decision
+
+
+def edge_of(predictor: Predictor) -> float:
+    """Return how near to its target's edge a row must be to be asked about alone."""
+    return EXACT_EDGE if predictor.is_known else EDGE
+
+
+def margins(target: Target, predictions: Floats) -> Floats:
+    """Return how far predictions (n,) are from an edge of the target that they could cross."""
+    is_class = target.label is not None
+    low = -np.inf if is_class and target.low <= 0.0 else target.low
+    high = np.inf if is_class and target.high >= 1.0 else target.high
+    nearest: Floats = np.minimum(np.abs(predictions - low), np.abs(predictions - high))
+    return nearest
+
+
+class Confirmation:
+    """The candidates of one row; what is returned as valid must hold however the model is asked.
+
+    All that is returned is asked in one frame, and alone what is near an edge of the target, with
+    32 drawn ones of a model that nobody knows; where one does not hold, all are asked alone. Only
+    rows are asked about that a search has asked about before.
+
+    Parameters
+    ----------
+    archive, row : Archive, int
+        All that a search evaluated for the row.
+    problem : Problem
+        The problem of that row.
+    search : Search or WhatIf
+        The settings.
+
+    Attributes
+    ----------
+    archive, row : Archive, int
+        The same without what was denied.
+    doubt : str
+        Where the quick way and the model disagree; empty as long as they do not.
+    n_asked : int
+        How many rows the model was asked about.
+    n_denied : int
+        How many candidates seemed valid and are not, or are by `predict` and did not seem so.
+    denies_label : bool
+        Whether `predict` said another thing than the probabilities.
+    """
+
+    def __init__(
+        self, archive: Archive, row: int, problem: Problem, search: Search | WhatIf
+    ) -> None:
+        self.archive, self.row, self.problem = archive, row, problem
+        self.predictor, self.target = problem.predictor.own, problem.targets[0]
+        self.keeps_all = isinstance(search, WhatIf)
+        self.doubt, self.n_asked, self.n_denied, self.denies_label = "", 0, 0, False
+        n = int(archive.size[row])
+        self._is_asked, self._is_alone = np.zeros((2, n), dtype=np.bool_)
+        self._codes = np.zeros(n, dtype=np.int64)
+        self._predictions = archive.predictions[row, :n].copy()
+        self._scores: dict[int, float] = {}  # of what does not hold
+        self._is_named = np.zeros(n, dtype=np.bool_)  # by `predict`, though it did not seem valid
+        self._spread = 0.0
+
+    @property
+    def values(self) -> Floats:
+        """The objectives of all candidates, shape (n, m)."""
+        values: Floats = self.archive.objectives[self.row, : len(self._is_asked)]
+        return values
+
+    @property
+    def members(self) -> Ints:
+        """The candidates that are returned, as far as rules allow."""
+        members = np.sort(self.archive.members[self.row, : self.archive.n_members[self.row]])
+        changed: Ints = members[self.values[members, CHANGES] > 0]
+        return changed
+
+    @property
+    def unasked(self) -> Ints:
+        """What must be asked in a frame: members; all that seem valid once something is denied.
+
+        Once `predict` has said another thing than the probabilities, it is all there is.
+        """
+        is_wanted = np.zeros(len(self._is_asked), dtype=np.bool_)
+        is_wanted[self.members] = True
+        if self.n_denied:
+            is_candidate = self.archive.is_candidate[self.row, : len(is_wanted)]
+            is_wanted |= is_candidate & ((self.values[:, GAP] <= 0.0) | self.denies_label)
+        return np.flatnonzero(is_wanted & ~self._is_asked)
+
+    def is_scored_again(self, which: Ints) -> Bools:
+        """Return which of the candidates the model itself scores.
+
+        Of the near misses of a known model those that are drawn: for the others what the search
+        was told stands.
+        """
+        is_missed = self.values[which, GAP] > 0.0
+        is_scored: Bools = np.logical_not(is_missed)
+        if not self.predictor.is_known:
+            return np.ones(len(which), dtype=np.bool_)
+        is_scored[is_missed] = self._is_drawn(int(is_missed.sum()), N_DRAWN)
+        return is_scored
+
+    def genomes(self, which: Ints) -> Floats:
+        """Return some of the candidates, shape (n, d)."""
+        return np.ascontiguousarray(self.archive.genomes[self.row, which])
+
+    def seeming(self, which: Ints) -> Ints:
+        """Return those of the candidates that are valid as far as is known."""
+        valid: Ints = which[self.values[which, GAP] <= 0.0]
+        return valid
+
+    def hear(self, which: Ints, outputs: Floats, codes: Ints) -> None:
+        """Take what the model says of candidates in a frame; NaN is what the search knows."""
+        self._is_asked[which], self._codes[which] = True, codes
+        self.n_asked += len(which)
+        scores = self.archive.predictions[self.row, which].copy()
+        told = ~np.isnan(outputs[:, 0])
+        scores[told] = self.target.score(outputs[told])
+        self._predictions[which[told]] = self.target.prediction(outputs[told])
+        known = self.archive.predictions[self.row, which]
+        if self.predictor.is_quick and not is_close(known, scores).all():
+            self.doubt = complaint(self.predictor, self.genomes(which[told]))
+        self._judge(which, scores, codes)
+
+    def told(self, genomes: Floats) -> tuple[Ints, Floats]:
+        """Return the class codes and predictions of members, given as genomes (n, d)."""
+        members = self.archive.members[self.row, : self.archive.n_members[self.row]]
+        places = {self.archive.genomes[self.row, k].tobytes(): k for k in members.tolist()}
+        which = np.array([places[genome.tobytes()] for genome in genomes], dtype=np.int64)
+        return self._codes[which], self._predictions[which]
+
+    def _judge(self, which: Ints, scores: Floats, codes: Ints) -> None:
+        """Note which candidates are valid by these scores or class codes and were not, or not."""
+        is_valid = self.values[which, GAP] <= 0.0
+        holds = self.target.gaps(scores) <= 0.0
+        if wants_labels(self.problem):
+            holds = np.asarray(self.target.accepts_label(codes))
+            self.denies_label |= bool((holds != is_valid).any())
+            self._is_named[which[holds & ~is_valid]] = True
+        is_off = is_valid & ~holds
+        self._scores |= zip(which[is_off].tolist(), scores[is_off].tolist(), strict=True)
+
+    def ask_alone(self) -> None:
+        """Ask alone about what is near an edge or drawn; about all where one did not hold."""
+        valid = self.seeming(self.members)
+        apart = margins(self.target, self.archive.predictions[self.row, valid])
+        is_near = apart <= edge_of(self.predictor)
+        if is_near.any():  # the frame that is returned, of just these rows
+            self._ask(valid)
+        is_wanted = is_near | (self.n_denied > 0)
+        if len(valid) and not self.predictor.is_known:
+            is_wanted |= self._is_drawn(len(valid), min(N_DRAWN, self._most_alone(DRAWN_SECONDS)))
+        order = np.argsort(np.where(is_near, apart, np.inf), kind="stable")
+        asked = valid[order][(is_wanted & ~self._is_alone[valid])[order]]
+        most = (
+            self._most_alone(SECONDS) - int(self._is_alone.sum()) if len(asked) > N_FEW else N_FEW
+        )
+        for k in asked[:most]:
+            self._ask(np.array([k]))
+        self._is_alone[asked[:most]] = True
+        left = asked[max(most, 0) :]
+        near = margins(self.target, self.archive.predictions[self.row, left]) <= 2.0 * self._spread
+        if self.n_denied:  # too slow to be asked, and not farther than what company changes
+            self._scores |= dict.fromkeys(left[near].tolist(), np.nan)
+
+    def _ask(self, which: Ints) -> None:
+        """Ask about candidates as a frame of just these; by the quick way if the model is known."""
+        asker = self.predictor.trusted
+        genomes = self.genomes(which)
+        scores = np.asarray(self.target.score(asker.outputs(genomes)))
+        codes = asker.labels(genomes) if wants_labels(self.problem) else self._codes[which]
+        self.n_asked += len(which)
+        known = self.archive.predictions[self.row, which]
+        self._spread = max(self._spread, float(np.abs(scores - known).max()))
+        self._judge(which, scores, codes)
+
+    def _is_drawn(self, n: int, most: int) -> Bools:
+        """Return which of n candidates are drawn, most at most."""
+        draws = uniforms(self.problem.keys, Stage.ASKED_ALONE, 0, n, 1)[0, :, 0]
+        return np.argsort(np.argsort(draws)) < most
+
+    def _most_alone(self, seconds: float) -> int:
+        """Return how many may be asked alone in that time: four, or a higher power of two.
+
+        So that noise in the time of a call rarely counts.
+        """
+        n_calls = 1 + wants_labels(self.problem)
+        n = int((seconds / self.predictor.plain.seconds_alone - 2 * n_calls) / n_calls)
+        return 1 << max(n.bit_length() - 1, 2)
+
+    def redraw(self) -> bool:
+        """Draw the members again by what was said; return whether that is another thing."""
+        named = np.flatnonzero(self._is_named)
+        if not self._scores and not len(named):
+            return False
+        which = np.array(list(self._scores), dtype=np.int64)
+        scores = np.array(list(self._scores.values()))
+        predictions = self.archive.predictions[self.row, : len(self._is_asked)].copy()
+        scores = np.where(np.isnan(scores), predictions[which], scores)
+        gaps = self.target.gaps(scores)
+        predictions[which] = np.where(gaps > 0.0, scores, predictions[which])
+        least = denied_gaps(gaps, scores) if self.target.is_decision else JUST_MISSED
+        objectives = self.values.copy()
+        objectives[named, GAP] = 0.0
+        objectives[which, GAP] = np.maximum(gaps, least)
+        self.archive = self.archive.of_scores(self.row, self.problem, predictions, objectives)
+        self.row, self._scores, self._is_named[:] = 0, {}, False
+        self.n_denied += len(which) + len(named)
+        if self.keeps_all:
+            self.archive.keep_all(0)
+        return True
+
+
+def confirm(checks: list[Confirmation]) -> None:
+    """Confirm what was found for several rows; the frames of all rows are asked in one call."""
+    waiting = checks
+    while waiting:
+        ask_in_frames(waiting)
+        waiting = [check for check in waiting if not check.doubt]
+        for check in waiting:
+            check.ask_alone()
+        waiting = [check for check in waiting if check.redraw()]
+
+
+def ask_in_frames(checks: list[Confirmation]) -> None:
+    """Let the model itself score what is returned, and say which class each is of."""
+    asked = [(check, which) for check in checks if len(which := check.unasked)]
+    if not asked:
+        return
+    predictor = checks[0].predictor
+    blocks = [check.genomes(which) for check, which in asked]
+    masks = [check.is_scored_again(which) for check, which in asked]
+    try:
+        outputs = scored_parts(predictor.plain, blocks, masks)
+    except PredictorError as error:
+        if not predictor.is_quick:
+            raise
+        for check, _ in asked:  # the quick way had an answer
+            check.doubt = str(error).rstrip(".")
+        return
+    if checks[0].target.is_lead or not predictor.has_decision:  # all probabilities are needed
+        others = scored_parts(predictor.trusted, blocks, [~mask for mask in masks])
+        outputs = [
+            np.where(np.isnan(own), other, own) for own, other in zip(outputs, others, strict=True)
+        ]
+    if predictor.has_decision:
+        codes = predictor.trusted.uneven_labels(blocks)
+    else:
+        codes = [np.argmax(answers, axis=1) for answers in outputs]
+    for (check, which), answers, labels in zip(asked, outputs, codes, strict=True):
+        check.hear(which, answers, labels)
+
+
+def scored_parts(predictor: Predictor, blocks: list[Floats], masks: list[Bools]) -> list[Floats]:
+    """Return the outputs (n, c) of the marked rows of blocks (n, d); NaN for the others."""
+    n_outputs = predictor.observed_outputs.shape[1]
+    outputs = [np.full((len(block), n_outputs), np.nan) for block in blocks]
+    some = [q for q, mask in enumerate(masks) if mask.any()]
+    parts = [np.ascontiguousarray(blocks[q][masks[q]]) for q in some]
+    for q, answers in zip(some, predictor.uneven_blocks(parts) if some else (), strict=True):
+        outputs[q][masks[q]] = answers
+    return outputs
