@@ -72,12 +72,12 @@ def with_gaps(row_is_missing: bool) -> cp.Counterfactuals:
     data.loc[::5, "b"] = None
 
     def score(rows: pd.DataFrame) -> Any:
-        levels = rows["b"].map({"u": 1.0, "v": 0.0}).fillna(2.0)
+        levels = rows["b"].map({"u": 1.0, "v": 0.0}).fillna(7.0)
         return (rows["a"].fillna(-3.0) + levels.astype(float)).to_numpy()
 
     row = {"a": np.nan if row_is_missing else -1.0, "b": None if row_is_missing else "v"}
     explainer = cp.Explainer(score, data, allow_missing=True)
-    return explainer.explain(row, (1.0, 2.0), search=cp.Search(evaluations=200))
+    return explainer.explain(row, (5.0, 9.0), search=cp.Search(evaluations=200))
 
 
 def drawn(chart: Any) -> str:

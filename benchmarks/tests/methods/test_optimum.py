@@ -105,6 +105,7 @@ def test_a_stump_is_left_just_beyond_its_threshold() -> None:
     assert found[0].distance == pytest.approx((0.725 - 0.25) / 2, abs=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:the model says the same of all")
 def test_what_cannot_be_reached_has_no_optimum() -> None:
     case = unit_case(LogisticRegression())
     case.model.intercept_ = np.array([-1e6])

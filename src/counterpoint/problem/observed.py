@@ -128,7 +128,7 @@ def mean_difference(values: Floats) -> float:
     summed = float(((2.0 * np.arange(n) - (n - 1)) * ordered).sum())
     counts = np.unique(ordered, return_counts=True)[1].astype(np.float64)
     n_pairs = (n * (n - 1.0) - (counts * (counts - 1.0)).sum()) / 2.0
-    return summed / n_pairs if n_pairs > 0.0 else 0.0
+    return float(summed / n_pairs) if n_pairs > 0.0 else 0.0
 
 
 def find_ids(predictor: Predictor, declared: Collection[Hashable]) -> list[Feature]:

@@ -341,11 +341,11 @@ def test_choosing_knows_what_is_missing() -> None:
     row = some[:1].assign(pay=np.nan, age=30)
 
     def judge(rows: pd.DataFrame) -> Any:
-        z = rows["pay"].fillna(40.0) / 50 + rows["age"] / 90 - 0.2 * rows["job"].isna()
+        z = rows["pay"].fillna(40.0) / 50 + rows["age"] / 90 + 1.0 * rows["job"].isna()
         return np.clip(z / 2, 0.0, 1.0)
 
     explainer = cp.Explainer(judge, some, allow_missing=["job"], units={"pay": "€"})
-    found = explainer.explain(row, (0.7, 1.0), cp.Search(evaluations=800))
+    found = explainer.explain(row, (0.95, 1.0), cp.Search(evaluations=800))
     assert (found.genomes[:, [1, 3]] == MISSING).any(axis=0).all()
 
     diverse, frame, interview = found.select(9, by="diverse"), found.safety(), found.prefer()
