@@ -135,14 +135,26 @@ class Confirmation:
         """Return which of the candidates the model itself scores.
 
         Of the near misses of a known model those that are drawn: for the others what the search
-        was told stands.
+        was told stands. So does what was told of observed rows that are clear of the edge.
         """
         is_missed = self.values[which, GAP] > 0.0
         is_scored: Bools = np.logical_not(is_missed)
         if not self.predictor.is_known:
-            return np.ones(len(which), dtype=np.bool_)
+            return np.logical_not(self.is_clear(which))
         is_scored[is_missed] = self._is_drawn(int(is_missed.sum()), N_DRAWN)
-        return is_scored
+        return is_scored & ~self.is_clear(which)
+
+    def is_clear(self, which: Ints) -> Bools:
+        """Return which candidates are observed rows far from the edge, which no search asks about.
+
+        They were asked about when the explainer was made. What-If has no others; and where one
+        candidate was denied, all are asked about.
+        """
+        if self.keeps_all or self.n_denied:
+            return np.zeros(len(which), dtype=np.bool_)
+        is_observed = ~self.archive.is_asked[self.row, which]
+        apart = margins(self.target, self.archive.predictions[self.row, which])
+        return np.asarray(is_observed & (apart > EDGE))
 
     def genomes(self, which: Ints) -> Floats:
         """Return some of the candidates, shape (n, d)."""
@@ -187,6 +199,7 @@ class Confirmation:
     def ask_alone(self) -> None:
         """Ask alone about what is near an edge or drawn; about all where one did not hold."""
         valid = self.seeming(self.members)
+        valid = valid[~self.is_clear(valid)]
         apart = margins(self.target, self.archive.predictions[self.row, valid])
         is_near = apart <= edge_of(self.predictor)
         if is_near.any():  # the frame that is returned, of just these rows
@@ -282,15 +295,18 @@ def ask_in_frames(checks: list[Confirmation]) -> None:
         for check, _ in asked:  # the quick way had an answer
             check.doubt = str(error).rstrip(".")
         return
-    if checks[0].target.is_lead or not predictor.has_decision:  # all probabilities are needed
+    has_argmax = predictor.classes is not None and not predictor.has_decision
+    if checks[0].target.is_lead or has_argmax:  # all probabilities are needed
         others = scored_parts(predictor.trusted, blocks, [~mask for mask in masks])
         outputs = [
             np.where(np.isnan(own), other, own) for own, other in zip(outputs, others, strict=True)
         ]
     if predictor.has_decision:
         codes = predictor.trusted.uneven_labels(blocks)
-    else:
+    elif has_argmax:
         codes = [np.argmax(answers, axis=1) for answers in outputs]
+    else:
+        codes = [np.zeros(len(block), dtype=np.int64) for block in blocks]
     for (check, which), answers, labels in zip(asked, outputs, codes, strict=True):
         check.hear(which, answers, labels)
 
