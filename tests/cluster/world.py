@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -124,7 +125,9 @@ class Factory:
         """Build it."""
         with (self.folder / "built").open("a") as file:
             file.write(f"{os.getpid()}\n")
-        return cp.Explainer(Model(self.folder), observed())
+        with warnings.catch_warnings():  # of the one deed that the data have
+            warnings.simplefilter("ignore", cp.DataWarning)
+            return cp.Explainer(Model(self.folder), observed())
 
 
 ORDER = Order(
