@@ -157,3 +157,14 @@ def test_a_saved_decision_is_loaded_equal(tmp_path: Any) -> None:
 
     assert cp.load(tmp_path / "found.json") == found
     assert found.target.labels == ("y", "z")
+
+
+def test_texts_name_every_class_of_a_set() -> None:
+    model, observed = fitted("forest", 3, 4)
+    row = observed[model.predict(observed) == "w"].iloc[[0]]
+
+    found = cp.Explainer(model, observed).explain(row, {"y", "z"}, ALL)
+
+    assert "the model does not decide “y” or “z”." in found.explain_text()
+    assert "für „y“ oder „z“ entscheiden" in found.explain_text(lang="de")
+    assert "Class “y” or “z”" in found.explain_text(reader="analyst").replace("class", "Class")

@@ -143,6 +143,7 @@ class Explainer(Built):
             shares=check_weights(k, weights, len(frame)),
         )
         given = Given(model, check_objectives(objectives), distance, plausibility, classes)
+        warm_up(Explainer)  # before the first kernel is needed, so that it is told once
         self._build(encoded, given, accelerate)
         for remark in self.predictor.own.remarks():
             warnings.warn(remark, ModelWarning, stacklevel=2)

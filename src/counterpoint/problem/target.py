@@ -259,6 +259,12 @@ def _class_target(target: object, classes: Sequence[Any]) -> Target:
             f"target {target!r} does not say which class it is about; the classes are "
             f"{listed(classes)}: write for example target=({classes[-1]!r}, {target!r})."
         )
+    if isinstance(target, tuple | list) and len(target) > 1 and _are_classes(target, classes):
+        names = ", ".join(map(repr, target))
+        raise InvalidInput(
+            f"target {target!r} is a list of classes; to want any of them, write a set: "
+            f"target={{{names}}}."
+        )
     if isinstance(target, tuple | list) and target and _is_class(target[0], classes):
         raise InvalidInput(
             f"target {target!r} must be a class with an interval of its probability; write for "
@@ -298,6 +304,11 @@ def _not_a_class(label: object, classes: Sequence[Any]) -> InvalidInput:
 def _is_class(label: object, classes: Sequence[Any] | None) -> bool:
     """Whether `label` is one of the model's classes."""
     return classes is not None and any(is_same_label(label, known) for known in classes)
+
+
+def _are_classes(labels: Sequence[object], classes: Sequence[Any]) -> bool:
+    """Whether all labels are classes of the model."""
+    return all(_is_class(label, classes) for label in labels)
 
 
 def is_same_label(label: object, known: object) -> bool:

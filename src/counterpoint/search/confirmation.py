@@ -168,9 +168,9 @@ class Confirmation:
     def hear(self, which: Ints, outputs: Floats, codes: Ints) -> None:
         """Take what the model says of candidates in a frame; NaN is what the search knows."""
         self._is_asked[which], self._codes[which] = True, codes
-        self.n_asked += len(which)
         scores = self.archive.predictions[self.row, which].copy()
         told = ~np.isnan(outputs[:, 0])
+        self.n_asked += len(which) if self.predictor.has_decision else int(told.sum())
         scores[told] = self.target.score(outputs[told])
         self._predictions[which[told]] = self.target.prediction(outputs[told])
         known = self.archive.predictions[self.row, which]

@@ -342,3 +342,8 @@ def test_a_set_of_classes_is_checked(wanted: set[str], message: str) -> None:
 def test_a_target_of_other_classes_is_refused() -> None:
     with pytest.raises(InvalidInput, match="this model has 'bad' and 'good'; name the class"):
         parse(decision((1,), THREE))
+
+
+def test_who_lists_classes_is_told_to_write_a_set() -> None:
+    with pytest.raises(InvalidInput, match=re.escape("write a set: target={'low', 'high'}.")):
+        parse_target(("low", "high"), THREE, outputs([0.2, 0.5, 0.3]))

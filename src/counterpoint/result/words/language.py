@@ -51,7 +51,7 @@ class Wish(NamedTuple):
     aim : str
         What it is about.
     label : str
-        The class; empty for a value.
+        The class, or several of them joined by "or"; empty for a value.
     low, high : str
         Both ends, empty where open; the same for a single number.
     """
@@ -66,6 +66,7 @@ class Grammar(Protocol):
     """What a language must be able to say; `ENGLISH` and `GERMAN` do."""
 
     signs: Signs
+    either: str  # the word before the last of several alternatives
 
     def outcome(self, wish: Wish) -> str:
         """Return the target as a heading."""
@@ -133,6 +134,7 @@ class _English:
         ),
         date="{day} {month} {year}",
     )
+    either = "or"
 
     def outcome(self, wish: Wish) -> str:
         if wish.aim == "class":
@@ -280,6 +282,7 @@ class _German:
         ),
         date="{day}. {month} {year}",
     )
+    either = "oder"
 
     def outcome(self, wish: Wish) -> str:
         if wish.aim == "class":

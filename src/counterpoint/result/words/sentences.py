@@ -27,6 +27,7 @@ from counterpoint.result.words.language import (
     Reader,
     Wish,
     count_candidates,
+    joined,
 )
 from counterpoint.table.features import Feature
 from counterpoint.table.values import (
@@ -66,7 +67,7 @@ def said(
         for change in changes_of(found, position, grammar.signs)
     ]
     is_met = bool(found.reaches[position])
-    wish = wish_of(found.target, grammar.signs, reader)
+    wish = wish_of(found.target, grammar, reader)
     if reader == "customer":
         return grammar.would(wish, changes, is_met=is_met)
     before, after = write_numbers(
@@ -111,11 +112,15 @@ def spoken(name: Hashable) -> str:
     return text.replace("_", " ").strip() or text
 
 
-def wish_of(target: Target, signs: Signs, reader: Reader) -> Wish:
+def wish_of(target: Target, grammar: Grammar, reader: Reader) -> Wish:
     """Return a target in words; customers read probabilities in percent."""
+    signs = grammar.signs
     label = "" if target.label is None else write_level(target.label, signs)
+    if target.is_complement:
+        return Wish("other class", label, "", "")
     if target.is_decision:
-        return Wish("other class" if target.is_complement else "class", label, "", "")
+        labels = [write_level(each, signs) for each in target.labels]
+        return Wish("class", joined(labels, grammar.either), "", "")
     aim: Aim = "value" if target.label is None else "probability"
     low, high = target.low, target.high
     if aim == "probability" and (low > 0.0 or high < 1.0):  # ends nobody can pass say nothing
@@ -156,7 +161,7 @@ def explain(found: ResultData, lang: Lang, reader: Reader, n: int) -> str:
 
 def _tell_customer(found: ResultData, grammar: Grammar, n: int) -> list[str]:
     """Return what a customer may read: what the model decides, and what it would decide when."""
-    wish = wish_of(found.target, grammar.signs, "customer")
+    wish = wish_of(found.target, grammar, "customer")
     is_met = found.status == "already_met"
     lines = [grammar.now(wish, is_met=is_met)]
     if is_met:
@@ -181,7 +186,7 @@ def _tell_customer(found: ResultData, grammar: Grammar, n: int) -> list[str]:
 
 def _tell_analyst(found: ResultData, grammar: Grammar, n: int) -> list[str]:
     """Return what an analyst reads: counts, sentences with numbers and measures, marks."""
-    wish = wish_of(found.target, grammar.signs, "analyst")
+    wish = wish_of(found.target, grammar, "analyst")
     now = write_number(found.row_prediction, grammar.signs)
     lines = [grammar.heading(grammar.outcome(wish), now)]
     if found.status == "already_met":
