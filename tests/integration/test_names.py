@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 from sklearn.linear_model import LogisticRegression
 
@@ -57,3 +58,35 @@ def test_the_caller_may_give_a_prefix_that_makes_no_feature() -> None:
         found.to_frame(prefix="")
     with pytest.raises(cp.InvalidInput, match="prefix must be a text, such as 'cf_', got 3"):
         found.to_csv(prefix=3)  # type: ignore[arg-type]
+
+
+DOORS: dict[str, Any] = {
+    "a frame": lambda explainer, row, *asked: explainer.explain(row, *asked),
+    "a series": lambda explainer, row, *asked: explainer.explain(row.iloc[0], *asked),
+    "a dict": lambda explainer, row, *asked: explainer.explain(row.iloc[0].to_dict(), *asked),
+    "many": lambda explainer, row, *asked: explainer.explain_many(row, *asked)[0],
+    "each": lambda explainer, row, *asked: next(explainer.explain_each(row, *asked)),
+    "polars": lambda explainer, row, *asked: explainer.explain(polars.from_pandas(row), *asked),
+}
+
+
+@pytest.mark.parametrize("door", DOORS.values(), ids=[*DOORS])
+def test_columns_of_the_row_that_the_data_do_not_have_are_ignored_with_a_remark(door: Any) -> None:
+    data = table("debt")
+    explainer = cp.Explainer(lambda rows: (rows["age"] - rows["debt"]) / 60, data)
+    row, wanted = data.iloc[[5]], ((0.5, None), cp.Search(evaluations=200))
+
+    with pytest.warns(cp.DataWarning, match="^rows? has the columns 'id', which the data") as told:
+        found = door(explainer, row.assign(id=7), *wanted)
+
+    assert told[0].filename == __file__
+    pd.testing.assert_frame_equal(found.to_frame(), explainer.explain(row, *wanted).to_frame())
+    assert list(found.row.columns) == ["age", "debt"]
+
+
+def test_a_name_that_only_the_row_has_is_told_as_a_wrong_one_where_another_is_lacking() -> None:
+    data = table("debt")
+    explainer = cp.Explainer(lambda rows: (rows["age"] - rows["debt"]) / 60, data)
+
+    with pytest.raises(cp.UnknownFeatureError, match="did you mean 'debt'"):
+        explainer.explain(data.iloc[[5]].rename(columns={"debt": "dept"}), (0.5, None))

@@ -29,6 +29,7 @@ from counterpoint.table.features import (
     Real,
 )
 from counterpoint.table.files import READERS, read_content, refused_if_damaged
+from counterpoint.table.frames import only_known
 from counterpoint.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -82,13 +83,7 @@ def read_rows(
     if len(others) == 0:
         raise InvalidInput(f"--rows {str(file)!r} has no rows.")
     others = others.drop(columns=[name for name in drop if name in others.columns])
-    if strange := [name for name in others.columns if name not in data.columns]:
-        how = " ".join(f"--drop {name}" for name in strange)
-        raise InvalidInput(
-            f"--rows {str(file)!r} has the columns {listed(strange)}, which --data does not have; "
-            f"leave them out with {how}."
-        )
-    return others
+    return only_known(others, list(data.columns), f"--rows {str(file)!r}")
 
 
 def take_rows(table: pd.DataFrame, positions: Sequence[int]) -> pd.DataFrame:

@@ -46,7 +46,7 @@ from counterpoint.result.long_table import OutputSchema
 from counterpoint.search.settings import Search, WhatIf
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Declared, Precision
-from counterpoint.table.frames import Form, Rows, as_frame, read_data
+from counterpoint.table.frames import Form, Rows, as_frame, only_known, read_data
 from counterpoint.table.schema import infer_schema, remarked
 
 
@@ -202,7 +202,8 @@ class Explainer(Built):
         Parameters
         ----------
         row : DataFrame of one row, Series or dict; an array if the data are one
-            The row to explain, with every column of the data; it need not be of their kind.
+            The row to explain, with every column of the data; it need not be of their kind. Other
+            columns are ignored with a `DataWarning`.
         target : class label, set of them, (label, (low, high)), number, (low, high) or "opposite"
             The wanted outcome. A class is reached where the model's own `predict` says it, any of a
             set of classes where it says one of them; without a `predict` the largest probability
@@ -361,10 +362,12 @@ class Explainer(Built):
         return self._results(task, workers, memory, progress)
 
     def _as_frame(self, rows: Rows, argument: str) -> pd.DataFrame:
-        """Return rows as a pandas frame; arrays only where the data are one."""
+        """Return the columns of the data in rows; arrays are taken only where the data are one."""
         is_array = self.encoding.form.kind == "numpy"
         columns = [column.name for column in self.schema.columns]
-        return as_frame(rows, argument, columns if is_array else None)
+        return only_known(
+            as_frame(rows, argument, columns if is_array else None), columns, argument
+        )
 
     def _is_shared(self, limits: CheckedLimits) -> bool:
         """Whether all that is asked may be asked by several threads: of functions nobody knows."""

@@ -8,6 +8,7 @@ polars and pyarrow; neither is imported here, they are there if their frames are
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -17,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import LARGEST, Bools, Floats
-from counterpoint.errors import InvalidInput, listed
+from counterpoint.errors import DataWarning, InvalidInput, listed
 from counterpoint.table.features import Feature, Kind, plain_dtype
 from counterpoint.table.values import EXACT, LARGEST_WHOLE, as_days, write_number
 
@@ -350,6 +351,24 @@ def as_frame(rows: Rows, argument: str, columns: Sequence[Hashable] | None = Non
         f"{argument} must be a DataFrame, a Series, a dict of column to value or a list of such "
         f"dicts, got {type(rows).__name__}."
     )
+
+
+def only_known(frame: pd.DataFrame, names: Sequence[Hashable], argument: str) -> pd.DataFrame:
+    """Return rows without columns that the data do not have, with a remark.
+
+    Where columns of the data are lacking nothing is left out: one of the others may be meant.
+    """
+    known, held = set(names), set(frame.columns)
+    if not known <= held or known == held:
+        return frame
+    extra = [name for name in frame.columns if name not in known]
+    warnings.warn(
+        f"{argument} has the columns {listed(extra)}, which the data do not have; they are "
+        "ignored.",
+        DataWarning,
+        stacklevel=4,
+    )
+    return frame.loc[:, [name in known for name in frame.columns]]
 
 
 def _array_as_frame(rows: Any, argument: str, columns: Sequence[Hashable]) -> pd.DataFrame:
