@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo explore test check docs bench study clean
+.PHONY: help demo explore test check docs bench ways study clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | expand -t 10
@@ -30,6 +30,9 @@ docs: .venv/dev.done  ## run the examples of README and docs as they stand, and 
 bench: .venv-bench/done  ## speed as ratios to the model's own and to the peers'; writes docs/performance
 	.venv-bench/bin/python -m benchmarks.speed --peers
 	.venv-bench/bin/python -m benchmarks.growth
+
+ways: .venv-bench/done  ## which share of all minimal ways each method tells; resumes; writes docs/study/ways.md
+	.venv-bench/bin/python -m benchmarks.ways $(WAYS)
 
 study: .venv-bench/done  ## the paper's study with its rivals; hours; resumes; writes docs/study
 	.venv-bench/bin/python -m benchmarks.study all $(STUDY)

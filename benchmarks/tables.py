@@ -59,7 +59,8 @@ def train(name: str, table: Table) -> Any:
     levels = list(table.data.select_dtypes("category").columns)
     numbers = [column for column in table.data.columns if column not in levels]
     encode = make_column_transformer(
-        (OneHotEncoder(handle_unknown="ignore"), levels), (MinMaxScaler(), numbers)
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), levels),
+        (MinMaxScaler(), numbers),
     )
     model = make_pipeline(encode, _estimator(name))
     return model.fit(table.data, table.classes)

@@ -12,8 +12,13 @@ OUTCOME = "outcome"
 
 
 def wire(subject: Subject, setting: str) -> Explain:
-    """Return a function that explains one row by "random", "genetic" or "kdtree"."""
+    """Return a function that explains one row by "random", "genetic 50" or another setting.
+
+    A setting is a method of DiCE, and how many counterfactuals are asked for; ten if it says none.
+    """
     codec = subject.codec
+    method, _, asked_for = setting.partition(" ")
+    n = int(asked_for or N_COUNTERFACTUALS)
     numbers = [c for c, is_level in zip(codec.columns, codec.is_level, strict=True) if not is_level]
     data = dice_ml.Data(
         dataframe=subject.data.assign(**{OUTCOME: subject.classes}),
@@ -21,15 +26,14 @@ def wire(subject: Subject, setting: str) -> Explain:
         outcome_name=OUTCOME,
     )
     model = dice_ml.Model(model=subject.model, backend="sklearn")
-    dice = dice_ml.Dice(data, model, method=setting)
+    dice = dice_ml.Dice(data, model, method=method)
 
     def explain(row: pd.DataFrame, target: int) -> pd.DataFrame:
         """Return the answer after DiCE's own step towards fewer changes, as it shows to users."""
-        answer = dice.generate_counterfactuals(
-            row, total_CFs=N_COUNTERFACTUALS, desired_class=target
-        ).cf_examples_list[0]
+        found = dice.generate_counterfactuals(row, total_CFs=n, desired_class=target)
+        answer = found.cf_examples_list[0]
         sparse: pd.DataFrame | None = answer.final_cfs_df_sparse
-        found: pd.DataFrame = answer.final_cfs_df if sparse is None else sparse
-        return found
+        rows: pd.DataFrame = answer.final_cfs_df if sparse is None else sparse
+        return rows
 
     return explain
