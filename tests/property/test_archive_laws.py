@@ -271,7 +271,6 @@ def test_evaluations_are_the_rows_the_model_was_asked(method: Any, evaluations: 
     model = Counting()
     explainer = cp.Explainer(model, numbers(12), precision="full")
     search = cp.Search(method=method, evaluations=evaluations, population=16, patience=None)
-    assert explainer.predictor.seconds_alone > 0.0  # one observed row is asked, once
     model.calls.clear()
 
     found = explainer.explain(numbers(12).iloc[0], (0.9, 1.0), search)
@@ -294,7 +293,6 @@ def test_a_budget_is_never_exceeded(
     model = Counting()
     explainer = cp.Explainer(model, mixed())
     budget = search.with_(evaluations=evaluations, population=min(8, evaluations - 1))
-    assert explainer.predictor.seconds_alone > 0.0  # one observed row is asked, once
     model.calls.clear()
 
     found = explainer.explain({"a": 0, "b": 0, "c": 0.0}, (0.95, 1.0), budget, **limits)

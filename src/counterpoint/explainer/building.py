@@ -126,8 +126,6 @@ class Built:
             given.objectives, given.distance, given.plausibility, self.encoding, genomes, space
         )
         predictor = Predictor(given.model, self.encoding, genomes, given.classes)
-        if not predictor.is_known:  # timed now, so that no search asks about another row
-            predictor.plain.seconds_alone  # noqa: B018 - kept by the predictor
         self.predictor = accelerated(predictor, accelerate)
         outputs = self.predictor.observed_outputs
         self.observed = Observed(genomes, outputs, space, data.shares, aims)

@@ -26,8 +26,8 @@ from counterpoint.search.confirmation import (
     complaint,
     confirm,
     edge_of,
+    is_at_edge,
     is_close,
-    margins,
     wants_labels,
 )
 from counterpoint.search.run import run
@@ -175,7 +175,7 @@ def is_met(problem: Problem) -> Bools:
         met = np.array(gaps) <= 0.0
     for a in np.flatnonzero(met):
         target, genome = problem.targets[a], problem.rows[[a]]
-        if margins(target, problem.row_scores[[a]])[0] <= edge_of(plain):
+        if is_at_edge(target, problem.row_scores[[a]], edge_of(plain))[0]:
             alone = float(target.score(plain.outputs(genome))[0])
             is_label = has_labels and target.accepts_label(plain.labels(genome))[0]
             met[a] = is_label if has_labels else target.gap_of(alone) <= 0.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import threading
-import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cached_property
@@ -167,16 +166,6 @@ class Predictor:
             few = self.observed[:REPEATED_ROWS]
             told.append(remark_on_repeats(self.outputs(few), self.outputs(few)))
         return [each for each in told if each]
-
-    @cached_property
-    def seconds_alone(self) -> float:
-        """How long the model takes for one row that was asked before: the shorter of two calls."""
-        took = []
-        for _ in range(2):
-            start = time.perf_counter()
-            self.outputs(self.observed[:1])
-            took.append(time.perf_counter() - start)
-        return min(took)
 
     def scored_by(self, ask: Ask, tolerance: float) -> Predictor:
         """Return a predictor whose scores come from an accelerator; labels stay the model's."""

@@ -18,11 +18,14 @@ from counterpoint.search.archive import Archive
 from counterpoint.search.settings import Search, WhatIf
 from counterpoint.streams import Stage, uniforms
 
-EDGE = 1e-4  # this near to an edge of its target a row is asked about alone, too …
+EDGE = 1e-4  # this near to an edge of its target, or this share of it, a row is asked about alone …
 EXACT_EDGE = 1e-9  # … and this near if the model is known to look at each row by itself
 ROUND_OFF = 1e-9  # how far two ways to ask in double precision may be apart, as a share
-N_DRAWN, N_FEW = 32, 8  # rows asked alone of every result; so few that nobody looks at the clock
-SECONDS, DRAWN_SECONDS = 1.0, 0.05  # what asking alone may take of a row, and of drawn ones
+N_DRAWN = 32  # near misses of a known model that the model itself scores
+# Calls that ask alone, for one explained row; at 50 ms a call they and those for the frames take a
+# second. The number may not depend on the time of a call: a seed gives the same on every machine.
+N_ALONE, N_DRAWN_ALONE = 16, 8
+N_SPREADS = 4.0  # what could not be asked alone stands if it is that much clearer than it must be
 
 
 def is_close(scores: Floats, others: Floats) -> Bools:
@@ -46,11 +49,6 @@ def wants_labels(problem: Problem) -> bool:
     return problem.targets[0].is_decision and problem.predictor.has_decision
 
 
-def edge_of(predictor: Predictor) -> float:
-    """Return how near to its target's edge a row must be to be asked about alone."""
-    return EXACT_EDGE if predictor.is_known else EDGE
-
-
 def margins(target: Target, predictions: Floats) -> Floats:
     """Return how far predictions (n,) are from an edge of the target that they could cross."""
     is_class = target.label is not None
@@ -60,12 +58,24 @@ def margins(target: Target, predictions: Floats) -> Floats:
     return nearest
 
 
+def is_at_edge(target: Target, predictions: Floats, edge: float) -> Bools:
+    """Return which predictions (n,) are near an edge of the target, for large ones as a share."""
+    sizes = [abs(bound) for bound in (target.low, target.high) if np.isfinite(bound)]
+    near: Bools = margins(target, predictions) <= edge * max(1.0, *sizes)
+    return near
+
+
+def edge_of(predictor: Predictor) -> float:
+    """Return how near to its target's edge a row must be to be asked about alone."""
+    return EXACT_EDGE if predictor.is_known else EDGE
+
+
 class Confirmation:
     """The candidates of one row; what is returned as valid must hold however the model is asked.
 
     All that is returned is asked in one frame, and alone what is near an edge of the target, with
-    32 drawn ones of a model that nobody knows; where one does not hold, all are asked alone. Only
-    rows are asked about that a search has asked about before.
+    8 drawn ones of a model that nobody knows; where one does not hold, all are asked alone, as far
+    as 16 calls go. Only rows are asked about that a search has asked about before.
 
     Parameters
     ----------
@@ -153,8 +163,8 @@ class Confirmation:
         if self.keeps_all or self.n_denied:
             return np.zeros(len(which), dtype=np.bool_)
         is_observed = ~self.archive.is_asked[self.row, which]
-        apart = margins(self.target, self.archive.predictions[self.row, which])
-        return np.asarray(is_observed & (apart > EDGE))
+        predictions = self.archive.predictions[self.row, which]
+        return np.asarray(is_observed & ~is_at_edge(self.target, predictions, EDGE))
 
     def genomes(self, which: Ints) -> Floats:
         """Return some of the candidates, shape (n, d)."""
@@ -197,28 +207,45 @@ class Confirmation:
         self._scores |= zip(which[is_off].tolist(), scores[is_off].tolist(), strict=True)
 
     def ask_alone(self) -> None:
-        """Ask alone about what is near an edge or drawn; about all where one did not hold."""
+        """Ask alone about what is near an edge or drawn; about all where one did not hold.
+
+        Those that the calls do not suffice for are not valid if company changes more than by what
+        they are clear of the edge.
+        """
         valid = self.seeming(self.members)
         valid = valid[~self.is_clear(valid)]
-        apart = margins(self.target, self.archive.predictions[self.row, valid])
-        is_near = apart <= edge_of(self.predictor)
+        predictions = self.archive.predictions[self.row, valid]
+        apart = margins(self.target, predictions)
+        is_near = is_at_edge(self.target, predictions, edge_of(self.predictor))
         if is_near.any():  # the frame that is returned, of just these rows
             self._ask(valid)
-        is_wanted = is_near | (self.n_denied > 0)
-        if len(valid) and not self.predictor.is_known:
-            is_wanted |= self._is_drawn(len(valid), min(N_DRAWN, self._most_alone(DRAWN_SECONDS)))
-        order = np.argsort(np.where(is_near, apart, np.inf), kind="stable")
-        asked = valid[order][(is_wanted & ~self._is_alone[valid])[order]]
-        most = (
-            self._most_alone(SECONDS) - int(self._is_alone.sum()) if len(asked) > N_FEW else N_FEW
-        )
-        for k in asked[:most]:
+        wanted = valid[self._order_alone(apart, is_near)]
+        wanted = wanted[~self._is_alone[wanted]]
+        n_calls = 1 + wants_labels(self.problem)
+        most = N_ALONE // n_calls - int(self._is_alone.sum())
+        for k in wanted[:most]:
             self._ask(np.array([k]))
-        self._is_alone[asked[:most]] = True
-        left = asked[max(most, 0) :]
-        near = margins(self.target, self.archive.predictions[self.row, left]) <= 2.0 * self._spread
-        if self.n_denied:  # too slow to be asked, and not farther than what company changes
-            self._scores |= dict.fromkeys(left[near].tolist(), np.nan)
+        self._is_alone[wanted[:most]] = True
+        left = wanted[most:]
+        apart = margins(self.target, self.archive.predictions[self.row, left])
+        if self.n_denied or self._spread > 0.0:
+            is_doubtful = apart <= N_SPREADS * self._spread
+            self._scores |= dict.fromkeys(left[is_doubtful].tolist(), np.nan)
+
+    def _order_alone(self, apart: Floats, is_near: Bools) -> Ints:
+        """Return which of the valid ones are to be asked alone, in that order.
+
+        First those near the edge, for which they leave the drawn ones some calls; all if one did
+        not hold.
+        """
+        most = N_ALONE // (2 + 2 * wants_labels(self.problem))
+        nearest = np.argsort(np.argsort(apart, kind="stable")) < most
+        is_drawn = np.zeros(len(apart), dtype=np.bool_)
+        if len(apart) and not self.predictor.is_known:
+            is_drawn = self._is_drawn(len(apart), N_DRAWN_ALONE)
+        turns = np.select([is_near & nearest, is_drawn, is_near], [0, 1, 2], 3)
+        order = np.lexsort((apart, turns))
+        return order[(turns[order] < 3) | (self.n_denied > 0)]
 
     def _ask(self, which: Ints) -> None:
         """Ask about candidates as a frame of just these; by the quick way if the model is known."""
@@ -235,15 +262,6 @@ class Confirmation:
         """Return which of n candidates are drawn, most at most."""
         draws = uniforms(self.problem.keys, Stage.ASKED_ALONE, 0, n, 1)[0, :, 0]
         return np.argsort(np.argsort(draws)) < most
-
-    def _most_alone(self, seconds: float) -> int:
-        """Return how many may be asked alone in that time: four, or a higher power of two.
-
-        So that noise in the time of a call rarely counts.
-        """
-        n_calls = 1 + wants_labels(self.problem)
-        n = int((seconds / self.predictor.plain.seconds_alone - 2 * n_calls) / n_calls)
-        return 1 << max(n.bit_length() - 1, 2)
 
     def redraw(self) -> bool:
         """Draw the members again by what was said; return whether that is another thing."""

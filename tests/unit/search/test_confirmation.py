@@ -233,20 +233,43 @@ def test_one_that_does_not_hold_is_enough_to_ask_all_of_them_alone() -> None:
     assert set(values) <= set(asked)
 
 
-def test_a_slow_model_is_asked_alone_for_a_second_at_most() -> None:
-    calls: list[int] = []
+def calls_of(seconds: float, target: tuple[float, float]) -> list[list[float]]:
+    """Return what a model that takes that long a call is asked about when one row is explained."""
+    calls: list[list[float]] = []
 
     def score(rows: pd.DataFrame) -> Any:
-        calls.append(len(rows))
-        time.sleep(0.05)
+        calls.append(rows["p"].tolist())
+        time.sleep(seconds)
         return rows["p"].to_numpy()
 
     explainer = cp.Explainer(score, SINGLES)
     calls.clear()
-    found = explainer.explain({"p": -1.0, "q": 0.0, "r": 0.0}, (0.0, 3.0), cp.WhatIf(n=50))
-
+    found = explainer.explain({"p": -1.0, "q": 0.0, "r": 0.0}, target, cp.WhatIf(n=50))
     assert len(found) == 50
-    assert 1 + 4 < len(calls) <= 1 + 20  # the row comes first
+    return calls
+
+
+def test_a_slow_model_is_asked_alone_for_a_second_at_most() -> None:
+    calls = calls_of(0.0, (0.0, 3.0))
+
+    assert 1 + 8 < len(calls) <= 1 + 20  # the row comes first; at 50 ms a call that is a second
+
+
+def test_the_same_rows_are_asked_alone_however_slow_the_model_is() -> None:
+    assert calls_of(0.02, (0.0, 3.0)) == calls_of(0.0, (0.0, 3.0))
+
+
+def test_what_is_at_the_edge_and_was_not_asked_alone_is_not_valid_if_company_counts() -> None:
+    def score(rows: pd.DataFrame) -> Any:
+        alone = 1e-7 * np.sin(1e3 * rows["p"].to_numpy()) * (len(rows) == 1)
+        return np.where(rows["p"] > 0.0, 0.5 + alone, 0.0)
+
+    row, search = {"p": -1.0, "q": 0.0, "r": 0.0}, cp.WhatIf(n=50)
+    found = cp.Explainer(score, SINGLES).explain(row, (0.5, None), search)
+
+    rows = found.to_rows()
+    assert 0 < len(rows) <= 16
+    assert all(score(rows[i : i + 1])[0] >= 0.5 for i in range(len(rows)))
 
 
 def test_confirming_is_counted_apart_and_saved(tmp_path: Path) -> None:
@@ -285,3 +308,17 @@ def test_a_row_at_the_edge_has_reached_it_only_if_it_does_alone() -> None:
     found = cp.Explainer(score, SINGLES).explain({"p": 0.5, "q": 0.0, "r": 0.0}, (0.5, None), FEW)
 
     assert found.status == "found"
+
+
+def test_the_edge_of_large_outputs_is_as_wide_as_their_rounding() -> None:
+    def score(rows: pd.DataFrame) -> Any:
+        values = (1e6 + 100.0 * rows["p"].to_numpy()).astype(np.float32)
+        return values - np.float32(0.5) * (len(rows) == 1)
+
+    low = 1e6 + 100.0 * float(SINGLES["p"].sort_values().iloc[-50]) - 0.25
+    row, search = {"p": -1.0, "q": 0.0, "r": 0.0}, cp.WhatIf(n=50)
+    found = cp.Explainer(score, SINGLES).explain(row, (low, None), search)
+
+    rows = found.to_rows()
+    assert len(rows) == 49
+    assert all(score(rows[i : i + 1])[0] >= low for i in range(len(rows)))
