@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from counterpoint.batch.order import Make, Order, Recipe
-from counterpoint.batch.rows import columns_of, explain_rows
+from counterpoint.batch.rows import columns_of, explain_rows, with_ids
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.schedule import MEMORY
@@ -64,7 +64,7 @@ def explain_frame(
         How many of each row's counterfactuals at most, as `select` chooses; near misses only
         where there is none. None keeps all, near misses too.
     id : str, optional
-        A column of the rows that is no feature and is handed through.
+        A column of the rows, or the name of their index, that is no feature and is handed through.
     prefix : str, optional
         Put before the names of the result's own columns; None puts "cf_" there if a feature has
         the name of one.
@@ -142,7 +142,9 @@ def lazily(recipe: Recipe, rows: Any, order: Order, memory: float) -> Any:
     """Return the Dask DataFrame of counterfactuals; its partitions are those of the rows."""
     from dask.delayed import delayed  # it is there: the rows are Dask's
 
-    explainer, meta = recipe.explainer(), rows._meta
+    explainer, meta = recipe.explainer(), with_ids(rows._meta, order)
+    if meta is not rows._meta:
+        rows = rows.map_partitions(with_ids, order, meta=meta)
     order.check(explainer)
     held = [*columns_of(meta, explainer, order).values()]
     schema = order.schema_of(explainer, "int64" if order.id is None else meta[order.id].dtype)

@@ -108,6 +108,7 @@ def explain_rows(
     -----
     The order is not checked here, for every chunk anew: who makes a job or a frame does that once.
     """
+    rows = with_ids(rows, order)
     features = features_of(rows, explainer, order)
     schema = order.schema_of(explainer, "int64" if order.id is None else rows[order.id].dtype)
     settings = RowsAsked(explainer, order, workers, memory, progress)
@@ -119,6 +120,13 @@ def failed_rows(schema: OutputSchema, rows: pd.DataFrame, message: str) -> pd.Da
     """Return rows as lines that say why they could not be explained."""
     answers = [RowAnswer(FAILED, message)] * len(rows)
     return assemble(schema, rows, answers, None)
+
+
+def with_ids(rows: pd.DataFrame, order: Order) -> pd.DataFrame:
+    """Return rows with the column of ids, which may be their index."""
+    if order.id is None or order.id in rows.columns or rows.index.name != order.id:
+        return rows
+    return rows.assign(**{order.id: rows.index})
 
 
 def features_of(rows: pd.DataFrame, explainer: Explainer, order: Order) -> pd.DataFrame:

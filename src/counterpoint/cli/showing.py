@@ -128,6 +128,7 @@ def as_json(found: Counterfactuals, n: int) -> dict[str, Any]:
         "status": found.status,
         "message": found.message,
         "target": str(found.target),
+        "index": plain_value(as_frame(found.row, "row").index[0]),
         "row": {str(name): plain_value(row[name]) for name in names},
         "row_prediction": plain_value(found.row_prediction),
         "constraints": list(found.constraints),

@@ -10,6 +10,8 @@ import pickle
 from collections.abc import Hashable, Sequence
 from typing import Any, Literal, NamedTuple, Self
 
+import pandas as pd
+
 from counterpoint.arrays import Bools, Floats
 from counterpoint.models.files import pickled
 from counterpoint.models.onnx import accelerated
@@ -41,6 +43,8 @@ class EncodedData(NamedTuple):
         The weights of the k nearest rows.
     kept : tuple of feature names
         What stays as it is unless limits say otherwise: ids.
+    labels : Index, optional
+        What the observed rows are called in their table.
     """
 
     encoding: Encoding
@@ -48,6 +52,7 @@ class EncodedData(NamedTuple):
     may_miss: Bools
     shares: Floats
     kept: tuple[Hashable, ...] = ()
+    labels: pd.Index[Any] | None = None
 
 
 class Given(NamedTuple):
@@ -128,7 +133,7 @@ class Built:
         predictor = Predictor(given.model, self.encoding, genomes, given.classes)
         self.predictor = accelerated(predictor, accelerate)
         outputs = self.predictor.observed_outputs
-        self.observed = Observed(genomes, outputs, space, data.shares, aims)
+        self.observed = Observed(genomes, outputs, space, data.shares, aims, data.labels)
 
     def __copy__(self) -> Self:
         """Return one that shares all it is made of: a copy stays here, and builds nothing."""
@@ -144,6 +149,7 @@ class Built:
             self.observed.space.may_miss,
             self.observed.shares,
             self.kept,
+            self.observed.labels,
         )
         # An accelerator that was not believed is not asked again, nor warned of.
         accelerate: Literal["onnx"] | None = "onnx" if self.predictor.is_accelerated else None

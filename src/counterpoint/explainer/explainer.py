@@ -141,6 +141,7 @@ class Explainer(Built):
             genomes=encoding.encode(frame, "data"),
             may_miss=check_allowed(allow_missing, schema),
             shares=check_weights(k, weights, len(frame)),
+            labels=frame.index.to_flat_index(),
         )
         given = Given(model, check_objectives(objectives), distance, plausibility, classes)
         warm_up(Explainer)  # before the first kernel is needed, so that it is told once

@@ -6,8 +6,10 @@ from collections.abc import Collection, Hashable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.density.conditional import ConditionalSampler
@@ -43,6 +45,8 @@ class Observed:
         Weights of the k nearest rows in `implausibility`.
     aims : Aims
         What the caller wants minimised other than the built-in objectives.
+    labels : Index, optional
+        What the observed rows are called in their table.
     """
 
     genomes: Floats
@@ -50,6 +54,7 @@ class Observed:
     space: Space
     shares: Floats
     aims: Aims = PLAIN
+    labels: pd.Index[Any] | None = None
 
     @cached_property
     def indexed(self) -> IndexedRows:

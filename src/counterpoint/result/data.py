@@ -71,6 +71,8 @@ class ResultData:
         What is remembered of data and model; None as long as they are at hand.
     live : Live, optional
         Model and data; None after loading or unpickling.
+    observed : Index, optional
+        Of `WhatIf`: what each candidate, an observed row, is called in the data's index.
     """
 
     encoding: Encoding
@@ -85,6 +87,7 @@ class ResultData:
     trace: Trace
     origin: Origin | None = None
     live: Live | None = None
+    observed: pd.Index[Any] | None = None
 
     @classmethod
     def of(cls, archive: Archive, a: int, row: Any, facts: Facts, live: Live) -> Self:
@@ -92,6 +95,9 @@ class ResultData:
         members = archive.members[a, : archive.n_members[a]]
         index = _changed_in_order(archive.objectives[a], np.sort(members))
         index = index[live.problem.obeys(archive.genomes[None, a, index])[0]]  # the last word
+        observed = None
+        if archive.places is not None and (labels := live.problem.observed.labels) is not None:
+            observed = labels[archive.places[a, index]]
         return cls(
             live.problem.predictor.encoding,
             row,
@@ -104,6 +110,7 @@ class ResultData:
             facts,
             Trace.of(archive, a),
             live=live,
+            observed=observed,
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -334,7 +341,8 @@ class ResultData:
             where the data are not of pandas), then valid (whether it reaches the target), class
             (which the model decides for; left out if it has no classes), prediction, gap,
             distance, changes and implausibility, then the caller's own objectives; one that stands
-            for another has its own name.
+            for another has its own name. What `WhatIf` takes has a last column, observed: what the
+            observed row is called in the data's index, or its position where the data have none.
         """
         encoding = self.encoding
         frame = self.to_pandas(only_changes=only_changes, near_misses=near_misses, prefix=prefix)
@@ -361,6 +369,8 @@ class ResultData:
         for m, name in enumerate(self.objective_names):
             column = shown.objectives[:, m]
             own[name] = column.astype(np.int64) if m == CHANGES else column
+        if shown.observed is not None:
+            own["observed"] = shown.observed
         prefix = check_prefix(prefix, taken_names(self.encoding.schema), own)
         for name, column in own.items():
             frame[f"{prefix}{name}"] = column
@@ -384,6 +394,7 @@ class ResultData:
             scores=self.scores[index],
             codes=self.codes[index],
             objectives=self.objectives[index],
+            observed=None if self.observed is None else self.observed[index],
         )
 
 
@@ -398,6 +409,8 @@ def is_same(one: Any, other: Any) -> bool:
     """Whether two values are equal, arrays and dataclasses by what they hold; NaN equals NaN."""
     if isinstance(one, np.ndarray):
         return isinstance(other, np.ndarray) and np.array_equal(one, other, equal_nan=True)
+    if isinstance(one, pd.Index):
+        return one.equals(other)
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(is_same(one[key], other[key]) for key in one)
     if not is_dataclass(one) or type(one) is not type(other):

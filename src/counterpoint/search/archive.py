@@ -43,6 +43,8 @@ class Archive:
         Whether it is a candidate that the model was asked about, so that it was not known before.
     n_learnt : int
         How many of the first candidates were known beforehand, so that nobody was asked.
+    places : ndarray of shape (r, capacity) or None
+        Where in the data each candidate stands, if all of them are observed rows.
     stopped : list of str
         Why each row's search ended.
     """
@@ -63,6 +65,7 @@ class Archive:
         self.is_candidate: Bools = np.zeros((r, capacity), dtype=np.bool_)
         self.is_asked: Bools = np.zeros((r, capacity), dtype=np.bool_)
         self.n_learnt = 0
+        self.places: Ints | None = None
         self.stopped: list[Any] = [""] * r
 
     def add(
@@ -158,6 +161,7 @@ class Archive:
         again.generation[0] = self.generation[row, :n]
         again.is_asked[0] = self.is_asked[row, :n]
         again.n_learnt, again.stopped[0] = self.n_learnt, self.stopped[row]
+        again.places = None if self.places is None else self.places[[row], :n]
         return again
 
     def keep_all(self, row: int) -> None:

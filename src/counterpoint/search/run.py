@@ -54,6 +54,7 @@ def take_nearest(problem: Problem, search: WhatIf, watch: Watch | None = None) -
     """Return the nearest observed rows that reach each row's target within its limits."""
     archive = Archive(problem, search.n)
     wanted, n_wanted = nearest_wanted(problem, search.n)
+    archive.places = wanted
     for a in range(len(problem.rows)):
         known = wanted[a, : n_wanted[a]]
         if len(known):

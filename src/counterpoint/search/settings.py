@@ -377,7 +377,8 @@ class WhatIf:
     Parameters
     ----------
     n : int, default=1
-        How many observed rows: the nearest of those within the limits, repeated ones once.
+        How many observed rows: the nearest of those within the limits, repeated ones once. The
+        column `observed` of `to_frame` says which they are, by the data's index.
 
     Examples
     --------

@@ -143,6 +143,22 @@ def test_rows_of_no_number_are_counted() -> None:
     assert named["row"].drop_duplicates().tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize("kind", ["pandas", "dask"])
+def test_the_id_may_be_the_index(kind: str) -> None:
+    rows: Any = ROWS.set_index("loan").sort_index()
+    if kind == "dask":
+        rows = pytest.importorskip("dask.dataframe").from_pandas(rows, npartitions=2)
+
+    named = cp.explain_frame(EXPLAINER, rows, TARGET, FEW, id="loan")
+
+    frame = named if kind == "pandas" else named.compute(scheduler="synchronous")
+    of_column = expected().set_index("loan").sort_index(kind="stable").reset_index()
+    found = frame.reset_index(drop=True)
+    pd.testing.assert_frame_equal(
+        found.drop(columns="row"), of_column.drop(columns="row"), check_dtype=kind == "pandas"
+    )
+
+
 def test_no_rows_give_no_lines() -> None:
     frame = cp.explain_frame(EXPLAINER, ROWS[:0], TARGET, FEW, id="loan")
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import re
+from copy import deepcopy
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -248,3 +250,39 @@ def test_random_search_returns_what_nothing_else_dominates() -> None:
     strictly = better & (found.objectives[:, None] < found.objectives).any(axis=2)
     assert not strictly.any()
     assert found.evaluations == 1 + 11 * 20
+
+
+def index_of(kind: str, n: int) -> Any:
+    """Return labels of n rows."""
+    return {
+        "whole": pd.Index(range(7, 7 + n), name="loan"),
+        "text": pd.Index([f"A-{i}" for i in range(n)]),
+        "days": pd.date_range("2020-01-01", periods=n),
+        "pairs": pd.MultiIndex.from_product([["a", "b"], range(n)])[:n],
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["whole", "text", "days", "pairs"])
+def test_each_row_says_which_observed_row_it_is(kind: str, tmp_path: Path) -> None:
+    data = DATA.set_index(index_of(kind, len(DATA)))
+    explainer, row = cp.Explainer(MODEL, data), data.loc[[data.index[REFUSED.index[0]]]]
+
+    found = explainer.explain(row, "good", cp.WhatIf(n=4))
+
+    frame = found.to_frame()
+    known = data.loc[list(frame["observed"])]
+    pd.testing.assert_frame_equal(frame[[*data]], known.reset_index(drop=True))
+    assert [*found[1:3].to_frame()["observed"]] == [*frame["observed"][1:3]]
+    found.save(tmp_path / "found.json")
+    loaded = cp.load(tmp_path / "found.json")
+    written = frame["observed"] if kind in ("whole", "text") else frame["observed"].map(str)
+    assert [*loaded.to_frame()["observed"]] == [*written]
+    assert deepcopy(found) == found
+    assert deepcopy(explainer).explain(row, "good", cp.WhatIf(n=4)) == found
+
+
+def test_a_search_has_no_observed_rows_to_name() -> None:
+    found = EXPLAINER.explain(REFUSED[:1], "good", cp.Search(evaluations=200))
+
+    assert found.observed is None
+    assert "observed" not in found.to_frame()

@@ -57,6 +57,7 @@ KEYS = (
         "predictions",
         "scores",
         "codes",
+        "observed",
         "objectives",
         "trace",
         "notes",
@@ -188,6 +189,7 @@ def read_document(document: Any) -> Counterfactuals:
     is_pandas = encoding.form.kind in ("pandas", "numpy")
     facts = read_facts(part, encoding.schema, outputs, classes)
     genomes = read_genomes(part["genomes"], genome, facts.limits.rules)
+    is_none = part["observed"].value is None
     found = Counterfactuals(
         encoding,
         row if is_pandas else encoding.to_rows(genome[None].copy()),
@@ -200,6 +202,7 @@ def read_document(document: Any) -> Counterfactuals:
         facts,
         read_trace(part["trace"], facts.aims),
         read_origin(part),
+        observed=None if is_none else read_index(part["observed"], len(genomes)),
     )
     if signed(document)["checksum"] != part["checksum"].text():
         raise InvalidInput("it was changed since it was saved: its checksum does not fit.")
@@ -256,7 +259,7 @@ def read_row(node: Node, schema: Schema) -> tuple[pd.DataFrame, Floats, tuple[An
     """Return the row as it was given, what the model said of it, and the model's classes."""
     keys = ("index", "columns_dtype", "names", "columns", "outputs", "classes")
     index_node, labels_dtype, names, columns, outputs, class_nodes = node.fields(*keys)
-    index = read_index(index_node)
+    index = read_index(index_node, 1)
     own = {column.name: column.dtype for column in schema.columns}
     labels, cells = [], {}
     for j, column in enumerate(columns.items(len(schema.columns))):
@@ -299,14 +302,15 @@ def _texts(labels: list[Any]) -> list[str]:
     return [encode_text(write_label(label, "row column")) for label in labels]
 
 
-def read_index(node: Node) -> pd.Index[Any]:
-    """Return the index of the row: a whole number or a text."""
-    value, dtype, name = node.fields("value", "dtype", "name")
-    if type(value.value) not in (int, str):
-        value.refuse("a whole number or a text")
-    index: pd.Index[Any] = pd.Index([value.value], dtype=read_dtype(dtype), name=read_label(name))
-    if index[0] != value.value:
-        value.refuse(f"a value of dtype {index.dtype}")
+def read_index(node: Node, n: int) -> pd.Index[Any]:
+    """Return the labels of n rows: whole numbers or texts."""
+    values, dtype, name = node.fields("values", "dtype", "name")
+    for value in values.items(n):
+        if type(value.value) not in (int, str):
+            value.refuse("a whole number or a text")
+    index: pd.Index[Any] = pd.Index(values.value, dtype=read_dtype(dtype), name=read_label(name))
+    if [*index] != values.value:
+        values.refuse(f"values of dtype {index.dtype}")
     return index
 
 

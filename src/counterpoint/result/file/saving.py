@@ -15,6 +15,7 @@ import pandas as pd
 
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.checks import is_whole
+from counterpoint.errors import listed
 from counterpoint.problem.target import Target
 from counterpoint.result.data import ResultData
 from counterpoint.result.facts import Trace
@@ -41,7 +42,11 @@ def save(found: ResultData, path: Pathlike) -> None:
 def write_document(found: ResultData) -> dict[str, Any]:
     """Return a result as what JSON can hold, without its checksum."""
     facts, features, origin = found.facts, found.encoding.schema.features, found.remembered
-    row, note = _write_row(found)
+    row, notes = _write_row(found)
+    observed = None
+    if found.observed is not None:
+        observed, more = _write_index(found.observed, "the observed rows' index")
+        notes += more
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -61,9 +66,10 @@ def write_document(found: ResultData) -> dict[str, Any]:
         "predictions": found.predictions.tolist(),
         "scores": found.scores.tolist(),
         "codes": found.codes.tolist(),
+        "observed": observed,
         "objectives": found.objectives.tolist(),
         "trace": _write_trace(found.trace),
-        "notes": [*found.notes, *note],
+        "notes": [*found.notes, *notes],
         "diagnosis": None if origin.diagnosis is None else asdict(origin.diagnosis),
     }
 
@@ -103,7 +109,7 @@ def _write_row(found: ResultData) -> tuple[dict[str, Any], list[str]]:
                 "value": write_label(value, what),
             }
         )
-    index, note = _write_index(row.index)
+    index, note = _write_index(row.index, "the row's index")
     is_flat = not isinstance(row.columns, pd.MultiIndex)
     written = {
         "index": index,
@@ -116,15 +122,14 @@ def _write_row(found: ResultData) -> tuple[dict[str, Any], list[str]]:
     return written, note
 
 
-def _write_index(index: pd.Index[Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the row's place in its table; what is neither a whole number nor text becomes text."""
-    value = index[0]
-    name = write_label(index.name, "name of the row's index")
-    if is_whole(value) or isinstance(value, str):
-        value = int(value) if is_whole(value) else str(value)
-        return {"value": value, "dtype": write_dtype(index.dtype, "row index"), "name": name}, []
-    note = f"the row's index {value!r} was saved as text."
-    return {"value": str(value), "dtype": "object", "name": name}, [note]
+def _write_index(index: pd.Index[Any], what: str) -> tuple[dict[str, Any], list[str]]:
+    """Return labels of rows; if one is neither a whole number nor text, all become text."""
+    name = write_label(index.name, f"name of {what}")
+    is_kept = all(is_whole(value) or isinstance(value, str) for value in index)
+    values = [int(value) if is_kept and is_whole(value) else str(value) for value in index]
+    dtype = write_dtype(index.dtype, what) if is_kept else "object"
+    notes = [] if is_kept else [f"{what} {listed(index)} was saved as text."]
+    return {"values": values, "dtype": dtype, "name": name}, notes
 
 
 def _write_target(target: Target) -> dict[str, Any]:

@@ -527,7 +527,10 @@ REFUSED = [
     (put("row", "columns", 2, "value", "miner"), "$.row column 'job' has the level 'miner'"),
     (put("row", "columns", []), "$.row.columns must have 5 entries, got 0."),
     (put("row", "outputs", []), "$.row.outputs must be a list of at least one number, got []."),
-    (put("row", "index", "value", 1.5), "$.row.index.value must be a whole number or a text"),
+    (
+        put("row", "index", "values", [1.5]),
+        "$.row.index.values[0] must be a whole number or a text",
+    ),
     (put("shares", [-1.0]), "$.shares must be a list of weights of at least 0, got [-1.0]."),
     (put("trace", "stopped", "bored"), "$.trace.stopped must be one of"),
     (put("trace", "generation", 0, 99), "$.trace.generation[0] must be a whole number from 0 to 7"),
