@@ -7,20 +7,20 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from benchmarks import ways
 from benchmarks.ways import answers, brute_force, measures, page, subjects
+from benchmarks.ways.page import Cell
 
 QUICK_ROWS = 4
 
 
 def measure(
     cells: Sequence[tuple[str, str]], methods: Sequence[str], rows: int, cache: Path
-) -> pd.DataFrame:
+) -> list[Cell]:
     """Return one record per table, kind of model and method."""
-    records = []
+    records: list[Cell] = []
     for table, kind in cells:
         subject = subjects.load(table, kind)
         n_rows = min(rows, len(subject.rows))
@@ -31,9 +31,9 @@ def measure(
             given = answers.answers(subject, method, n_rows, cache)
             named = {"table": table, "features": subject.rows.shape[1], "model": kind}
             named["method"] = method
-            records.append(named | measures.summarize(true_ways, given))
+            records.append(named | measures.summarize(true_ways[: len(given)], given))
             print(page.line(records[-1]), file=sys.stderr, flush=True)
-    return pd.DataFrame(records)
+    return records
 
 
 def listed(text: str | None, default: Iterable[str]) -> list[str]:

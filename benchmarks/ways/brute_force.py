@@ -3,6 +3,8 @@
 A feature's values are all levels, or all observed values, or 25 quantiles of them if there are
 more. Sets that contain a smaller way are left out, since they cannot be minimal. What a pipeline's
 preprocessing makes of each value is computed once, so that only the estimator is asked in blocks.
+Searches may use values between the quantiles, so the nearest of a way is looked for again between
+the neighbours of the nearest on the grid, on the decimals of the data, twice.
 """
 
 from __future__ import annotations
@@ -21,17 +23,27 @@ from benchmarks.study.store import write_whole
 from benchmarks.ways.subjects import Subject
 
 MOST_VALUES = 25
+N_ZOOMS = 2
 BLOCK = 100_000  # rows that the model is asked about at once
 NARROW = 12  # features up to which sets of three are tried
 
 Features = tuple[int, ...]
 
 
-class Way(NamedTuple):
-    """A minimal way: places of its features, and the least distance at which it works."""
+class Found(NamedTuple):
+    """A minimal way: places of its features, and its nearest genome on the grid with distance."""
 
     features: Features
     distance: float
+    genome: Floats
+
+
+class Way(NamedTuple):
+    """A minimal way: places of its features, and its least distance on the grid and off it."""
+
+    features: Features
+    distance: float
+    finer: float
 
 
 def largest_set(case: Case) -> int:
@@ -123,33 +135,65 @@ class Grid:
         ends = np.cumsum([self.size(features) for features in block])
         yield from zip(block, np.split(said == self.case.target, ends[:-1]), strict=True)
 
+    def nearest(self, features: Features, reaches: Bools) -> Found | None:
+        """Return the nearest combination of a set of features that reaches the target, if any."""
+        if not reaches.any():
+            return None
+        distances = np.where(reaches, self.distances(features), np.inf)
+        best, genome = int(distances.argmin()), self.case.genome.copy()
+        for j, places in zip(features, self.places(features), strict=True):
+            genome[j] = self.values[j][places[best]]
+        return Found(features, float(distances[best]), genome)
 
-def minimal_ways(case: Case, most: int) -> list[Way]:
+
+def minimal_ways(case: Case, most: int) -> list[Found]:
     """Return all minimal ways of up to `most` features on the grid, the smallest first."""
     grid = Grid(case, values_of(case))
     usable = [j for j, genes in enumerate(grid.values) if len(genes)]
-    found: list[Way] = []
-    nearest: list[Floats] = []
+    found: list[Found] = []
     for size in range(1, most + 1):
         smaller = [set(way.features) for way in found]
         sets = (s for s in combinations(usable, size) if not any(w <= set(s) for w in smaller))
-        for features, reaches in grid.reaching(sets):
-            if reaches.any():
-                distances = np.where(reaches, grid.distances(features), np.inf)
-                best = int(distances.argmin())
-                found.append(Way(features, float(distances[best])))
-                nearest.append(_genome(grid, features, best))
-    if nearest and not case.reaches(np.array(nearest)).all():
+        ways = [grid.nearest(features, reaches) for features, reaches in grid.reaching(sets)]
+        found += [way for way in ways if way is not None]
+    genomes = np.array([way.genome for way in found])
+    if found and not case.reaches(genomes).all():
         raise RuntimeError("the model itself does not confirm a way that its estimator gave.")
     return found
 
 
-def _genome(grid: Grid, features: Features, place: int) -> Floats:
-    """Return the genome of one combination of values."""
-    genome = grid.case.genome.copy()
-    for j, places in zip(features, grid.places(features), strict=True):
-        genome[j] = grid.values[j][places[place]]
-    return genome
+def finer_distance(case: Case, way: Found) -> float:
+    """Return the least distance of a way between the neighbours of its nearest on the grid."""
+    values = values_of(case)
+    for _ in range(N_ZOOMS):
+        near = [
+            _between(case, j, values[j], way.genome[j]) if j in way.features else np.empty(0)
+            for j in range(len(values))
+        ]
+        grid = Grid(case, near)
+        for features, reaches in grid.reaching([way.features]):
+            way = grid.nearest(features, reaches) or way
+        values = near
+    return way.distance
+
+
+def _between(case: Case, feature: int, values: Floats, best: float) -> Floats:
+    """Return genes between the neighbours of the best one; of levels, and with it, all tried."""
+    if feature in case.codec.levels:
+        return values
+    known = np.unique(np.append(values, case.genome[feature]))
+    place = int(np.searchsorted(known, best))
+    low, high = known[max(0, place - 1)], known[min(len(known) - 1, place + 1)]
+    decimals = _decimals(case.background.observed[:, feature])
+    finer = np.round(np.linspace(low, high, MOST_VALUES), decimals)
+    genes = np.unique(np.append(finer, best))
+    inside = (genes >= low) & (genes <= high) & (genes != case.genome[feature])
+    return np.asarray(genes[inside])
+
+
+def _decimals(column: Floats) -> int:
+    """Return how many decimals the values of a column have."""
+    return next((n for n in range(10) if (np.round(column, n) == column).all()), 10)
 
 
 def kept_ways(subject: Subject, place: int, cache: Path) -> list[Way]:
@@ -158,5 +202,7 @@ def kept_ways(subject: Subject, place: int, cache: Path) -> list[Way]:
     file = cache / "brute-force" / name
     if not file.exists():
         case = subject.case(place)
-        write_whole(file, json.dumps(minimal_ways(case, largest_set(case))))
-    return [Way(tuple(features), distance) for features, distance in json.loads(file.read_text())]
+        found = minimal_ways(case, largest_set(case))
+        ways = [Way(way.features, way.distance, finer_distance(case, way)) for way in found]
+        write_whole(file, json.dumps(ways))
+    return [Way(tuple(features), *least) for features, *least in json.loads(file.read_text())]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from benchmarks.ways.answers import Answer, Told
 from benchmarks.ways.brute_force import Way
@@ -16,13 +15,15 @@ def compare(ways: Sequence[Way], told: Told) -> list[dict[str, Any]]:
     """Return for each minimal way whether it was told, and how much farther its nearest is.
 
     A way is recalled if a set within it was told: one that is smaller works between the values
-    that brute force tried. The excess is relative, and below 0 where such values are nearer.
+    that brute force tried. The excess is relative, to the nearest on the grid and off it; it is
+    below 0 where the method is nearer.
     """
     records = []
-    for features, distance in ways:
+    for features, distance, finer in ways:
         inside = [least for own, least in told.items() if set(own) <= set(features)]
-        excess = min(inside) / distance - 1.0 if inside else np.nan
-        records.append({"size": len(features), "recalled": bool(inside), "excess": excess})
+        least = min(inside, default=np.nan)
+        record = {"size": len(features), "recalled": bool(inside)}
+        records.append(record | {"excess": least / distance - 1.0, "finer": least / finer - 1.0})
     return records
 
 
@@ -38,32 +39,36 @@ def n_reducible(ways: Sequence[Way], told: Told) -> int:
     return sum(any(way < own for way in known) for own in minimal_sets(told))
 
 
-def recall(records: pd.DataFrame, *sizes: int) -> float:
-    """Return the share of minimal ways of these sizes that were told; NaN if there are none."""
-    chosen = records["recalled"][records["size"].isin(sizes)]
-    return float(chosen.mean()) if len(chosen) else float("nan")
-
-
 def summarize(ways: Sequence[Sequence[Way]], given: Sequence[Answer]) -> dict[str, Any]:
-    """Return one method's measures over the rows of one subject, all ways of a cell pooled."""
+    """Return one method's measures over the rows of one subject: sums, which can be pooled."""
     pairs = list(zip(ways, given, strict=True))
-    records = pd.DataFrame(
-        [record for own, answer in pairs for record in compare(own, answer.told)],
-        columns=["size", "recalled", "excess"],
-    )
-    excess = records["excess"].dropna().to_numpy(dtype=float)
-    n_sets = sum(len(minimal_sets(answer.told)) for answer in given)
-    reducible = sum(n_reducible(own, answer.told) for own, answer in pairs)
+    records = [record for own, answer in pairs for record in compare(own, answer.told)]
+    told = [record for record in records if record["recalled"]]
     return {
         "rows": len(given),
-        **{f"ways{n}": float((records["size"] == n).sum() / len(given)) for n in (1, 2, 3)},
-        "recall2": recall(records, 1, 2),
-        "recall only 3": recall(records, 3),
-        "recall3": recall(records, 1, 2, 3),
-        "excess": float(np.median(excess)) if len(excess) else np.nan,
-        "excess90": float(np.quantile(excess, 0.9)) if len(excess) else np.nan,
-        "told": n_sets / len(given),
-        "reducible": reducible / n_sets if n_sets else np.nan,
-        "seconds": float(np.mean([answer.seconds for answer in given])),
-        "failed": sum(bool(answer.failure) for answer in given),
+        "ways": [sum(r["size"] == n for r in records) for n in (1, 2, 3)],
+        "recalled": [sum(r["size"] == n for r in told) for n in (1, 2, 3)],
+        "excess": [r["excess"] for r in told],
+        "finer": [r["finer"] for r in told],
+        "told": sum(len(minimal_sets(answer.told)) for answer in given),
+        "reducible": sum(n_reducible(own, answer.told) for own, answer in pairs),
+        "seconds": float(sum(answer.seconds for answer in given)),
+        "failures": [answer.failure for answer in given if answer.failure],
     }
+
+
+def pooled(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the measures of several cells as one, every way counting alike."""
+    total = {key: sum((cell[key] for cell in cells), start=type(cells[0][key])()) for key in SUMS}
+    counts = {key: np.sum([cell[key] for cell in cells], axis=0).tolist() for key in COUNTS}
+    return total | counts
+
+
+SUMS = ("rows", "excess", "finer", "told", "reducible", "seconds", "failures")
+COUNTS = ("ways", "recalled")
+
+
+def recall(cell: Mapping[str, Any], *sizes: int) -> float:
+    """Return the share of minimal ways of these sizes that were told; NaN if there are none."""
+    n = sum(cell["ways"][size - 1] for size in sizes)
+    return sum(cell["recalled"][size - 1] for size in sizes) / n if n else float("nan")

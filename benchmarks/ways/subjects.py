@@ -25,6 +25,7 @@ KINDS = {
 BUNDLED = ("credit", "wine", "wisconsin")
 WANTED, OTHER = 1, 0  # good credit, or the first class of the paper's data; the other one
 MOST_ROWS = 2000  # that a model is fitted to
+MOST_TO_ONE = 4  # rows of the more frequent class, or a model would never say the other
 N_ROWS = 25
 
 
@@ -78,7 +79,8 @@ def load(table: str, kind: str) -> Subject:
     """Return a subject by the names of its table and kind of model."""
     features, classes = whole_table(table)
     order = np.array(data.drawn_rows(features, len(features))) - 1
-    n_train = min(2 * len(features) // 3, MOST_ROWS)
+    order = order[is_kept(classes.iloc[order])]
+    n_train = min(2 * len(order) // 3, MOST_ROWS)
     train, rest = order[:n_train], order[n_train:]
     data_of_model = features.iloc[train], classes.iloc[train]
     model = fit(kind, *data_of_model)
@@ -86,6 +88,12 @@ def load(table: str, kind: str) -> Subject:
     target = WANTED if (said != WANTED).sum() >= N_ROWS else OTHER
     refused = held_out[said != target].iloc[:N_ROWS]
     return Subject(table, kind, model, *data_of_model, refused, target)
+
+
+def is_kept(classes: pd.Series[Any]) -> Any:
+    """Return which rows are kept so that no class has many times the rows of the rarest."""
+    most = MOST_TO_ONE * int(classes.value_counts().min())
+    return (classes.groupby(classes).cumcount() < most).to_numpy()
 
 
 def whole_table(name: str) -> tuple[pd.DataFrame, pd.Series[Any]]:

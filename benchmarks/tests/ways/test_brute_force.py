@@ -54,6 +54,11 @@ def case_of(data: pd.DataFrame, score: Any) -> Case:
     return Case(Background(pipeline(data, score), data), data.iloc[[0]], 1)
 
 
+def distances(ways: Any) -> dict[tuple[int, ...], float]:
+    """Return the least distance on the grid of each way."""
+    return {way.features: way.distance for way in ways}
+
+
 NUMBERS = pd.DataFrame({"a": [0.0, 1, 2, 4], "b": [0.0, 1, 2, 4], "c": [0.0, 1, 2, 4]})
 
 
@@ -63,14 +68,14 @@ def test_a_way_by_one_feature_hides_the_pairs_with_it_but_no_other_pair() -> Non
 
     ways = minimal_ways(case, most=3)
 
-    assert dict(ways) == pytest.approx({(0,): 1 / 3, (1, 2): 0.5})
+    assert distances(ways) == pytest.approx({(0,): 1 / 3, (1, 2): 0.5})
 
 
 def test_three_features_that_work_only_together_are_one_way() -> None:
     case = case_of(NUMBERS, lambda x: min(x) - 0.4)
 
     assert minimal_ways(case, most=2) == []
-    assert dict(minimal_ways(case, most=3)) == pytest.approx({(0, 1, 2): 0.5})
+    assert distances(minimal_ways(case, most=3)) == pytest.approx({(0, 1, 2): 0.5})
 
 
 def test_levels_count_as_one_whatever_they_are() -> None:
@@ -79,7 +84,7 @@ def test_levels_count_as_one_whatever_they_are() -> None:
 
     ways = minimal_ways(case, most=2)
 
-    assert dict(ways) == pytest.approx({(0,): 0.5, (1,): 0.5})
+    assert distances(ways) == pytest.approx({(0,): 0.5, (1,): 0.5})
 
 
 def test_a_long_column_is_tried_at_25_observed_values_with_both_ends() -> None:
@@ -128,7 +133,7 @@ def test_the_ways_are_those_of_the_definition(said: set[Corner], block: int) -> 
         patch.setattr(brute_force, "BLOCK", block)
         ways = minimal_ways(case, most=3)
 
-    assert dict(ways) == pytest.approx(by_definition(said))
+    assert distances(ways) == pytest.approx(by_definition(said))
 
 
 def by_definition(said: set[Corner]) -> dict[tuple[int, ...], float]:
@@ -148,6 +153,18 @@ def by_definition(said: set[Corner]) -> dict[tuple[int, ...], float]:
     return {way: distance for way, distance in least.items() if way not in smaller}
 
 
+def test_between_the_values_of_the_grid_the_nearest_is_found_on_the_decimals_of_the_data() -> None:
+    """Of 1000 numbers with one decimal, 25 are tried; 34.5 is the first that works."""
+    data = pd.DataFrame({"a": np.arange(1000) / 10, "b": np.arange(1000) % 7.0})
+    case = case_of(data, lambda x: x[0] - 34.45 / 99.9)
+    [way] = minimal_ways(case, most=2)
+
+    finer = brute_force.finer_distance(case, way)
+
+    assert way.distance > 0.5 * 35 / 99.9
+    assert finer == pytest.approx(0.5 * 34.5 / 99.9)
+
+
 def test_ways_are_read_from_the_disk_the_second_time(tmp_path: Path) -> None:
     model = pipeline(NUMBERS, lambda x: x[0] - 0.4)
     model.predict_proba = lambda rows: np.eye(2)[model.predict(rows)]
@@ -159,4 +176,4 @@ def test_ways_are_read_from_the_disk_the_second_time(tmp_path: Path) -> None:
     second = brute_force.kept_ways(subject, 0, tmp_path)
 
     assert first == second
-    assert dict(first) == pytest.approx({(0,): 1 / 6})
+    assert distances(first) == pytest.approx({(0,): 1 / 6})

@@ -6,9 +6,16 @@ import numpy as np
 import pytest
 from benchmarks.ways.answers import Answer
 from benchmarks.ways.brute_force import Way
-from benchmarks.ways.measures import compare, minimal_sets, n_reducible, summarize
+from benchmarks.ways.measures import (
+    compare,
+    minimal_sets,
+    n_reducible,
+    pooled,
+    recall,
+    summarize,
+)
 
-WAYS = [Way((0,), 0.1), Way((1, 2), 0.2), Way((1, 3, 4), 0.4)]
+WAYS = [Way((0,), 0.1, 0.05), Way((1, 2), 0.2, 0.2), Way((1, 3, 4), 0.4, 0.3)]
 
 
 def test_a_way_is_recalled_by_itself_or_by_a_set_within_it_and_by_no_larger_one() -> None:
@@ -19,6 +26,7 @@ def test_a_way_is_recalled_by_itself_or_by_a_set_within_it_and_by_no_larger_one(
     assert [record["recalled"] for record in records] == [False, True, True]
     assert records[1]["excess"] == pytest.approx(0.25)  # the pair's own is nearer than (1,)
     assert records[2]["excess"] == pytest.approx(-0.25)
+    assert records[2]["finer"] == pytest.approx(0.0)
     assert np.isnan(records[0]["excess"])
 
 
@@ -29,14 +37,16 @@ def test_sets_with_a_smaller_way_are_not_minimal_whether_it_was_told_or_not() ->
     assert n_reducible(WAYS, told) == 1
 
 
-def test_the_ways_of_all_rows_count_alike() -> None:
+def test_the_ways_of_all_rows_and_cells_count_alike() -> None:
     given = [Answer({(0,): 0.1}, 1.0), Answer({}, 3.0, "ValueError: no")]
 
-    cell = summarize([WAYS, [Way((1,), 0.1)]], given)
+    cell = summarize([WAYS, [Way((1,), 0.1, 0.1)]], given)
 
-    assert cell["recall2"] == pytest.approx(1 / 3)
-    assert cell["recall only 3"] == 0.0
-    assert cell["recall3"] == pytest.approx(1 / 4)
-    assert (cell["ways1"], cell["ways2"], cell["ways3"]) == (1.0, 0.5, 0.5)
-    assert (cell["excess"], cell["told"], cell["reducible"]) == (0.0, 0.5, 0.0)
-    assert (cell["seconds"], cell["failed"], cell["rows"]) == (2.0, 1, 2)
+    assert (cell["ways"], cell["recalled"]) == ([2, 1, 1], [1, 0, 0])
+    assert recall(cell, 1, 2) == pytest.approx(1 / 3)
+    assert (recall(cell, 3), recall(cell, 1, 2, 3)) == (0.0, 1 / 4)
+    assert (cell["excess"], cell["finer"]) == ([0.0], [1.0])
+    assert (cell["told"], cell["reducible"], cell["rows"], cell["seconds"]) == (1, 0, 2, 4.0)
+    assert cell["failures"] == ["ValueError: no"]
+    twice = pooled([cell, cell])
+    assert (twice["ways"], twice["excess"], twice["rows"]) == ([4, 2, 2], [0.0, 0.0], 4)
