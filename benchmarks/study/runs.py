@@ -87,11 +87,11 @@ def usable_methods(wanted: Sequence[str]) -> tuple[list[str], list[str]]:
     unknown = [name for name in wanted if name not in METHODS]
     if unknown:
         raise ValueError(f"there is no method {unknown[0]!r}; the methods are {sorted(METHODS)}.")
-    absent = [name for name in wanted if not _is_installed(METHODS[name])]
+    absent = [name for name in wanted if not is_installed(METHODS[name])]
     return [name for name in wanted if name not in absent], absent
 
 
-def _is_installed(method: Method) -> bool:
+def is_installed(method: Method) -> bool:
     """Return whether the package behind a method, if any, can be imported."""
     return not isinstance(method, Package) or find_spec(PACKAGES[method.module]) is not None
 

@@ -4,36 +4,59 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
 from benchmarks import ways
-from benchmarks.ways import answers, brute_force, measures, page, subjects
+from benchmarks.study.runs import is_installed
+from benchmarks.ways import answers, brute_force, measures, page, subjects, survival
 from benchmarks.ways.page import Cell
+from benchmarks.ways.subjects import Subject
 
 QUICK_ROWS = 4
+PAGE = Path(__file__).parents[2] / "docs" / "study" / "ways.md"
 
 
-def measure(
-    cells: Sequence[tuple[str, str]], methods: Sequence[str], rows: int, cache: Path
-) -> list[Cell]:
-    """Return one record per table, kind of model and method."""
-    records: list[Cell] = []
-    for table, kind in cells:
-        subject = subjects.load(table, kind)
-        n_rows = min(rows, len(subject.rows))
-        if n_rows == 0:
-            continue
-        true_ways = [brute_force.kept_ways(subject, place, cache) for place in range(n_rows)]
-        for method in methods:
-            given = answers.answers(subject, method, n_rows, cache)
-            named = {"table": table, "features": subject.rows.shape[1], "model": kind}
-            named["method"] = method
-            records.append(named | measures.summarize(true_ways[: len(given)], given))
-            print(page.line(records[-1]), file=sys.stderr, flush=True)
-    return records
+def compared(subject: Subject, methods: Sequence[str], rows: int, cache: Path) -> Iterator[Cell]:
+    """Yield the recall of each method on one subject."""
+    n_rows = min(rows, len(subject.rows))
+    true_ways = [brute_force.kept_ways(subject, place, cache) for place in range(n_rows)]
+    for method in methods:
+        given = answers.answers(subject, method, n_rows, cache)
+        cell = named(subject) | {"method": method}
+        yield cell | measures.summarize(true_ways[: len(given)], given)
+
+
+def named(subject: Subject) -> Cell:
+    """Return the names of a cell."""
+    return {"table": subject.table, "features": subject.rows.shape[1], "model": subject.kind}
+
+
+def measure(given: argparse.Namespace) -> tuple[list[Cell], list[Cell]]:
+    """Return recall per table, kind of model and method, and survival per table and kind."""
+    methods = listed(given.methods, ["ours"] if given.quick else answers.NAMES)
+    absent = [m for m in methods if m in answers.PEERS and not is_installed(answers.PEERS[m])]
+    if absent:
+        print(f"left out, since their packages are not installed: {absent}", file=sys.stderr)
+    usable = [method for method in methods if method not in absent]
+    rows = given.rows or (QUICK_ROWS if given.quick else subjects.N_ROWS)
+    recalls: list[Cell] = []
+    survivals: list[Cell] = []
+    for table in listed(given.tables, subjects.names()):
+        for kind in listed(given.models, subjects.KINDS):
+            subject = subjects.load(table, kind)
+            if "recall" in given.only:
+                for cell in compared(subject, usable, rows, given.cache):
+                    print(page.line(cell), file=sys.stderr, flush=True)
+                    recalls.append(cell)
+            if "survival" in given.only:
+                n_rows = min(rows, len(subject.rows))
+                held = survival.measure(subject, n_rows, given.cache)
+                survivals.append(named(subject) | held)
+                print(page.survival_line(survivals[-1]), file=sys.stderr, flush=True)
+    return recalls, survivals
 
 
 def listed(text: str | None, default: Iterable[str]) -> list[str]:
@@ -41,8 +64,8 @@ def listed(text: str | None, default: Iterable[str]) -> list[str]:
     return text.split(",") if text else list(default)
 
 
-def main() -> None:
-    """Measure and print."""
+def parse() -> argparse.Namespace:
+    """Return the arguments."""
     parser = argparse.ArgumentParser(
         description=ways.__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -51,18 +74,23 @@ def main() -> None:
     parser.add_argument("--tables", default=None, help="names with commas between them")
     parser.add_argument("--models", default=None, help=f"of {','.join(subjects.KINDS)}")
     parser.add_argument("--methods", default=None, help=f"of {','.join(answers.NAMES)}")
+    parser.add_argument(
+        "--only", nargs="+", default=["recall", "survival"], help="recall, survival"
+    )
     parser.add_argument("--cache", type=Path, default=Path(".study") / "ways")
-    parser.add_argument("--write", type=Path, help="the page's file")
-    given = parser.parse_args()
-    methods = listed(given.methods, ["ours"] if given.quick else answers.NAMES)
-    rows = given.rows or (QUICK_ROWS if given.quick else subjects.N_ROWS)
-    kinds = listed(given.models, subjects.KINDS)
-    cells = [(t, k) for t in listed(given.tables, subjects.names()) for k in kinds]
+    parser.add_argument("--write", type=Path, help=f"the page; {PAGE.name} if not quick")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Measure, print the tables, and write the page of a full run."""
+    given = parse()
     with threadpool_limits(1):
-        found = measure(cells, methods, rows, given.cache)
-    print(page.cells(found))
-    print()
-    print(page.groups(found))
+        recalls, survivals = measure(given)
+    print(page.tables(recalls, survivals))
+    file = given.write or (None if given.quick else PAGE)
+    if file is not None:
+        file.write_text(page.whole(recalls, survivals))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,13 @@
-"""The page: tables of recall and excess, cell by cell and by the width of tables."""
+"""The page: tables of recall, excess and survival, and where other methods are better."""
 
 from __future__ import annotations
 
+import platform
+import sys
+from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -84,3 +89,146 @@ def groups(found: Sequence[Cell]) -> str:
             sizes = [len(own), all_["rows"], sum(all_["ways"]), least]
             lines.append([width, method, *sizes, *measured(all_)])
     return markdown(header, lines)
+
+
+COMPARED = {
+    "first": "shown first",
+    "shown": "first three",
+    "set": "mean of the set",
+    "nearest": "nearest of each way",
+    "whatif": "What-If",
+}
+
+
+def survival_line(cell: Cell) -> str:
+    """Return one cell of survival as a line to watch a run by."""
+    said = ", ".join(f"{COMPARED[name]} {_point(cell[name])}" for name in COMPARED if name in cell)
+    return f"{cell['table']} {cell['model']} survival: {said}"
+
+
+def survivals(found: Sequence[Cell]) -> str:
+    """Return the table of survival, and the means over cells."""
+    known = [name for name in COMPARED if all(name in cell for cell in found)]
+    header = ["table", "model", *(COMPARED[name] for name in known), "curve"]
+    lines = [
+        [
+            cell["table"],
+            cell["model"],
+            *(_point(cell[name]) for name in known),
+            ", ".join(_point(point) for point in cell["curve"]),
+        ]
+        for cell in found
+    ]
+    means = [_point(np.nanmean([cell[name] for cell in found], axis=0)) for name in known]
+    return markdown(header, [*lines, ["**all**", "", *means, ""]])
+
+
+def _point(point: Sequence[float]) -> str:
+    """Return survival, and the distance as a share of What-If's."""
+    return f"{percent(point[1])} at {point[0]:.2f}" if np.isfinite(point).all() else ""
+
+
+def tables(recalls: Sequence[Cell], held: Sequence[Cell]) -> str:
+    """Return all tables."""
+    parts = [cells(recalls), groups(recalls)] if recalls else []
+    return "\n\n".join(parts + ([survivals(held)] if held else []))
+
+
+def whole(recalls: Sequence[Cell], held: Sequence[Cell]) -> str:
+    """Return the page."""
+    packages = ("counterpoint", "numpy", "scikit-learn", "dice-ml", "NICEx")
+    return TEXT.format(
+        groups=groups(recalls),
+        losses=losses(recalls, held),
+        survival=survivals(held),
+        cells=cells(recalls),
+        failures=failures(recalls),
+        day=datetime.now(UTC).date(),
+        machine=f"{platform.machine()}, Python {platform.python_version()}",
+        versions=", ".join(f"{name} {_version(name)}" for name in packages),
+        command=" ".join(["python -m benchmarks.ways", *sys.argv[1:]]),
+    )
+
+
+def _version(package: str) -> str:
+    """Return the installed version of a package."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def losses(recalls: Sequence[Cell], held: Sequence[Cell]) -> str:
+    """Return in which cells another method is better than ours, or the set than what is shown."""
+    lines = []
+    for cell in recalls:
+        ours = next(c for c in recalls if _key(c) == _key(cell) and c["method"] == "ours")
+        if recall(cell, 1, 2, 3) > recall(ours, 1, 2, 3):
+            lines.append(
+                f"- {' with '.join(_key(cell))}: {cell['method']} recalls "
+                f"{percent(recall(cell, 1, 2, 3))}, ours {percent(recall(ours, 1, 2, 3))}."
+            )
+    lines += [
+        f"- {' with '.join(_key(cell))}: what is shown first survives "
+        f"{percent(cell['first'][1])} of the refits, the mean of the set {percent(cell['set'][1])}."
+        for cell in held
+        if cell["first"][1] < cell["set"][1]
+    ]
+    return "\n".join(lines) or "Nowhere in this run."
+
+
+def _key(cell: Cell) -> tuple[str, str]:
+    """Return the table and the kind of model."""
+    return str(cell["table"]), str(cell["model"])
+
+
+def failures(recalls: Sequence[Cell]) -> str:
+    """Return how often each method failed, and why."""
+    counted = Counter((cell["method"], why) for cell in recalls for why in cell["failures"])
+    return "\n".join(f"- {name}, {n} rows: {why}" for (name, why), n in counted.items()) or "None."
+
+
+TEXT = """# Every way there is
+
+A *way* is a set of features whose values alone, changed, reach the target. It is *minimal* if no
+proper subset is one. Here all minimal ways of one and two features, and of three in tables of at
+most twelve, are found by brute force: all levels, all observed values, or 25 quantiles of them.
+Each table is split by a seed; a model is fitted to two thirds of it, at most 2,000 rows, and
+25 of the other rows that it refuses are explained (of the packages ten rows, of DiCE's genetic
+method with 50 counterfactuals three, since they take their time). `make ways` writes this page.
+
+- **recall**: the share of these ways that a method tells. A way counts if a set within it was
+  told and the model confirms it: a smaller set works between the quantiles.
+- **excess**: by how much the nearest told in a way is farther than brute force's nearest, by
+  Gower's distance; median and 90 %, below 0 where values between the quantiles are nearer. **Off
+  the grid** it is compared with a second and third grid around brute force's nearest.
+- **ways told**: minimal sets of features a row; **not minimal**: the share of them of which brute
+  force knows a smaller way.
+- Ours tells what `found.ways()` holds, after 3,520 evaluations; all others, and ours where there is
+  no `ways()`, the sets of features that their valid rows change.
+
+{groups}
+
+## Where we lose
+
+{losses}
+
+## Survival
+
+The share of 20 bootstrap refits, which no search saw, in which a row still reaches the target, and
+its distance as a share of that of What-If's row, the nearest observed row that reaches the target.
+*Shown first* is the best way's row that `select(1, by="ways")` gives, *first three* those of
+three ways. The *curve* has all valid rows found, by their distance, in four parts of equal size.
+
+{survival}
+
+## Every cell
+
+{cells}
+
+## Failures
+
+{failures}
+
+Measured on {day}: {machine}, {versions}; `{command}`.
+"""

@@ -1,0 +1,126 @@
+"""Survival: in what share of bootstrap refits what is shown first still reaches the target.
+
+The refits are never seen by a search. Beside what is shown first stand the whole Pareto set, the
+nearest of each way, What-If's row, and a curve: how survival grows with distance among all valid
+rows that a search returned. Distances are shares of the distance of What-If's row, so that rows can
+be averaged.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+
+import counterpoint as cp
+from benchmarks.methods import Case
+from benchmarks.peers.subjects import Floats
+from benchmarks.study.subjects import SAME
+from benchmarks.ways.answers import SEARCHES, frames_of
+from benchmarks.ways.subjects import Subject
+
+N_REFITS = 20
+N_SHOWN = 3  # as many as a letter names
+N_BINS = 4  # of the curve
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Refits:
+    """Models fitted to bootstrap samples of what a subject's model was fitted to."""
+
+    models: Sequence[Any]
+    target: Any
+
+    @classmethod
+    def of(cls, subject: Subject, cache: Path, n: int = N_REFITS) -> Refits:
+        """Fit them; networks, which take longest, are kept on disk."""
+        file = cache / "refits" / f"{subject.table}-{subject.kind}-{subject.fingerprint}-{n}.joblib"
+        if file.exists():
+            return cls(joblib.load(file), subject.target)
+        models = [subject.refit(seed) for seed in range(n)]
+        if subject.kind == "network":
+            file.parent.mkdir(parents=True, exist_ok=True)
+            joblib.dump(models, file)
+        return cls(models, subject.target)
+
+    def held(self, rows: pd.DataFrame) -> Floats:
+        """Return for each row the share of models that say the target, shape (n,)."""
+        if len(rows) == 0:
+            return np.empty(0)
+        said = [np.asarray(model.predict(rows)) == self.target for model in self.models]
+        return np.asarray(np.mean(said, axis=0), dtype=np.float64)
+
+
+def shown_first(found: Any, n: int = N_SHOWN) -> pd.DataFrame:
+    """Return what a result shows first: the best of n different ways, where it knows of ways."""
+    best = found.select(n, by="ways") if hasattr(found, "ways") else found.valid().select(n)
+    frame: pd.DataFrame = best.to_frame()
+    return frame
+
+
+def measure(subject: Subject, n_rows: int, cache: Path) -> Record:
+    """Return the survival of what is shown first, and of all it is compared with."""
+    refits, explainer = Refits.of(subject, cache), subject.background.explainer
+    rows = subject.rows.iloc[:n_rows]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on rows with ties
+        ours, what_if = (
+            explainer.explain_many(rows, subject.target, SEARCHES[name], workers=1, progress=False)
+            for name in ("ours", "whatif")
+        )
+    points: dict[str, list[Any]] = {}
+    for place in range(n_rows):
+        judge = Judge(subject.case(place), refits, what_if[place].to_frame())
+        for name, frame in frames(ours[place], what_if[place]).items():
+            points.setdefault(name, []).append(judge.judged(frame))
+    record = {"rows": n_rows, "curve": curve(points.pop("all"))}
+    return record | {name: mean_point(judged) for name, judged in points.items()}
+
+
+def frames(found: Any, what_if: cp.Counterfactuals) -> dict[str, pd.DataFrame]:
+    """Return what is compared, by name."""
+    every = pd.concat([found.to_frame(), *frames_of(found)])
+    named = {"first": shown_first(found, 1), "shown": shown_first(found), "set": found.to_frame()}
+    if hasattr(found, "ways"):
+        named["nearest"] = pd.concat([found.to_frame()[:0], *(w.closest for w in found.ways())])
+    return named | {"whatif": what_if.to_frame(), "all": every}
+
+
+class Judge:
+    """Survival and distance of rows around one explained row."""
+
+    def __init__(self, case: Case, refits: Refits, what_if: pd.DataFrame) -> None:
+        self.case, self.refits = case, refits
+        self.unit = float(case.gower(case.codec.encode(what_if)).min(initial=np.inf))
+
+    def judged(self, rows: pd.DataFrame) -> Floats:
+        """Return distance, as a share of What-If's, and survival of each valid row, (n, 2)."""
+        columns = list(self.case.train.columns)
+        genomes = self.case.codec.encode(rows[columns].drop_duplicates())
+        genomes = genomes[(np.abs(genomes - self.case.genome) > SAME).any(axis=1)]
+        genomes = genomes[self.case.reaches(genomes)]
+        if len(genomes) == 0:
+            return np.empty((0, 2))
+        held = self.refits.held(self.case.frame(genomes))
+        return np.column_stack([self.case.gower(genomes) / self.unit, held])
+
+
+def mean_point(judged: Sequence[Floats]) -> list[float]:
+    """Return the mean distance and survival over rows of the means of each row; NaN if none."""
+    means = [each.mean(axis=0) for each in judged if len(each)]
+    return [float(value) for value in np.mean(means, axis=0)] if means else [np.nan, np.nan]
+
+
+def curve(judged: Sequence[Floats]) -> list[list[float]]:
+    """Return mean distance and survival of the rows in each of the bins of equal size."""
+    every = np.vstack(judged)
+    every = every[np.argsort(every[:, 0], kind="stable")]
+    return [part.mean(axis=0).tolist() for part in np.array_split(every, N_BINS) if len(part)]
