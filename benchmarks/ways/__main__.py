@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks import ways
 from benchmarks.study.runs import is_installed
 from benchmarks.ways import answers, brute_force, measures, page, subjects, survival
+from benchmarks.ways.answers import Answer
 from benchmarks.ways.page import Cell
 from benchmarks.ways.subjects import Subject
 
@@ -20,13 +21,17 @@ PAGE = Path(__file__).parents[2] / "docs" / "study" / "ways.md"
 
 
 def compared(subject: Subject, methods: Sequence[str], rows: int, cache: Path) -> Iterator[Cell]:
-    """Yield the recall of each method on one subject."""
+    """Yield the recall of each method on one subject, and ours on the same rows if asked for."""
     n_rows = min(rows, len(subject.rows))
     true_ways = [brute_force.kept_ways(subject, place, cache) for place in range(n_rows)]
+    ours: Sequence[Answer] = ()
     for method in methods:
         given = answers.answers(subject, method, n_rows, cache)
-        cell = named(subject) | {"method": method}
-        yield cell | measures.summarize(true_ways[: len(given)], given)
+        ours = given if method == "ours" else ours
+        there_are = true_ways[: len(given)]
+        beside = measures.summarize(there_are, ours[: len(given)])["recalled"] if ours else []
+        cell = named(subject) | {"method": method, "ours": beside}
+        yield cell | measures.summarize(there_are, given)
 
 
 def named(subject: Subject) -> Cell:
@@ -82,6 +87,13 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def command(given: argparse.Namespace) -> str:
+    """Return the command with all that changes what is measured, not where it is kept."""
+    chosen = {name: getattr(given, name) for name in ("rows", "tables", "models", "methods")}
+    options = [f"--{name} {str(value)!r}" for name, value in chosen.items() if value]
+    return " ".join(["python -m benchmarks.ways", *options])
+
+
 def main() -> None:
     """Measure, print the tables, and write the page of a full run."""
     given = parse()
@@ -90,7 +102,7 @@ def main() -> None:
     print(page.tables(recalls, survivals))
     file = given.write or (None if given.quick else PAGE)
     if file is not None:
-        file.write_text(page.whole(recalls, survivals))
+        file.write_text(page.whole(recalls, survivals, command(given)))
 
 
 if __name__ == "__main__":

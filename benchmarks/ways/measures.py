@@ -65,10 +65,10 @@ def pooled(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 SUMS = ("rows", "excess", "finer", "told", "reducible", "seconds", "failures")
-COUNTS = ("ways", "recalled")
+COUNTS = ("ways", "recalled", "ours")
 
 
-def recall(cell: Mapping[str, Any], *sizes: int) -> float:
+def recall(cell: Mapping[str, Any], *sizes: int, by: str = "recalled") -> float:
     """Return the share of minimal ways of these sizes that were told; NaN if there are none."""
     n = sum(cell["ways"][size - 1] for size in sizes)
-    return sum(cell["recalled"][size - 1] for size in sizes) / n if n else float("nan")
+    return sum(cell[by][size - 1] for size in sizes) / n if n and cell[by] else float("nan")

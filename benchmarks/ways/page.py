@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -78,15 +77,15 @@ def cells(found: Sequence[Cell]) -> str:
 
 def groups(found: Sequence[Cell]) -> str:
     """Return the measures by the width of tables and method, all ways pooled."""
-    header = ["features", "method", "cells", "rows", "ways", "least recall of 1, 2", *MEASURES]
+    header = ["features", "method", "cells", "rows", "ways", "ours on the same rows", *MEASURES]
     lines = []
     for width, (low, high) in WIDTHS.items():
         inside = [cell for cell in found if low <= cell["features"] <= high]
         for method in dict.fromkeys(cell["method"] for cell in inside):
             own = [cell for cell in inside if cell["method"] == method]
             all_ = pooled(own)
-            least = percent(float(np.nanmin([recall(cell, 1, 2) for cell in own])))
-            sizes = [len(own), all_["rows"], sum(all_["ways"]), least]
+            ours = percent(recall(all_, 1, 2, 3, by="ours"))
+            sizes = [len(own), all_["rows"], sum(all_["ways"]), ours]
             lines.append([width, method, *sizes, *measured(all_)])
     return markdown(header, lines)
 
@@ -97,6 +96,7 @@ COMPARED = {
     "set": "mean of the set",
     "nearest": "nearest of each way",
     "whatif": "What-If",
+    "safest": "best found",
 }
 
 
@@ -134,7 +134,7 @@ def tables(recalls: Sequence[Cell], held: Sequence[Cell]) -> str:
     return "\n\n".join(parts + ([survivals(held)] if held else []))
 
 
-def whole(recalls: Sequence[Cell], held: Sequence[Cell]) -> str:
+def whole(recalls: Sequence[Cell], held: Sequence[Cell], command: str) -> str:
     """Return the page."""
     packages = ("counterpoint", "numpy", "scikit-learn", "dice-ml", "NICEx")
     return TEXT.format(
@@ -146,7 +146,7 @@ def whole(recalls: Sequence[Cell], held: Sequence[Cell]) -> str:
         day=datetime.now(UTC).date(),
         machine=f"{platform.machine()}, Python {platform.python_version()}",
         versions=", ".join(f"{name} {_version(name)}" for name in packages),
-        command=" ".join(["python -m benchmarks.ways", *sys.argv[1:]]),
+        command=command,
     )
 
 
@@ -162,24 +162,19 @@ def losses(recalls: Sequence[Cell], held: Sequence[Cell]) -> str:
     """Return in which cells another method is better than ours, or the set than what is shown."""
     lines = []
     for cell in recalls:
-        ours = next(c for c in recalls if _key(c) == _key(cell) and c["method"] == "ours")
-        if recall(cell, 1, 2, 3) > recall(ours, 1, 2, 3):
+        theirs, ours = recall(cell, 1, 2, 3), recall(cell, 1, 2, 3, by="ours")
+        if theirs > ours:
             lines.append(
-                f"- {' with '.join(_key(cell))}: {cell['method']} recalls "
-                f"{percent(recall(cell, 1, 2, 3))}, ours {percent(recall(ours, 1, 2, 3))}."
+                f"- {cell['table']}, {cell['model']}: {cell['method']} recalls "
+                f"{percent(theirs)} of the ways, ours {percent(ours)} on the same rows."
             )
     lines += [
-        f"- {' with '.join(_key(cell))}: what is shown first survives "
+        f"- {cell['table']}, {cell['model']}: what is shown first survives "
         f"{percent(cell['first'][1])} of the refits, the mean of the set {percent(cell['set'][1])}."
         for cell in held
         if cell["first"][1] < cell["set"][1]
     ]
     return "\n".join(lines) or "Nowhere in this run."
-
-
-def _key(cell: Cell) -> tuple[str, str]:
-    """Return the table and the kind of model."""
-    return str(cell["table"]), str(cell["model"])
 
 
 def failures(recalls: Sequence[Cell]) -> str:
@@ -204,6 +199,7 @@ method with 50 counterfactuals three, since they take their time). `make ways` w
   the grid** it is compared with a second and third grid around brute force's nearest.
 - **ways told**: minimal sets of features a row; **not minimal**: the share of them of which brute
   force knows a smaller way.
+- **ours on the same rows**: the recall of ours of all ways, one to three, on the rows of that line.
 - Ours tells what `found.ways()` holds, after 3,520 evaluations; all others, and ours where there is
   no `ways()`, the sets of features that their valid rows change.
 
@@ -218,7 +214,8 @@ method with 50 counterfactuals three, since they take their time). `make ways` w
 The share of 20 bootstrap refits, which no search saw, in which a row still reaches the target, and
 its distance as a share of that of What-If's row, the nearest observed row that reaches the target.
 *Shown first* is the best way's row that `select(1, by="ways")` gives, *first three* those of
-three ways. The *curve* has all valid rows found, by their distance, in four parts of equal size.
+three ways. *Best found* are the rows found that survive most, which nobody can know without the
+refits. The *curve* has all valid rows found, by their distance, in four parts of equal size.
 
 {survival}
 

@@ -1,9 +1,9 @@
 """Survival: in what share of bootstrap refits what is shown first still reaches the target.
 
 The refits are never seen by a search. Beside what is shown first stand the whole Pareto set, the
-nearest of each way, What-If's row, and a curve: how survival grows with distance among all valid
-rows that a search returned. Distances are shares of the distance of What-If's row, so that rows can
-be averaged.
+nearest of each way, What-If's row, the rows found that survive most, which nobody can know without
+the refits, and a curve: how survival grows with distance among all valid rows found. Distances are
+shares of the distance of What-If's row, so that rows can be averaged.
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ def measure(subject: Subject, n_rows: int, cache: Path) -> Record:
         judge = Judge(subject.case(place), refits, what_if[place].to_frame())
         for name, frame in frames(ours[place], what_if[place]).items():
             points.setdefault(name, []).append(judge.judged(frame))
-    record = {"rows": n_rows, "curve": curve(points.pop("all"))}
+    every = points.pop("all")
+    points["safest"] = [judged[judged[:, 1] == judged[:, 1].max(initial=0.0)] for judged in every]
+    record = {"rows": n_rows, "curve": curve(every)}
     return record | {name: mean_point(judged) for name, judged in points.items()}
 
 

@@ -48,5 +48,6 @@ def test_the_ways_of_all_rows_and_cells_count_alike() -> None:
     assert (cell["excess"], cell["finer"]) == ([0.0], [1.0])
     assert (cell["told"], cell["reducible"], cell["rows"], cell["seconds"]) == (1, 0, 2, 4.0)
     assert cell["failures"] == ["ValueError: no"]
-    twice = pooled([cell, cell])
+    twice = pooled([cell | {"ours": [2, 1, 0]}] * 2)
+    assert recall(twice, 1, 2, 3, by="ours") == 3 / 4
     assert (twice["ways"], twice["excess"], twice["rows"]) == ([4, 2, 2], [0.0, 0.0], 4)
