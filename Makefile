@@ -37,6 +37,9 @@ ways: .venv-bench/done  ## which share of all minimal ways each method tells; re
 study: .venv-bench/done  ## the paper's study with its rivals; hours; resumes; writes docs/study
 	.venv-bench/bin/python -m benchmarks.study all $(STUDY)
 
+validity: .venv/dev.done  ## ask 100,000 returned rows again, in every way; 10 minutes; writes docs/study/validity.md
+	$(BIN)/python -m benchmarks.validity $(VALIDITY)
+
 clean:  ## delete all environments and caches
 	rm -rf .venv .venv-adapters .venv-bench .venv-engines .study node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
