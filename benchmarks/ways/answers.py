@@ -39,7 +39,7 @@ PEERS = {
 }
 NAMES = [*SEARCHES, *PEERS]
 LIMIT = 20  # seconds of computing after which a package has failed on a row, as in the study
-MOST_ROWS = dict.fromkeys(PEERS, 10) | {"dice genetic 50": 3}  # the packages take their time
+MOST_ROWS = dict.fromkeys(PEERS, 5) | {"dice genetic 50": 2}  # the packages take their time
 
 Told = dict[Features, float]  # sets of changed features, each with its least distance
 

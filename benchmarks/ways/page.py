@@ -189,8 +189,8 @@ A *way* is a set of features whose values alone, changed, reach the target. It i
 proper subset is one. Here all minimal ways of one and two features, and of three in tables of at
 most twelve, are found by brute force: all levels, all observed values, or 25 quantiles of them.
 Each table is split by a seed; a model is fitted to two thirds of it, at most 2,000 rows, and
-25 of the other rows that it refuses are explained (of the packages ten rows, of DiCE's genetic
-method with 50 counterfactuals three, since they take their time). `make ways` writes this page.
+25 of the other rows that it refuses are explained (by the packages five, by DiCE's genetic
+method with 50 counterfactuals two, since they take their time). `make ways` writes this page.
 
 - **recall**: the share of these ways that a method tells. A way counts if a set within it was
   told and the model confirms it: a smaller set works between the quantiles.

@@ -9,7 +9,7 @@ shares of the distance of What-If's row, so that rows can be averaged.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,15 +76,25 @@ def measure(subject: Subject, n_rows: int, cache: Path) -> Record:
             explainer.explain_many(rows, subject.target, SEARCHES[name], workers=1, progress=False)
             for name in ("ours", "whatif")
         )
-    points: dict[str, list[Any]] = {}
-    for place in range(n_rows):
-        judge = Judge(subject.case(place), refits, what_if[place].to_frame())
-        for name, frame in frames(ours[place], what_if[place]).items():
-            points.setdefault(name, []).append(judge.judged(frame))
+    named = [frames(*both) for both in zip(ours, what_if, strict=True)]
+    asked = [(subject.case(i), frame) for i in range(n_rows) for frame in named[i].values()]
+    points = by_name(named, judged(refits, asked))
     every = points.pop("all")
-    points["safest"] = [judged[judged[:, 1] == judged[:, 1].max(initial=0.0)] for judged in every]
+    points["safest"] = [each[each[:, 1] == each[:, 1].max(initial=0.0)] for each in every]
     record = {"rows": n_rows, "curve": curve(every)}
-    return record | {name: mean_point(judged) for name, judged in points.items()}
+    return record | {name: mean_point(parts) for name, parts in points.items()}
+
+
+def by_name(named: Sequence[Mapping[str, Any]], parts: Sequence[Floats]) -> dict[str, list[Floats]]:
+    """Return distances and survival by name, row by row, as shares of What-If's distance."""
+    points: dict[str, list[Floats]] = {}
+    left = iter(parts)
+    for names in named:
+        own = {name: next(left) for name in names}
+        unit = own["whatif"][:, 0].min(initial=np.inf)
+        for name, part in own.items():
+            points.setdefault(name, []).append(part / [unit, 1.0])
+    return points
 
 
 def frames(found: Any, what_if: cp.Counterfactuals) -> dict[str, pd.DataFrame]:
@@ -96,23 +106,28 @@ def frames(found: Any, what_if: cp.Counterfactuals) -> dict[str, pd.DataFrame]:
     return named | {"whatif": what_if.to_frame(), "all": every}
 
 
-class Judge:
-    """Survival and distance of rows around one explained row."""
+def judged(refits: Refits, asked: Sequence[tuple[Case, pd.DataFrame]]) -> list[Floats]:
+    """Return distance and survival, (n, 2), of the rows of each frame that reach the target.
 
-    def __init__(self, case: Case, refits: Refits, what_if: pd.DataFrame) -> None:
-        self.case, self.refits = case, refits
-        self.unit = float(case.gower(case.codec.encode(what_if)).min(initial=np.inf))
+    Rows of all frames are asked about at once, since every call of a model costs some time.
+    """
+    changed = [_changed(case, rows) for case, rows in asked]
+    case, everything = asked[0][0], np.vstack(changed)
+    reaches = case.reaches(everything)
+    held = np.zeros(len(everything))
+    held[reaches] = refits.held(case.frame(everything[reaches]))
+    ends = np.cumsum([len(genomes) for genomes in changed])[:-1]
+    parts = zip(asked, changed, np.split(reaches, ends), np.split(held, ends), strict=True)
+    return [
+        np.column_stack([case.gower(genomes), share])[valid]
+        for (case, _), genomes, valid, share in parts
+    ]
 
-    def judged(self, rows: pd.DataFrame) -> Floats:
-        """Return distance, as a share of What-If's, and survival of each valid row, (n, 2)."""
-        columns = list(self.case.train.columns)
-        genomes = self.case.codec.encode(rows[columns].drop_duplicates())
-        genomes = genomes[(np.abs(genomes - self.case.genome) > SAME).any(axis=1)]
-        genomes = genomes[self.case.reaches(genomes)]
-        if len(genomes) == 0:
-            return np.empty((0, 2))
-        held = self.refits.held(self.case.frame(genomes))
-        return np.column_stack([self.case.gower(genomes) / self.unit, held])
+
+def _changed(case: Case, rows: pd.DataFrame) -> Floats:
+    """Return the different genomes of rows that change anything."""
+    genomes = case.codec.encode(rows[list(case.train.columns)].drop_duplicates())
+    return np.asarray(genomes[(np.abs(genomes - case.genome) > SAME).any(axis=1)])
 
 
 def mean_point(judged: Sequence[Floats]) -> list[float]:
