@@ -46,7 +46,7 @@ class Codec:
         for j, column in enumerate(self.columns):
             values = rows[column]
             if j in self.levels:
-                genomes[:, j] = pd.Categorical(values, categories=self.levels[j]).codes
+                genomes[:, j] = self.levels[j].get_indexer(pd.Index(values))
             else:
                 genomes[:, j] = values.to_numpy(dtype=np.float64)
         return genomes

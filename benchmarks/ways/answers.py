@@ -92,7 +92,7 @@ def told(case: Case, rows: pd.DataFrame) -> Told:
     genomes = case.codec.encode(rows)
     # What a package moves by less than this is unchanged, as the authors judged other methods.
     genomes = np.where(np.abs(genomes - case.genome) <= SAME, case.genome, genomes)
-    genomes = genomes[(genomes >= 0).all(axis=1) | ~case.codec.is_level.any()]
+    genomes = genomes[(genomes[:, case.codec.is_level] >= 0).all(axis=1)]  # levels of the data
     return sets_of(case, genomes[case.reaches(genomes)])
 
 
