@@ -27,7 +27,7 @@ FIELDS = {  # every column a chart may refer to: ours, never the caller's
         "top",
         "bottom",
     ),
-    *("heading", "generation", "evaluations", "hypervolume"),
+    *("place", "heading", "generation", "evaluations", "hypervolume"),
 }
 
 

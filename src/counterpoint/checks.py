@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import importlib
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
-from counterpoint.errors import InvalidInput, MissingDependency, did_you_mean, listed
+from counterpoint.errors import InvalidInput, MissingDependency, did_you_mean, listed, told_by
 
 
 def is_whole(value: object) -> bool:
@@ -183,4 +184,12 @@ def require_package(module: str, purpose: str, install: str) -> Any:
         package = module.partition(".")[0]
         raise MissingDependency(
             f"{purpose} needs {package}, which is not installed; run: pip install {install}."
+        ) from error
+    except Exception as error:  # altair reads its own docstrings, which -OO takes away
+        advice = (
+            "run python without -OO" if sys.flags.optimize > 1 else f"run: pip install {install}"
+        )
+        raise MissingDependency(
+            f"{purpose} needs {module.partition('.')[0]}, which cannot be imported "
+            f"({type(error).__name__}: {told_by(error)}); {advice}."
         ) from error

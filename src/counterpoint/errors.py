@@ -107,6 +107,31 @@ class Signal(Exception):  # noqa: N818 - not an error of the caller's
     """Base of exceptions that are raised and caught inside one folder of the package."""
 
 
+def printable(text: str) -> str:
+    r"""Return a text that can be printed and saved: a lone half of a pair is written as its code.
+
+    Examples
+    --------
+    >>> print(printable("x" + chr(0xD800)))
+    x\ud800
+    """
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def told_by(error: BaseException) -> str:
+    """Return what an error of somebody else's says, even if that fails.
+
+    Examples
+    --------
+    >>> told_by(ValueError("no such row"))
+    'no such row'
+    """
+    try:
+        return printable(str(error))
+    except Exception:  # its own text cannot be made
+        return "(its text cannot be shown)"
+
+
 def did_you_mean(name: object, known: Iterable[object]) -> str:
     """Return "did you mean 'age'?" for the known name closest to `name`, or an empty string.
 

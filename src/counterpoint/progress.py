@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from counterpoint.errors import InvalidInput
+
 DELAY = 1.0  # seconds of work before a bar appears: short work shows none
 SECONDS_BETWEEN_LINES = 30.0  # where a job has no terminal
 LAYOUT = "explaining {percentage:3.0f}% |{bar}| {desc} [{elapsed}<{remaining}]"
@@ -143,6 +145,8 @@ def is_watched() -> bool:
 
 def new_bar(shown: bool | None, total: int, **options: Any) -> Any:
     """Return a bar that counts to a total, or None; without a wish it is shown if it is seen."""
+    if shown is not None and not isinstance(shown, bool):
+        raise InvalidInput(f"progress must be True, False or None, got {shown!r}.")
     if not (is_watched() if shown is None else shown):
         return None
     from tqdm.auto import tqdm  # only where a bar is shown

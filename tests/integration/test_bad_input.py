@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -540,3 +542,117 @@ def test_an_outcome_left_in_the_data_is_named() -> None:
     with pytest.raises(cp.InvalidInput, match=r"'risk', which the model was not trained on; leave"):
         cp.Explainer(model, data.assign(risk=risk))
     assert cp.Explainer(model, data).classes == ("bad", "good")
+
+
+class Mute(Exception):  # noqa: N818 - as somebody else might call it
+    """An error whose text cannot be made."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def be_mute(*_: Any) -> Any:
+    raise Mute
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: cp.Explainer(be_mute, draw_table()), "the model raised Mute on"),
+        (
+            lambda: cp.Explainer(score, draw_table()).explain(
+                ROW, (0.5, 1.0), FAST, constraints=[be_mute]
+            ),
+            "rule 'be_mute' raised Mute for 1 rows",
+        ),
+        (
+            lambda: cp.Explainer(
+                score, draw_table(), objectives=[cp.Objective("own", be_mute)]
+            ).explain(ROW, (0.5, 1.0), FAST),
+            "objective 'own' raised Mute",
+        ),
+    ],
+    ids=["model", "rule", "objective"],
+)
+def test_an_error_that_cannot_say_what_it_is_becomes_ours(ask: Any, message: str) -> None:
+    with pytest.raises(cp.CounterpointError, match=rf"{message}.*: \(its text cannot be shown\)"):
+        ask()
+
+
+HALF = "x" + chr(0xD800)  # of a character
+
+
+@pytest.mark.parametrize("kind", ["objects", "texts", "frame"])
+def test_a_lone_half_of_a_character_is_a_level_that_texts_write_as_its_code(
+    kind: str, tmp_path: Path
+) -> None:
+    cells = [[str(i % 7), [HALF, "y", "z"][i % 3]] for i in range(60)]
+    data: Any = np.array(cells, dtype=object if kind == "objects" else None)
+    if kind == "frame":
+        data = pd.DataFrame(cells, columns=["a", "b"], dtype=object)
+
+    def model(rows: Any) -> Any:
+        return (np.asarray(rows)[:, 1] == HALF) * 1.0
+
+    explainer = cp.Explainer(model, data)
+    row = {"a": "1", "b": "y"} if kind == "frame" else data[1]
+
+    found = explainer.explain(row, (0.5, None), FAST)
+
+    assert HALF in np.asarray(found.to_rows())
+    said = [str(found), repr(found), found.explain_text(), found.message, str(explainer.schema)]
+    assert all("x\\ud800" in text for text in (said[0], said[2], said[4]))
+    assert [text.encode().decode() for text in said] == said
+    found.save(tmp_path / "found.json")
+    assert cp.load(tmp_path / "found.json") == found
+    with pytest.raises(cp.InvalidInput, match=r"UTF-8 has no place for '\\ud800', a lone half"):
+        found.to_csv(tmp_path / "found.csv")
+    if kind == "frame":
+        with pytest.raises(cp.InvalidInput, match=r"has the level 'q\\ud800', which"):
+            explainer.explain({"a": "1", "b": "q" + chr(0xD800)}, (0.5, None), FAST)
+
+
+@pytest.mark.parametrize("as_categories", [True, False])
+def test_levels_may_be_tuples_of_any_length(as_categories: bool, tmp_path: Path) -> None:
+    levels = pd.Index([(1, 2), (3,), ("a", 5, 6)], tupleize_cols=False)
+    column: Any = pd.Categorical.from_codes(np.arange(60) % 3, levels)
+    data = pd.DataFrame(
+        {"a": np.arange(60), "b": column if as_categories else column.astype(object)}
+    )
+    explainer = cp.Explainer(lambda rows: rows["b"].astype(object).map(len) / 3, data)
+
+    found = explainer.explain(data[:1], (0.9, None), FAST)
+
+    assert ("a", 5, 6) in [*found.to_frame()["b"]]
+    found.save(tmp_path / "found.json")
+    assert cp.load(tmp_path / "found.json") == found
+
+
+def test_a_dictionary_of_arrow_whose_values_have_parts_is_refused() -> None:
+    places, parts = pa.array(np.arange(60) % 2, pa.int8()), pa.array([{"k": 1}, {"k": 2}])
+    data = pa.table({"b": pa.DictionaryArray.from_arrays(places, parts)})
+
+    with pytest.raises(cp.InvalidInput, match="data column 'b' has dtype dictionary<values=struct"):
+        cp.Explainer(lambda rows: np.zeros(len(rows)), data)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda made: made.explain(ROW, (0.5, 1.0), FAST, fixed=[pd.NA]),
+        lambda made: made.explain(ROW, (0.5, 1.0), FAST, ranges={pd.NA: (0, 1)}),
+        lambda made: made.explain(ROW, (0.5, 1.0), FAST).filter(keep=[pd.NA]),
+        lambda made: made.explain(ROW, (0.5, 1.0), FAST).plot.ice(pd.NA),
+        lambda _: cp.Explainer(score, draw_table(), protected=[pd.NA]),
+        lambda _: cp.Explainer(score, draw_table(), allow_missing=[pd.NA]),
+        lambda _: cp.Explainer(score, draw_table(), groups={"g": [pd.NA, "owns"]}),
+    ],
+)
+def test_pandas_na_names_no_column(explainer: cp.Explainer, ask: Any) -> None:
+    with pytest.raises(cp.UnknownFeatureError, match="names <NA>, which is not a column of the"):
+        ask(explainer)
+
+
+def test_progress_is_a_truth_value_or_none(explainer: cp.Explainer) -> None:
+    with pytest.raises(cp.InvalidInput, match="progress must be True, False or None, got <NA>"):
+        explainer.explain(ROW, (0.5, 1.0), FAST, progress=pd.NA)  # type: ignore[arg-type]

@@ -193,6 +193,7 @@ levels = st.lists(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
 )
 @example(["a\\", 'b\\"', '\\");'], ['"];alert(1);//', "\\"])
+@example(["constructor", "__proto__", "toString"], ["valueOf", "__proto__", "hasOwnProperty"])
 @given(st.lists(awkward, min_size=3, max_size=3, unique_by=lambda x: (str(type(x)), x)), levels)
 def test_any_name_and_level_is_only_text(columns: list[Any], texts: list[str]) -> None:
     data = pd.DataFrame(
@@ -220,10 +221,12 @@ def test_any_name_and_level_is_only_text(columns: list[Any], texts: list[str]) -
         spec = chart.to_dict()
         assert fields_of(spec) <= FIELDS
         json.dumps(spec, allow_nan=False)
-        assert drawn(chart).startswith("<svg")
+        assert len(drawn(chart)) > 5_000  # what Vega cannot draw is an empty picture
     shown = html.unescape(drawn(found.plot.ice(columns[1])))
     assert all(
-        text in shown for text in unique(sorted(texts)) if len(text) < 9 and "  " not in text
+        text.strip() in shown
+        for text in unique(sorted(texts))
+        if len(text) < 9 and "  " not in text
     )
 
 

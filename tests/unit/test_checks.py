@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from decimal import Decimal
 from typing import Any
 
@@ -128,3 +130,21 @@ def test_a_package_that_is_missing_is_told_with_how_to_install_it() -> None:
         "a report needs no_such_package, which is not installed; "
         'run: pip install "counterpoint[report]".'
     )
+
+
+def test_a_package_that_breaks_without_docstrings_is_told_with_what_to_do() -> None:
+    code = """
+import pandas as pd, counterpoint as cp
+data = pd.DataFrame({"age": [20, 30, 40, 50]})
+found = cp.Explainer(lambda rows: rows["age"] / 50, data).explain(data[:1], (0.5, None))
+try:
+    found.plot.frequency()
+except cp.MissingDependency as error:
+    print(error)
+"""
+
+    command = [sys.executable, "-OO", "-c", code]
+    told = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+
+    assert "found.plot needs altair, which cannot be imported (AttributeError: " in told.stdout
+    assert told.stdout.endswith("); run python without -OO.\n")

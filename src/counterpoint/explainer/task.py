@@ -221,15 +221,14 @@ def check_allowed(allowed: object, schema: Schema) -> Bools:
     if isinstance(allowed, bool):
         return np.array([allowed and feature.has_missing for feature in schema.features])
     may_miss = np.zeros(len(names), dtype=np.bool_)
-    for name in check_list("allow_missing", allowed, "column names, True or False"):
-        if name not in names:
-            raise schema.unknown(name, "allow_missing")
-        if not schema.features[names.index(name)].has_missing:
+    stated = check_list("allow_missing", allowed, "column names, True or False")
+    for j in schema.places_of(stated, "allow_missing"):
+        if not schema.features[j].has_missing:
             raise InvalidInput(
-                f"allow_missing names {name!r}, of which the data miss no value, so that nobody "
-                "knows what the model makes of it; leave it out."
+                f"allow_missing names {names[j]!r}, of which the data miss no value, so that "
+                "nobody knows what the model makes of it; leave it out."
             )
-        may_miss[names.index(name)] = True
+        may_miss[j] = True
     return may_miss
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from counterpoint.arrays import Floats, Ints
-from counterpoint.errors import InvalidInput, PredictorError, listed
+from counterpoint.errors import InvalidInput, PredictorError, listed, told_by
 
 IDLE = (None, "passthrough")  # steps of a pipeline that do nothing
 MANY = 20  # rows of which a model that can tell anything apart does not say the same
@@ -25,7 +25,7 @@ def as_scores(raw: Any, n: int) -> Floats:
         scores = answers.astype(np.float64, casting="unsafe" if is_object else "same_kind")
     except Exception as error:  # a tensor on another device raises what it likes
         raise PredictorError(
-            f"the model returned values that are not numbers ({error}). "
+            f"the model returned values that are not numbers ({told_by(error)}). "
             "Did you pass predict instead of predict_proba?"
         ) from error
     if scores.ndim == 1:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, is_zipfile
 
 from counterpoint.checks import check_whole, require_package
-from counterpoint.errors import CounterpointError, InvalidInput, Signal, listed
+from counterpoint.errors import CounterpointError, InvalidInput, Signal, listed, told_by
 from counterpoint.models.adapters.onnx_file import OnnxModel
 
 
@@ -40,7 +40,7 @@ cannot pickle '_thread.lock' object); load it in the worker.
     except (CounterpointError, MemoryError):
         raise
     except Exception as error:  # of whatever kind: every library has its own
-        told = str(error).strip().partition("\n")[0]
+        told = told_by(error).strip().partition("\n")[0]
         raise InvalidInput(
             f"{what} cannot be sent to another process ({type(error).__name__}: {told}); {instead}."
         ) from error
@@ -253,5 +253,5 @@ def load_pickle(file: Path) -> Any:
 
 def unreadable(file: Path, error: Exception) -> InvalidInput:
     """Build the error for a file that cannot be read."""
-    told = str(error).strip().partition("\n")[0]
+    told = told_by(error).strip().partition("\n")[0]
     return InvalidInput(f"{str(file)!r} cannot be loaded ({type(error).__name__}: {told}).")

@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 
 from counterpoint.arrays import Floats
-from counterpoint.errors import AcceleratorWarning, InvalidInput, MissingDependency, did_you_mean
+from counterpoint.errors import (
+    AcceleratorWarning,
+    InvalidInput,
+    MissingDependency,
+    did_you_mean,
+    told_by,
+)
 from counterpoint.models.column_tables import as_dense
 from counterpoint.models.fast_paths import Ask, Way, bare_ways, peel
 from counterpoint.models.predictor import Predictor
@@ -143,7 +149,7 @@ def accelerated(predictor: Predictor, accelerate: str | None) -> Predictor:
         except MissingDependency:
             raise
         except Exception as error:  # of whatever kind: converters raise many
-            first_line = str(error).strip().partition("\n")[0]
+            first_line = told_by(error).strip().partition("\n")[0]
             why = f"it could not be converted ({type(error).__name__}: {first_line[:200]})"
             continue
         if difference <= tolerance:

@@ -13,7 +13,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from counterpoint.arrays import LARGEST, MISSING, Floats, Ints
-from counterpoint.errors import CounterpointError, PredictorError, listed
+from counterpoint.errors import CounterpointError, PredictorError, listed, told_by
 from counterpoint.models.adapters.choice import adapt, asked_method, unbound
 from counterpoint.models.adapters.multi_output import several_outputs
 from counterpoint.models.adapters.scorer import is_scorer
@@ -374,7 +374,7 @@ class Predictor:
             raise
         except Exception as error:
             raise PredictorError(
-                f"the model raised {type(error).__name__} on {len(genomes)} rows: {error}"
+                f"the model raised {type(error).__name__} on {len(genomes)} rows: {told_by(error)}"
                 f"{self._hint(genomes)}"
             ) from error
 

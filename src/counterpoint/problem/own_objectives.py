@@ -20,7 +20,7 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.checks import as_float, is_number
-from counterpoint.errors import CounterpointError, InvalidInput, listed
+from counterpoint.errors import CounterpointError, InvalidInput, listed, told_by
 from counterpoint.models.predictor import BLOCK, pad
 from counterpoint.neighbours.gower import complete_rows
 from counterpoint.problem.objectives import DISTANCE, IMPLAUSIBILITY, OBJECTIVES
@@ -105,7 +105,7 @@ class Objective:
         except Exception as error:
             raise InvalidInput(
                 f"{self.noun} {self.name!r} raised {type(error).__name__} for "
-                f"{len(block)} rows, the first being {_shown(block[0], encoding)}: {error}"
+                f"{len(block)} rows, the first being {_shown(block[0], encoding)}: {told_by(error)}"
             ) from error
         values = self._as_numbers(answer, block, encoding)[: len(genomes)]
         self._check_values(values, genomes, encoding)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from counterpoint.arrays import MISSING, Ints
 from counterpoint.checks import check_whole
-from counterpoint.errors import InvalidInput, listed
+from counterpoint.errors import InvalidInput, listed, printable
 from counterpoint.neighbours.gower import gower_weights, gower_with_missing, mean_pairwise
 from counterpoint.problem.objectives import GAP
 from counterpoint.result.choosing.interview import Interview
@@ -24,7 +24,7 @@ from counterpoint.result.words import sentences as words
 from counterpoint.result.words.language import Lang, Reader
 from counterpoint.search import front
 from counterpoint.search.settings import Search
-from counterpoint.table.files import write_whole
+from counterpoint.table.files import write_text
 
 if TYPE_CHECKING:
     from counterpoint.result.figures.plots import Plots
@@ -41,7 +41,7 @@ class Counterfactuals(ResultData):
     @property
     def message(self) -> str:
         """One sentence on what was found, or on why nothing was."""
-        return words.message(self)
+        return printable(words.message(self))
 
     @property
     def plot(self) -> Plots:
@@ -247,6 +247,8 @@ class Counterfactuals(ResultData):
         ------
         CannotWrite, NoSuchFile
             If the disk is full, or the folder is not there or may not be written to.
+        InvalidInput
+            If a level is no text that UTF-8 can hold.
 
         Examples
         --------
@@ -261,7 +263,7 @@ class Counterfactuals(ResultData):
         text: str = frame.to_csv(index=False, lineterminator="\n")
         if path is None:
             return text
-        write_whole(path, text.encode("utf-8"))
+        write_text(path, text)
         return None
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -389,14 +391,14 @@ bring about the outcome, or that a request would be granted.
         1. Vorhersage zwischen 0,5 und 1 (0,2 → 0,5), wenn months 30 statt 48 wäre. \
 (Abstand 0,2143, 1 Änderung, Unplausibilität 0,2143)
         """
-        return words.explain(self, lang, reader, n)
+        return printable(words.explain(self, lang, reader, n))
 
     def summary(self, n: int = 5) -> str:
         """Return what was found as text: the row, and n counterfactuals as sentences and a table.
 
         Counterfactuals are numbered by their positions in the result, from 1.
         """
-        return words.summary(self, n)
+        return printable(words.summary(self, n))
 
     def report(self, path: str | os.PathLike[str], *, figures: bool = True) -> None:
         """Write a page for people to a file of HTML: see the set, choose from it, print it.
@@ -439,7 +441,7 @@ bring about the outcome, or that a request would be granted.
 
     def _repr_html_(self) -> str:
         """Return what notebooks show."""
-        return words.notebook(self)
+        return printable(words.notebook(self))
 
     def __repr__(self) -> str:
         return f"<Counterfactuals: {self.message}>"

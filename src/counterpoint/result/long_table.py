@@ -18,7 +18,7 @@ import pandas as pd
 
 from counterpoint.arrays import Bools, Floats
 from counterpoint.checks import is_whole, require_package
-from counterpoint.errors import CounterpointError, InvalidInput, listed
+from counterpoint.errors import CounterpointError, InvalidInput, listed, told_by
 from counterpoint.table.features import Feature, Kind
 from counterpoint.table.frames import as_objects
 from counterpoint.table.schema import Schema
@@ -293,7 +293,7 @@ def check_prefix(prefix: object, features: Iterable[str], own: Iterable[str]) ->
 
 def failure_text(error: BaseException) -> str:
     """Return what a failed row says of its error: the same in every run."""
-    text = ADDRESS.sub("", str(error)).strip()
+    text = ADDRESS.sub("", told_by(error)).strip()
     if isinstance(error, CounterpointError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -36,7 +36,7 @@ import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.checks import check_list
-from counterpoint.errors import InvalidInput
+from counterpoint.errors import InvalidInput, told_by
 from counterpoint.rules.arithmetic import rounding_of
 from counterpoint.rules.bounds import (
     Bounds,
@@ -131,7 +131,8 @@ class Rule:
             answer = np.asarray(self.function(frame))
         except Exception as error:
             raise InvalidInput(
-                f"rule {self.name!r} raised {type(error).__name__} for {len(frame)} rows: {error}"
+                f"rule {self.name!r} raised {type(error).__name__} for {len(frame)} rows: "
+                f"{told_by(error)}"
             ) from error
         if answer.shape != (len(frame),) or answer.dtype != np.bool_:
             raise InvalidInput(

@@ -188,8 +188,9 @@ def encode_complete(column: pd.Series[Any], feature: Feature, argument: str) -> 
     if feature.is_numeric:
         return encode_numbers(column, feature, argument)
     try:
-        cells = pd.Index(column.astype(object), dtype=object)
-        codes = pd.Index(feature.levels, dtype=object).get_indexer(cells)
+        cells = pd.Index(column.astype(object), dtype=object, tupleize_cols=False)
+        levels = pd.Index(feature.levels, dtype=object, tupleize_cols=False)
+        codes = levels.get_indexer(cells)
     except TypeError:  # a value that cannot be hashed is not a level
         codes = np.array([-1])
     if (codes < 0).any():

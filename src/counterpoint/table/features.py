@@ -15,7 +15,7 @@ import numpy as np
 
 from counterpoint.arrays import LARGEST
 from counterpoint.checks import as_float, check_list, is_number
-from counterpoint.errors import InvalidInput
+from counterpoint.errors import InvalidInput, told_by
 from counterpoint.table.values import (
     LARGEST_WHOLE,
     day_of,
@@ -309,7 +309,7 @@ def check_levels(levels: Iterable[Any], name: str) -> tuple[Any, ...]:
     try:
         n_different = len(set(found))
     except TypeError as error:
-        raise InvalidInput(f"{name} has a level that cannot be one ({error}).") from error
+        raise InvalidInput(f"{name} has a level that cannot be one ({told_by(error)}).") from error
     if n_different < max(1, len(found)):
         raise InvalidInput(
             f"{name} must have at least one level and none twice, got {list(found)!r}."

@@ -161,6 +161,18 @@ def write_whole(path: Pathlike, content: bytes) -> None:
         file.write(content)
 
 
+def write_text(path: Pathlike, text: str) -> None:
+    """Write a text as UTF-8, in one step."""
+    try:
+        content = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"{check_path(path)!r} cannot be written: UTF-8 has no place for "
+            f"{text[error.start]!r}, a lone half of a character; replace it in the data."
+        ) from error
+    write_whole(path, content)
+
+
 @contextmanager
 def whole_file(path: Pathlike) -> Iterator[BinaryIO]:
     """Open a file to write to: its name stands for the old content or the new, never for a part."""

@@ -90,11 +90,10 @@ def read_array(array: Any) -> pd.DataFrame:
 
     Of an array of objects every column gets the dtype its values have.
     """
-    frame = pd.DataFrame(array.astype(object) if array.dtype.kind == "U" else array)
     if array.dtype.kind != "O":
-        return frame
+        return pd.DataFrame(array, dtype=object if array.dtype.kind == "U" else None)
     columns = {j: _column_of_objects(array[:, j]) for j in range(array.shape[1])}
-    return pd.DataFrame(columns, index=frame.index)
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(array)))
 
 
 def _column_of_objects(values: Any) -> pd.Series[Any]:
@@ -119,7 +118,7 @@ def _read_column(column: nw.Series[Any], argument: str) -> pd.Series[Any]:
     """Return a column as pandas can hold it without loss; refuse what it cannot."""
     dtype, name = column.dtype, column.name
     native = column.to_native()
-    if _is_arrow_dictionary(native):
+    if _is_arrow_dictionary(native) and not _is_nested(native.type.value_type):
         levels = native.unify_dictionaries().chunk(0).dictionary.to_pylist() if len(column) else []
         is_ordered = bool(native.type.ordered)
         values = pd.Categorical(column.to_list(), categories=levels, ordered=is_ordered)
@@ -127,7 +126,7 @@ def _read_column(column: nw.Series[Any], argument: str) -> pd.Series[Any]:
     if isinstance(dtype, nw.Enum):
         values = pd.Categorical(column.to_list(), categories=list(dtype.categories))
         return pd.Series(values, name=name)
-    if dtype in (nw.String, nw.Categorical):
+    if dtype in (nw.String, nw.Categorical) and not _is_arrow_dictionary(native):
         return pd.Series(column.to_list(), name=name, dtype=object)
     is_number = dtype.is_numeric() and not dtype.is_decimal()
     is_date = dtype in (nw.Date, nw.Datetime) or str(getattr(native, "type", "")) == "date64[ms]"
@@ -147,6 +146,11 @@ def _read_column(column: nw.Series[Any], argument: str) -> pd.Series[Any]:
 def _is_arrow_dictionary(native: Any) -> bool:
     """Whether a column is one of pyarrow's dictionaries, which is what it calls categories."""
     return str(getattr(native, "type", "")).startswith("dictionary<")
+
+
+def _is_nested(kind: Any) -> bool:
+    """Whether a type of pyarrow is made of others: its values cannot be levels."""
+    return kind.num_fields > 0 or str(kind).startswith("dictionary<")
 
 
 def builder(form: Form, columns: Sequence[Feature]) -> Build:
@@ -342,15 +346,24 @@ def as_frame(rows: Rows, argument: str, columns: Sequence[Hashable] | None = Non
     if isinstance(rows, np.ndarray) and columns is not None:
         return _array_as_frame(rows, argument, columns)
     if isinstance(rows, Mapping):
-        return pd.DataFrame([dict(rows)])
+        return _dicts_as_frame([rows])
     if is_frame(rows):
         return read_frame(rows, argument)
     if isinstance(rows, list | tuple) and all(isinstance(row, Mapping) for row in rows):
-        return pd.DataFrame([dict(row) for row in rows])
+        return _dicts_as_frame(rows)
     raise InvalidInput(
         f"{argument} must be a DataFrame, a Series, a dict of column to value or a list of such "
         f"dicts, got {type(rows).__name__}."
     )
+
+
+def _dicts_as_frame(rows: Sequence[Mapping[Any, Any]]) -> pd.DataFrame:
+    """Return dicts as a frame."""
+    records = [dict(row) for row in rows]
+    try:
+        return pd.DataFrame(records)
+    except UnicodeEncodeError:  # which texts of pandas cannot be, but objects can
+        return pd.DataFrame(records, dtype=object)
 
 
 def only_known(frame: pd.DataFrame, names: Sequence[Hashable], argument: str) -> pd.DataFrame:

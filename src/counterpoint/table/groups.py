@@ -76,7 +76,7 @@ def check_groups(
                 f"groups[{name!r}] must be a list of columns, got {columns!r}; {EXAMPLE}."
             )
         for column in columns:
-            if column not in frame.columns:
+            if not isinstance(column, Hashable) or column not in set(frame.columns):
                 raise UnknownFeatureError.of(column, frame.columns, argument=f"groups[{name!r}]")
             if column in used:
                 raise InvalidInput(f"groups has {column!r} in {used[column]!r} and in {name!r}.")

@@ -12,7 +12,14 @@ import pandas as pd
 
 from counterpoint.arrays import Floats
 from counterpoint.checks import check_choice, is_number
-from counterpoint.errors import DataWarning, InvalidInput, UnknownFeatureError, did_you_mean, listed
+from counterpoint.errors import (
+    DataWarning,
+    InvalidInput,
+    UnknownFeatureError,
+    did_you_mean,
+    listed,
+    told_by,
+)
 from counterpoint.streams import MAX_GENES
 from counterpoint.table import groups
 from counterpoint.table.features import (
@@ -355,7 +362,7 @@ def distinct(column: pd.Series[Any]) -> tuple[Any, ...]:
         levels = column.unique().tolist()
     except TypeError as error:
         raise InvalidInput(
-            f"data column {column.name!r} holds values that cannot be levels ({error}); "
+            f"data column {column.name!r} holds values that cannot be levels ({told_by(error)}); "
             "use strings, numbers or booleans."
         ) from error
     if all(is_number(level) for level in levels):

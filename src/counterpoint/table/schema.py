@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from counterpoint.checks import check_list
-from counterpoint.errors import InvalidInput, UnknownFeatureError
+from counterpoint.errors import InvalidInput, UnknownFeatureError, printable
 from counterpoint.table.features import Declared, Feature, Precision
 from counterpoint.table.frames import read_data
 from counterpoint.table.inference import infer_features
@@ -102,10 +103,13 @@ class Schema:
 
     def group_of(self, label: Hashable) -> tuple[Hashable, Hashable] | None:
         """Return the group a column is part of and the level it stands for, or None."""
-        for feature in self.features:
-            for column, level in zip(feature.columns, feature.levels, strict=False):
-                if column.name == label:
-                    return feature.name, level
+        parts = {
+            column.name: (feature.name, level)
+            for feature in self.features
+            for column, level in zip(feature.columns, feature.levels, strict=False)
+        }
+        with suppress(TypeError):  # of what cannot be hashed
+            return parts.get(label)
         return None
 
     def unknown(self, name: Hashable, argument: str) -> UnknownFeatureError:
@@ -120,11 +124,14 @@ class Schema:
 
     def places_of(self, stated: Iterable[Hashable], argument: str) -> list[int]:
         """Return the positions of the features that an argument names."""
-        names = self.names
+        places = {name: j for j, name in enumerate(self.names)}  # a list would compare with pd.NA
+        found = []
         for name in stated:
-            if name not in names:
-                raise self.unknown(name, argument)
-        return [names.index(name) for name in stated]
+            try:
+                found.append(places[name])
+            except (KeyError, TypeError):
+                raise self.unknown(name, argument) from None
+        return found
 
     def __len__(self) -> int:
         return len(self.features)
@@ -132,9 +139,10 @@ class Schema:
     def __str__(self) -> str:
         cells = [(str(each.name), str(each.kind), each.values_text) for each in self.features]
         widths = [max(len(row[i]) for row in cells) for i in range(2)]
-        return "\n".join(
+        lines = (
             f"{name:<{widths[0]}}  {kind:<{widths[1]}}  {values}" for name, kind, values in cells
         )
+        return printable("\n".join(lines))
 
     __repr__ = __str__
 
@@ -213,9 +221,6 @@ def _check_units(schema: Schema, units: Mapping[Any, str]) -> Mapping[Hashable, 
 
 def _check_protected(schema: Schema, protected: Iterable[Hashable]) -> set[Hashable]:
     """Return the protected names."""
-    names = set()
-    for name in check_list("protected", protected, "features", "protected=['sex']"):
-        if name not in schema.names:
-            raise schema.unknown(name, "protected")
-        names.add(name)
-    return names
+    names = check_list("protected", protected, "features", "protected=['sex']")
+    schema.places_of(names, "protected")
+    return set(names)

@@ -103,10 +103,8 @@ def matching(found: ResultData, conditions: str | Iterable[str], keep: Iterable[
                     "the row, so that it can neither hold nor fail; leave it out."
                 )
             fits &= found.genomes[:, j] != MISSING
-    for name in check_list("filter: keep", keep, "features", "keep=['job']"):
-        if name not in schema.names:
-            raise schema.unknown(name, "filter: keep")
-        fits &= ~found.changed[:, schema.names.index(name)]
+    kept = check_list("filter: keep", keep, "features", "keep=['job']")
+    fits &= ~found.changed[:, schema.places_of(kept, "filter: keep")].any(axis=1)
     return np.flatnonzero(fits)
 
 

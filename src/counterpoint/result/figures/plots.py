@@ -158,7 +158,10 @@ class Plots:
         return charts.frequency(self.found, most, width, dark)
 
     def frequency_data(self, *, most: int = MOST_BARS) -> Frames:
-        """Return the frame ``features``: how many candidates, and valid ones, change each."""
+        """Return the frame ``features``: how many candidates, and valid ones, change each.
+
+        ``place`` is where the feature stands among all.
+        """
         return candidates.frequency_data(self.found, most)
 
     def history(self, *, width: int | None = None, dark: bool = False) -> Any:

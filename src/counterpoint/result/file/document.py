@@ -270,7 +270,7 @@ def read_dtype(node: Node) -> Any:
     if "categories" in node.value:
         levels, of, is_ordered = node.fields("categories", "of", "ordered")
         labels = [read_label(level) for level in levels.items()]
-        categories = pd.Index(labels, dtype=read_dtype(of))
+        categories = pd.Index(labels, dtype=read_dtype(of), tupleize_cols=False)
         if [*categories] != labels:
             levels.refuse(f"labels of dtype {categories.dtype}")
         return pd.CategoricalDtype(categories, is_ordered.truth())

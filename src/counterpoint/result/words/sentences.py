@@ -373,7 +373,7 @@ def changes_frame(found: ResultData, positions: list[int]) -> pd.DataFrame:
     texts["prediction"] = [write_number(value) for value in predictions]
     for m, name in enumerate(found.objective_names[1:], 1):
         texts[name] = ["", *(write_number(value) for value in found.objectives[positions, m])]
-    return pd.DataFrame(texts, index=["row", *(i + 1 for i in positions)])
+    return pd.DataFrame(texts, index=["row", *(i + 1 for i in positions)], dtype=object)
 
 
 def title_of(feature: Feature) -> Hashable:

@@ -215,6 +215,7 @@ def frequency_data(found: ResultData, most: int) -> Frames:
     frame = pd.DataFrame(
         {
             "feature": names[order],
+            "place": order,
             "count": count[order],
             "share": count[order] / max(1, len(changed)),
             "count_valid": changed[found.reaches].sum(axis=0)[order],

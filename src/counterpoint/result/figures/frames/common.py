@@ -74,10 +74,7 @@ def all_genes(found: ResultData) -> Floats:
 
 def place_of(found: ResultData, name: Hashable, argument: str) -> int:
     """Return which feature is meant by its name; refuse what is none."""
-    schema = found.encoding.schema
-    if name not in schema.names:
-        raise schema.unknown(name, argument)
-    return schema.names.index(name)
+    return found.encoding.schema.places_of([name], argument)[0]
 
 
 def chosen(
@@ -163,6 +160,12 @@ def target_ends(found: ResultData) -> list[float]:
 
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ufffe\uffff\u2028\u2029]")
+# What every object of JavaScript has: Vega looks texts up in objects, and would find these.
+OF_EVERY_OBJECT = {
+    *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString"),
+    *("toString", "valueOf", "__proto__", "__defineGetter__", "__defineSetter__"),
+    *("__lookupGetter__", "__lookupSetter__"),
+}
 
 
 def clean(value: object) -> str:
@@ -170,13 +173,15 @@ def clean(value: object) -> str:
 
     Examples
     --------
-    >>> clean("a\nb"), clean(""), clean(("x", 1))
-    ('a b', "''", "('x', 1)")
+    >>> clean("a\nb"), clean(""), clean(("x", 1)), clean("toString")
+    ('a b', "''", "('x', 1)", 'toString ')
     """
     text = str(value)
     # A lone half of a pair has no place in a file: it would make the whole chart unreadable.
     text = text.encode("utf-8", "replace").decode("utf-8")
     line = CONTROL.sub(" ", text)
+    if line in OF_EVERY_OBJECT:
+        return f"{line} "
     return line if line.strip() else repr(text)
 
 

@@ -49,11 +49,10 @@ export function onlyNumbers(rows, numbers) {
 }
 
 /** Return how often each feature is changed by counterfactuals, in the rows the figure has. */
-export function countedFeatures(rows, report, counterfactuals) {
-  const places = new Map(report.features.map((feature, j) => [feature.name, j]));
+export function countedFeatures(rows, counterfactuals) {
   const total = Math.max(1, counterfactuals.length);
   return rows.map((row) => {
-    const changing = counterfactuals.filter((each) => each.isChanged[places.get(row.feature)]);
+    const changing = counterfactuals.filter((each) => each.isChanged[row.place]);
     const share = changing.length / total;
     return {
       ...row,

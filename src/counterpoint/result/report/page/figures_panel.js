@@ -123,7 +123,7 @@ async function drawFigure(figure, place, colours, report, store) {
     for (const [name, rows] of Object.entries(figure.datasets)) {
       if (hasNumbers(rows)) view.data(name, structuredClone(onlyNumbers(rows, numbers)));
       if (figure.name === "frequency" && name === "features")
-        view.data(name, countedFeatures(rows, report, kept));
+        view.data(name, countedFeatures(rows, kept));
     }
     view.runAsync();
   }
