@@ -333,14 +333,15 @@ class Predictor:
     def _decode_of(self, model: Any) -> Callable[[Floats], Any]:
         """Return what turns genomes into the rows a model takes; it may write to them.
 
+        Numbers lie in memory as the genomes do, by rows or by columns.
         Adapters are ours and take pandas; all others are asked with the caller's kind of table.
         """
         encoding = self.encoding
         if is_scorer(model):
-            return lambda genomes: encoding.decode(genomes.copy())
+            return lambda genomes: encoding.decode(genomes.copy("K"))
         if wants_array(model, encoding):
-            return lambda genomes: encoding.by_column(genomes.copy())
-        return lambda genomes: encoding.to_rows(genomes.copy())
+            return lambda genomes: encoding.by_column(genomes.copy("K"))
+        return lambda genomes: encoding.to_rows(genomes.copy("K"))
 
     def _choose_ways(self) -> None:
         """Ask by the quickest ways that are exact; chosen here once, for it catches warnings."""
