@@ -1,7 +1,7 @@
 """Which share of all minimal ways each method tells, and what is shown first after refitting.
 
     python -m benchmarks.ways [--quick] [--rows 25] [--tables credit,tae] [--models forest]
-                              [--methods ours,mocmod,whatif] [--cache FOLDER]
+                              [--methods ours,mocmod,whatif] [--only survival] [--cache FOLDER]
 
 A way is a set of features whose values alone, changed, reach the target; it is minimal if no proper
 subset is one. `subjects.py` has tables, models and refused rows, `brute_force.py` tries all values

@@ -192,7 +192,7 @@ Each table is split by a seed; a model is fitted to two thirds of it, at most 2,
 25 of the other rows that it refuses are explained (by the packages five, by DiCE's genetic
 method with 50 counterfactuals two, since they take their time). The target is class 1, or class 0
 if the model refuses fewer than 25 rows. Wine has three classes, for which the packages are not
-wired; where measures are missing, the model says one class only, so that there is no way at all.
+wired; a model that gives all rows one class is left out.
 `make ways` writes this page.
 
 - **recall**: the share of these ways that a method tells. A way counts if a set within it was

@@ -53,6 +53,11 @@ class Subject:
         """Return the case of one of the rows."""
         return Case(self.background, self.rows.iloc[[place]], self.target)
 
+    @property
+    def has_two_answers(self) -> bool:
+        """Whether the model gives any row it was fitted to the target, so that there are ways."""
+        return bool((self.model.predict(self.train) == self.target).any())
+
     def refit(self, seed: int) -> Any:
         """Return the model fitted to a bootstrap sample, which keeps the classes' shares."""
         from sklearn.utils import resample
