@@ -122,7 +122,8 @@ class Case(NamedTuple):
         choices = []
         for j, part in enumerate(self.parts):
             seen = [row[j] for row in self.observed if row[j] is not None]
-            values: list[Value] = sorted(set(seen))
+            declared = part.domain[part.lacks_first :] if len(part.columns) > 1 else []
+            values: list[Value] = sorted({*seen, *declared})
             if part.is_number:
                 low, high = ranges.get(part.name, (min(seen), max(seen)))
                 values = list(range(int(low), int(high) + 1))
