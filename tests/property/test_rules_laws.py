@@ -272,8 +272,8 @@ schemas = st.sampled_from(list(SCHEMAS.values()))
 some_rows = st.integers(0, len(ROWS) - 1)
 
 
-def boxed(rules: Rules, row: Floats) -> tuple[Box, RowDomains]:
-    space = describe_space(rules.schema, np.zeros((2, len(row))))
+def boxed(rules: Rules, row: Floats, may_miss: Bools | None = None) -> tuple[Box, RowDomains]:
+    space = describe_space(rules.schema, np.zeros((2, len(row))), may_miss)
     box = search_box(row[None], space, Limits().check(rules.schema))
     return rules.narrow(row[None], box, space)
 
@@ -282,14 +282,15 @@ def is_inside(genomes: Floats, domains: RowDomains) -> Bools:
     """Return which genomes are in the box, on the grid and made of allowed levels."""
     inside = np.ones(len(genomes), dtype=np.bool_)
     for j, it in enumerate(domains.features[0]):
-        genes = genomes[:, j]
+        is_missing = genomes[:, j] == MISSING
+        genes = np.where(is_missing, 0.0, genomes[:, j])
         is_in = (it["lower"] <= genes) & (genes <= it["upper"])
         if it["n_levels"] > 0:
             is_in &= domains.allowed[0, j, genes.astype(np.int64)]
         elif it["pitch"] > 0.0:
             steps = (genes - it["lower"]) / it["pitch"]
             is_in &= np.abs(steps - np.rint(steps)) < 1e-6
-        inside &= np.where(it["may_change"], is_in, False) | (genes == it["anchor"])
+        inside &= is_missing | np.where(it["may_change"], is_in, False) | (genes == it["anchor"])
     return inside
 
 
@@ -474,3 +475,36 @@ def test_repair_depends_on_the_genome_and_its_draws_alone(
     repair_all(alone, rules.program, domains, draws(len(genomes))[k : k + 1])
 
     np.testing.assert_array_equal(together[k], alone[0])
+
+
+@COMPILED
+@given(rule_sets, schemas, some_rows, st.sets(st.integers(0, 4), min_size=1), st.booleans())
+@example(["n >= 3", "not (n >= 3)"], SCHEMAS["float64"], 0, {0}, True)
+@example(["x <= 0.1 * n", "job = a or n = 4"], SCHEMAS["float64"], 0, {0}, False)
+def test_bounds_and_repair_keep_what_is_missing(
+    texts: list[str], schema: Schema, i: int, missing: set[int], is_row_missing: bool
+) -> None:
+    """Of every genome, with and without the missing values: what the rules allow is kept."""
+    i = i % len(DATA) if is_row_missing else i  # what the row lacks widens no box
+    rules, row, may_miss = Rules.parse(texts, schema), row_of(i, schema).copy(), np.zeros(5, bool)
+    genomes, places = genomes_of(row, schema), sorted(missing)
+    genomes[::2, places] = MISSING
+    if is_row_missing:
+        row[places] = MISSING
+    else:
+        may_miss[places] = True
+    allowed = rules.holds(genomes, row)
+    try:
+        _, domains = boxed(rules, row, may_miss)
+    except CounterpointError as error:
+        if "contradict" in str(error):
+            assert not allowed.any()
+        return
+    repaired = genomes.copy()
+
+    is_good = repair_all(repaired, rules.program, domains, draws(len(genomes)))
+
+    assert is_inside(genomes[allowed], domains).all()
+    np.testing.assert_array_equal(repaired[allowed], genomes[allowed])
+    np.testing.assert_array_equal(rules.holds(repaired, row), is_good)
+    assert is_good[allowed].all()

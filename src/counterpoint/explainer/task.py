@@ -9,7 +9,7 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import MISSING, Bools, Floats, Ints
+from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.checks import check_list, check_whole
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.building import Built
@@ -20,7 +20,6 @@ from counterpoint.problem.problem import Domain, Explained, Problem
 from counterpoint.problem.target import TargetLike, parse_target
 from counterpoint.rules.bounds import DOMAIN
 from counterpoint.rules.rules import Rules
-from counterpoint.rules.tree import compared_places
 from counterpoint.search.confirmation import is_close
 from counterpoint.search.feasibility import RETRIES
 from counterpoint.search.settings import Explore, Search, Variant, WhatIf
@@ -131,8 +130,6 @@ def check_rules(
     for start in range(0, len(genomes), MOST_KEPT):
         block = slice(start, start + MOST_KEPT)
         try:
-            for row in genomes[block]:
-                check_not_missing(limits, row, space)
             domains.append(Domain.of(genomes[block], space, limits))
         except InvalidInput:
             if len(genomes) > 1:
@@ -145,7 +142,6 @@ def _name_row(limits: CheckedLimits, genomes: Floats, frame: pd.DataFrame, space
     """Say which of the rows (n, d) the rules leave nothing."""
     for i in range(len(genomes)):
         try:
-            check_not_missing(limits, genomes[i], space)
             Domain.of(genomes[i : i + 1], space, limits)
         except InvalidInput as error:
             raise InvalidInput(f"of row {frame.index[i]!r}: {error}") from error
@@ -195,24 +191,6 @@ def row_as_given(task: Task, i: int, encoding: Encoding) -> Any:
     if encoding.form.kind in ("pandas", "numpy"):
         return task.frame.iloc[[i]]
     return encoding.to_rows(task.explained.genomes[[i]])
-
-
-def check_not_missing(limits: CheckedLimits, row: Floats, space: Space) -> None:
-    """Refuse written rules that compare what the row (d,) or a counterfactual may lack."""
-    rules, names = limits.rules, limits.rules.schema.names
-    for rule in rules.written:
-        for j in sorted(compared_places(rule.statement)):
-            compares = f'the rule "{rule}" compares {names[j]!r}, which'
-            if row[j] == MISSING:
-                raise InvalidInput(
-                    f"{compares} is missing in the row, so that it can neither hold nor fail; fill "
-                    "it, or drop the rule."
-                )
-            if space.may_miss[j]:
-                raise InvalidInput(
-                    f"{compares} allow_missing lets be missing, so that it could neither hold nor "
-                    "fail; take it out of allow_missing, or drop the rule."
-                )
 
 
 def check_allowed(allowed: object, schema: Schema) -> Bools:

@@ -141,7 +141,7 @@ def move_inside(genome: Floats, features: Records, allowed: Bools, state: Keys) 
         it = features[j]
         if not it.may_change:
             genome[j] = it.anchor
-        elif genome[j] != it.anchor and genome[j] != MISSING:  # which no rule compares
+        elif genome[j] != it.anchor and genome[j] != MISSING:  # which breaks no rule
             if it.n_levels > 0:
                 genome[j] = nearest_level(genome[j], it, allowed[j], state)
             else:

@@ -14,11 +14,11 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoint.arrays import Bools, Floats, Ints, Whole
+from counterpoint.arrays import MISSING, Bools, Floats, Ints, Whole
 from counterpoint.kernels import inner, kernel
 from counterpoint.rules import arithmetic
 from counterpoint.rules import normal_form as normal
-from counterpoint.rules.arithmetic import COMPARATORS, DIVIDE, LESS, OPERATORS
+from counterpoint.rules.arithmetic import COMPARATORS, DIVIDE, INCOMPARABLE, LESS, OPERATORS
 from counterpoint.rules.tree import Comparator
 
 # Operations: first those on two values (see `arithmetic`), then values, then tests (the leaves of a
@@ -193,6 +193,25 @@ satisfies, is_on_step = inner(arithmetic.satisfies), inner(arithmetic.is_on_step
 
 
 @inner
+def reads_missing(
+    operations: Records, begin: Whole, end: Whole, genome: Floats, row: Floats
+) -> bool:
+    """Whether operations from `begin` up to `end` read a value that is missing.
+
+    Then the comparison they are of is not broken, and its contrary is not either: a rule says
+    nothing of what is not known. Conditions reach a program without negations, so that it is enough
+    to let every such comparison hold.
+    """
+    for p in range(begin, end):
+        it = operations[p]
+        if it.operation == GENE and genome[it.feature] == MISSING:
+            return True
+        if it.operation == OWN and row[it.feature] == MISSING:
+            return True
+    return False
+
+
+@inner
 def run(
     operations: Records, begin: Whole, end: Whole, genome: Floats, row: Floats, scratch: Records
 ) -> bool:
@@ -214,15 +233,23 @@ def run(
             here.size = abs(it.number)
         elif operation <= OWN:
             here.value = genome[j] if operation == GENE else row[j]
+            if here.value == MISSING:
+                here.value = np.nan  # no calculation with it can be compared
             here.size = abs(here.value) * it.rounding
         elif operation <= LAST_COMPARISON:
             here.size = order_of(left.value, right.value, left.size + right.size)
-            here.value = 1.0 if satisfies(here.size, operation - COMPARE) else 0.0
+            is_met = satisfies(here.size, operation - COMPARE)
+            if here.size == INCOMPARABLE:
+                is_met = reads_missing(operations, it.begin, p, genome, row)
+            here.value = 1.0 if is_met else 0.0
         elif operation <= UNCHANGED:
             here.value = 1.0 if (genome[j] != row[j]) == (operation == CHANGED) else 0.0
         elif operation < AND:
             is_on = is_on_step(genome[j], right.value, it.number, abs(genome[j]) * it.rounding)
-            here.value = 1.0 if is_on == (operation == ON_STEPS) else 0.0
+            is_met = is_on == (operation == ON_STEPS)
+            if genome[j] == MISSING or np.isnan(right.value):
+                is_met = True
+            here.value = 1.0 if is_met else 0.0
         elif operation == AND:
             here.value = min(left.value, right.value)
         else:

@@ -22,7 +22,8 @@ Conditions on one feature can stand wherever comparisons can. Names that are not
 double quotes or backticks, levels in double or single quotes; single quotes always mean a level,
 backticks a feature. Words of the language are read in upper or lower case. Ordered levels compare
 by their order. Numbers that differ by round-off are equal. A comparison that divides by zero does
-not hold, and its contrary does not either.
+not hold, and its contrary does not either. A comparison with a missing value is not broken, and its
+contrary is not either: what stays missing breaks no rule, what is filled in must satisfy all.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.checks import check_list
 from counterpoint.errors import InvalidInput, told_by
 from counterpoint.rules.arithmetic import rounding_of
@@ -53,7 +54,7 @@ from counterpoint.rules.normal_form import Count, NormalRule, normalize
 from counterpoint.rules.program import Program, compile_rules, judge
 from counterpoint.rules.propagation import contradictions
 from counterpoint.rules.tokens import MOST_CHARACTERS
-from counterpoint.rules.tree import Statement, invalid
+from counterpoint.rules.tree import Statement, compared_places, invalid
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import Box, Space
 
@@ -307,9 +308,26 @@ class Rules:
             If a row is left nothing, with the rules that contradict each other.
         """
         starts = [start_from_box(rows, box, w) for w in range(len(rows))]
-        bounds = [self.bounds(row, start) for row, start in zip(rows, starts, strict=True)]
+        bounds = [
+            self._about(~((row == MISSING) | space.may_miss)).bounds(row, start)
+            for row, start in zip(rows, starts, strict=True)
+        ]
         narrowed = narrow_box(rows, box, bounds, self.schema.names)
         return narrowed, domains_of_rows(rows, narrowed, bounds, space)
+
+    def _about(self, is_known: Bools) -> Rules:
+        """Return the rules that compare only features (d,) that are never missing.
+
+        Only they take values away for certain: of the others a missing value may excuse a genome.
+        """
+        if is_known.all():
+            return self
+        some = (
+            rule
+            for rule in self.rules
+            if rule.statement is None or is_known[sorted(compared_places(rule.statement))].all()
+        )
+        return Rules(tuple(some), self.schema)
 
 
 def _rule_of(constraint: object) -> Rule:

@@ -38,7 +38,7 @@ def test_the_conditional_sampler_needs_complete_data() -> None:
     data = COMPLETE.assign(pay=[1.0, np.nan, 3.0, 4.0])
     observed = cp.Explainer(lambda rows: rows["age"] / 100, data).observed
 
-    with pytest.raises(cp.InvalidInput, match="cannot learn from data with missing values"):
+    with pytest.raises(cp.InvalidInput, match="with missing values; use mutation='gaussian'"):
         _ = observed.conditional
 
 

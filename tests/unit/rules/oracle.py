@@ -4,6 +4,9 @@ Truth has three values, because a comparison that divides by zero is neither tru
 are ordered false < unknown < true, so that "and" is the minimum, "or" the maximum and "not" the
 sign. A rule holds where it is true. `b = 0 or a / b > 2` therefore holds where b is 0, and neither
 `a / b > 2` nor `not a / b > 2` does.
+
+What a comparison of a missing value would say is what the rule needs: true where truth helps it,
+false below a "not". `favour` is which of them.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoint.arrays import Bools, Floats
+from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.rules import tree
 from counterpoint.rules.arithmetic import OFF_STEP, ROUND_OFF
 from counterpoint.rules.normal_form import member_value
@@ -30,13 +33,20 @@ class Genomes(NamedTuple):
     genomes: Floats
     row: Floats
     rounding: Floats
+    favour: int = 1
+
+    @property
+    def contrary(self) -> Genomes:
+        """The same below a "not"."""
+        return self._replace(favour=-self.favour)
 
 
 class Rough(NamedTuple):
-    """Values (n,) and the sizes of what they were made of, which bound their round-off."""
+    """Values (n,), the sizes of what they were made of, and whether some of that is missing."""
 
     value: Floats
     size: Floats
+    is_missing: Bools
 
 
 def verdicts(rules: Rules, genomes: Floats, row: Floats) -> Bools:
@@ -76,15 +86,15 @@ def truth(node: tree.Condition, given: Genomes) -> Truths:
     """Return the truth of a condition for each genome."""
     match node:
         case tree.Implies(premise, conclusion):
-            return np.maximum(-truth(premise, given), truth(conclusion, given))
+            return np.maximum(-truth(premise, given.contrary), truth(conclusion, given))
         case tree.And(parts):
             return lowest([truth(part, given) for part in parts])
         case tree.Or(parts):
             return reduce(np.maximum, [truth(part, given) for part in parts])
         case tree.Not(operand):
-            return -truth(operand, given)
+            return -truth(operand, given.contrary)
         case tree.Compare(left, comparator, right):
-            return compare(comparator, rough(left, given), rough(right, given))
+            return compare(comparator, rough(left, given), rough(right, given), given.favour)
         case tree.Changed(feature):
             return as_truths(changed((feature,), given)[:, 0])
         case tree.InSteps(feature, step, origin):
@@ -95,30 +105,37 @@ def truth(node: tree.Condition, given: Genomes) -> Truths:
 
 def in_phrase(node: tree.InRange | tree.InSet | tree.Moves, given: Genomes) -> Truths:
     """Return the truth of a phrase about one feature."""
-    gene = rough(node.feature, given)
+    gene, favour = rough(node.feature, given), given.favour
     match node:
         case tree.InRange(_, low, high):
             ends: list[tuple[tree.Comparator, float | None]] = [(">=", low), ("<=", high)]
-            return lowest([compare(c, gene, constant(end)) for c, end in ends if end is not None])
+            return lowest(
+                [compare(c, gene, constant(end), favour) for c, end in ends if end is not None]
+            )
         case tree.InSet(_, members, is_negated):
             values = [member_value(member) for member in members]
-            is_in = reduce(np.maximum, [compare("=", gene, constant(value)) for value in values])
+            wanted = -favour if is_negated else favour
+            is_in = reduce(
+                np.maximum, [compare("=", gene, constant(value), wanted) for value in values]
+            )
             return -is_in if is_negated else is_in
         case tree.Moves(_, direction, most):
             own = rough(tree.Was(node.feature), given)
-            return moves(direction, most, gene, own)
+            return moves(direction, most, gene, own, favour)
 
 
-def moves(direction: tree.Direction, most: float | None, gene: Rough, own: Rough) -> Truths:
+def moves(
+    direction: tree.Direction, most: float | None, gene: Rough, own: Rough, favour: int
+) -> Truths:
     """Return whether a feature goes only in one direction, and by at most so much."""
     found = []
     if direction == "increases":
-        found.append(compare(">=", gene, own))
+        found.append(compare(">=", gene, own, favour))
     elif direction == "decreases":
-        found.append(compare("<=", gene, own))
+        found.append(compare("<=", gene, own, favour))
     if most is not None:
-        found.append(compare("<=", combine("-", gene, own), constant(most)))
-        found.append(compare("<=", combine("-", own, gene), constant(most)))
+        found.append(compare("<=", combine("-", gene, own), constant(most), favour))
+        found.append(compare("<=", combine("-", own, gene), constant(most), favour))
     return lowest(found)
 
 
@@ -128,11 +145,13 @@ def in_steps(feature: tree.Word, step: float, origin: float | None, given: Genom
     start = given.row[feature.place] if origin is None else origin
     n_steps = (gene.value - start) / step
     slack = OFF_STEP + ROUND_OFF * gene.size / step
-    return as_truths(np.abs(n_steps - np.rint(n_steps)) <= slack)
+    answers = as_truths(np.abs(n_steps - np.rint(n_steps)) <= slack)
+    is_missing = gene.is_missing | (start == MISSING)
+    return np.where(is_missing, np.int8(given.favour), answers)
 
 
-def compare(comparator: tree.Comparator, left: Rough, right: Rough) -> Truths:
-    """Return whether values compare so; unknown where one is not finite."""
+def compare(comparator: tree.Comparator, left: Rough, right: Rough, favour: int) -> Truths:
+    """Return whether values compare so; unknown where one is not finite, `favour` if missing."""
     difference = left.value - right.value
     slack = ROUND_OFF * (left.size + right.size)
     is_same = np.abs(difference) <= slack
@@ -146,7 +165,8 @@ def compare(comparator: tree.Comparator, left: Rough, right: Rough) -> Truths:
         ">=": ~is_less,
     }
     is_known = np.isfinite(difference) & np.isfinite(slack)
-    return np.where(is_known, as_truths(answers[comparator]), np.int8(UNKNOWN))
+    known = np.where(is_known, as_truths(answers[comparator]), np.int8(UNKNOWN))
+    return np.where(left.is_missing | right.is_missing, np.int8(favour), known)
 
 
 def rough(node: tree.Expression, given: Genomes) -> Rough:
@@ -172,7 +192,7 @@ def rough(node: tree.Expression, given: Genomes) -> Rough:
 
 def scaled(values: Floats, rounding: float) -> Rough:
     """Return values as they are in the table."""
-    return Rough(values, np.abs(values) * rounding)
+    return Rough(values, np.abs(values) * rounding, values == MISSING)
 
 
 def constant(value: float) -> Rough:
@@ -182,18 +202,19 @@ def constant(value: float) -> Rough:
 
 def combine(operator: tree.Operator, left: Rough, right: Rough) -> Rough:
     """Return the result of an operator; what divides by zero is not a number."""
+    is_missing = left.is_missing | right.is_missing
     match operator:
         case "+":
-            return Rough(left.value + right.value, left.size + right.size)
+            return Rough(left.value + right.value, left.size + right.size, is_missing)
         case "-":
-            return Rough(left.value - right.value, left.size + right.size)
+            return Rough(left.value - right.value, left.size + right.size, is_missing)
         case "*":
-            return Rough(left.value * right.value, left.size * right.size)
+            return Rough(left.value * right.value, left.size * right.size, is_missing)
         case "/":
             is_zero = np.abs(right.value) <= ROUND_OFF * right.size
             divisor = np.where(is_zero, np.nan, right.value)
             size = left.size / np.abs(divisor) * (right.size / np.abs(divisor))
-            return Rough(left.value / divisor, size)
+            return Rough(left.value / divisor, size, is_missing)
 
 
 def lowest(truths: list[Truths]) -> Truths:

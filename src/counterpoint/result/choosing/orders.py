@@ -97,11 +97,6 @@ def matching(found: ResultData, conditions: str | Iterable[str], keep: Iterable[
     fits = rules.holds(found.genomes, row)
     for rule in rules.written:
         for j in sorted(compared_places(rule.statement)):
-            if row[j] == MISSING:
-                raise InvalidInput(
-                    f'filter: the rule "{rule}" compares {schema.names[j]!r}, which is missing in '
-                    "the row, so that it can neither hold nor fail; leave it out."
-                )
             fits &= found.genomes[:, j] != MISSING
     kept = check_list("filter: keep", keep, "features", "keep=['job']")
     fits &= ~found.changed[:, schema.places_of(kept, "filter: keep")].any(axis=1)
