@@ -209,8 +209,8 @@ class Confirmation:
     def ask_alone(self) -> None:
         """Ask alone about what is near an edge or drawn; about all where one did not hold.
 
-        Those that the calls do not suffice for are not valid if company changes more than by what
-        they are clear of the edge.
+        Those that the calls do not suffice for are not valid if company may change more than what
+        they are clear of the edge by.
         """
         valid = self.seeming(self.members)
         valid = valid[~self.is_clear(valid)]
@@ -229,15 +229,15 @@ class Confirmation:
         self._is_alone[wanted[:most]] = True
         left = wanted[most:]
         apart = margins(self.target, self.archive.predictions[self.row, left])
-        if self.n_denied or self._spread > 0.0:
+        if self.n_denied or (self._spread > 0.0 and not self.predictor.is_known):
             is_doubtful = apart <= N_SPREADS * self._spread
             self._scores |= dict.fromkeys(left[is_doubtful].tolist(), np.nan)
 
     def _order_alone(self, apart: Floats, is_near: Bools) -> Ints:
         """Return which of the valid ones are to be asked alone, in that order.
 
-        First those near the edge, for which they leave the drawn ones some calls; all if one did
-        not hold.
+        The nearest to the edge take up to half of the calls, then come the drawn ones, then others
+        that are near; the rest follows only if one did not hold.
         """
         most = N_ALONE // (2 + 2 * wants_labels(self.problem))
         nearest = np.argsort(np.argsort(apart, kind="stable")) < most
