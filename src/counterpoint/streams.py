@@ -61,6 +61,7 @@ class Stage(IntEnum):
     NEIGHBOUR_VALUE = 34
     ASKED_ALONE = 35
     TRIAL = 36
+    WAY = 37
 
 
 # Bits of the 64-bit address: stage 6, generation 22, individual 18, gene 18.

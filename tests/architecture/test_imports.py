@@ -31,6 +31,7 @@ LAYERS = [
     {"result.file.fingerprint"},
     {"result.facts"},
     {"result.data"},
+    {"result.measures", "result.ways"},
     {"result.choosing"},
     {"result.words"},
     {"result.choosing.interview"},

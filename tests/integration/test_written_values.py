@@ -57,11 +57,11 @@ def test_a_changed_value_reads_the_same_through_every_door(
     moves = found.plot.strips_data([name])["counterfactuals"]
     curve = found.plot.ice_data(name)["counterfactuals"]
     rows = Rows.of(explainer, DATA, None)
-    columns = [column._cells for column in changes_table(found, [0]).columns]
+    columns = [column._cells for column in changes_table(found[:1]).columns]
 
     doors = {
         "a feature": feature.shown(found.genomes[0, j]),
-        "a printed table": changes_frame(found, [0])[name].iloc[1],
+        "a printed table": changes_frame(found[:1])[name].iloc[1],
         "a table of the command line": columns[1 + j][1],
         "the report's row": summarise_features(itself)[j]["text"],
         "the report's changes": summarise_changes(found)[j],
@@ -113,7 +113,7 @@ def test_a_prediction_reads_the_same_through_every_door(found: cp.Counterfactual
     summary = summarise(found, NOW)
 
     assert text == "1,234,568"
-    assert changes_frame(found, [0])["prediction"].iloc[1] == text
+    assert changes_frame(found[:1])["prediction"].iloc[1] == text
     assert summary["counterfactuals"][0]["text"] == text
     assert f"(10.5 → {text})" in sentence(found, 0)
     assert "(now 10.5)" in found.message

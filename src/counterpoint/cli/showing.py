@@ -13,7 +13,14 @@ import pandas as pd
 from counterpoint.checks import require_package
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.words.language import Lang
-from counterpoint.result.words.sentences import changes_frame, own_cells, telling_most, title_of
+from counterpoint.result.words.sentences import (
+    changes_frame,
+    more_lines,
+    own_cells,
+    shown_first,
+    title_of,
+    told,
+)
 from counterpoint.table.frames import as_frame
 from counterpoint.table.schema import Schema
 
@@ -61,12 +68,14 @@ def show_results(results: Sequence[Counterfactuals], n: int) -> None:
             console.print(plain(f"Note: {note}"), style="dim", soft_wrap=True)
         if aims := str(found.facts.aims):
             console.print(plain(f"Minimised: {aims}."), soft_wrap=True)
-        if few := telling_most(found, n) if n > 0 else []:
+        few = shown_first(found, max(n, 1))
+        if n > 0 and len(few.genomes):
             console.print()
-            console.print(changes_table(found, few))
-            n_all = len(found) or len(found.genomes)
-            if len(few) < n_all:
-                console.print(f"{n_all - len(few)} more; --show {n_all} shows all.")
+            for k, text in enumerate(told(found, few, ("", "")), 1):
+                console.print(plain(f"{k}. {text}"), soft_wrap=True)
+            console.print(changes_table(few))
+            for line in more_lines(found, len(few.genomes)):
+                console.print(line)
 
 
 def tell_results(results: Sequence[Counterfactuals], lang: Lang) -> None:
@@ -75,9 +84,9 @@ def tell_results(results: Sequence[Counterfactuals], lang: Lang) -> None:
     sys.stdout.write("\n".join(map(plain, text.split("\n"))) + "\n")
 
 
-def changes_table(found: Counterfactuals, positions: list[int]) -> Any:
-    """Return a table: the row first, then only what some counterfactuals change."""
-    table, frame = new_table(), changes_frame(found, positions)
+def changes_table(found: Counterfactuals) -> Any:
+    """Return a table: the row first, then only what the candidates change."""
+    table, frame = new_table(), changes_frame(found)
     n_measures = len(found.objective_names)  # the prediction stands for the gap
     features = found.encoding.schema.features
     numbers = {title_of(feature) for feature in features if feature.is_numeric}
@@ -122,7 +131,7 @@ def as_json(found: Counterfactuals, n: int) -> dict[str, Any]:
     """
     names, own = found.encoding.schema.names, own_cells(found)
     row: dict[Any, Any] = dict(zip(own.columns, own.astype(object).iloc[0], strict=True))
-    few = found.take(np.array(telling_most(found, n) if n > 0 else [], dtype=np.int64))
+    few = shown_first(found, n) if n > 0 else found.take([])
     candidates = candidates_json(few)
     return {
         "status": found.status,

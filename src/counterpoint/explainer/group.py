@@ -119,7 +119,7 @@ def confirmed(found: Counterfactuals, check: Confirmation) -> Counterfactuals:
     codes, predictions = check.told(found.genomes)
     shown = predictions if found.target.is_lead else found.predictions
     trace = replace(found.trace, confirmations=check.n_asked)
-    return replace(found, codes=codes, predictions=shown, trace=trace)
+    return replace(found, codes=codes, predictions=shown, trace=trace, way_rows=check.ways_told())
 
 
 def search_plainly(

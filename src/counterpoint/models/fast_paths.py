@@ -276,7 +276,7 @@ SIZES = (1, 8, 24, 40)  # rows of the calls a search makes, and one alone
 FEW, LEAST_MET = 64, 512  # levels of a column whose pairs a trial tries, and in how many rows
 
 
-def quickest(method: str, plain: Ask, ways: list[Way], observed: Floats) -> Ask:
+def quickest(method: str, plain: Ask, ways: list[FastPath], observed: Floats) -> Ask:
     """Return the first way that answers as `plain` does in every bit and does not warn.
 
     It is `plain` if none does, or if `plain` itself fails on rows that mix the observed ones.
@@ -352,7 +352,7 @@ def mix_columns(genomes: Floats) -> Floats:
 Ask: TypeAlias = Callable[[Floats], Any]  # from genomes (n, d) to a model's raw answers
 
 
-class Way(NamedTuple):
+class FastPath(NamedTuple):
     """One way to ask a model.
 
     Parameters
@@ -373,7 +373,7 @@ class Way(NamedTuple):
         return None if function is None else lambda genomes: function(to_rows(genomes))
 
 
-def quick_ways(model: Any, encoding: Encoding, observed: Floats) -> list[Way]:
+def quick_ways(model: Any, encoding: Encoding, observed: Floats) -> list[FastPath]:
     """Return quick ways to ask `model`, the quickest first; none is known to be exact."""
     try:
         return [quick for way in bare_ways(model, encoding, observed) for quick in cut_short(way)]
@@ -381,14 +381,14 @@ def quick_ways(model: Any, encoding: Encoding, observed: Floats) -> list[Way]:
         return []
 
 
-def cut_short(way: Way) -> list[Way]:
+def cut_short(way: FastPath) -> list[FastPath]:
     """Return the ways past the layers of a model that takes arrays."""
     last = peel(way)
     core = core_of(last.model) if is_known(last.model) else None  # a subclass may do otherwise
-    return [last] if core is None else [Way(last.to_rows, core), last]
+    return [last] if core is None else [FastPath(last.to_rows, core), last]
 
 
-def bare_ways(model: Any, encoding: Encoding, observed: Floats) -> Iterator[Way]:
+def bare_ways(model: Any, encoding: Encoding, observed: Floats) -> Iterator[FastPath]:
     """Yield ways past the frame, to a model that takes a bare array."""
     while hasattr(model, "best_estimator_"):  # a search over settings asks the best it found
         model = model.best_estimator_
@@ -399,10 +399,10 @@ def bare_ways(model: Any, encoding: Encoding, observed: Floats) -> Iterator[Way]
     is_tabled = not encoding.has_missing
     tables, rest = past_columns(model, encoding, observed) if is_tabled else (None, model)
     if tables is not None:
-        yield Way(tables, without_names(rest))
+        yield FastPath(tables, without_names(rest))
     elif all(map(is_plain, encoding.columns)):
         for to_array in array_layouts(encoding):
-            yield Way(to_array, without_names(model))
+            yield FastPath(to_array, without_names(model))
 
 
 def past_columns(
@@ -421,7 +421,7 @@ def past_columns(
     return None, model
 
 
-def peel(way: Way) -> Way:
+def peel(way: FastPath) -> FastPath:
     """Return the way past a pipeline: its transforming steps join `to_rows`, its last is asked."""
     if not hasattr(way.model, "steps"):
         return way
@@ -433,7 +433,7 @@ def peel(way: Way) -> Way:
             rows = step.transform(rows)
         return rows
 
-    return Way(to_rows, last)
+    return FastPath(to_rows, last)
 
 
 def array_layouts(encoding: Encoding) -> Iterator[Callable[[Floats], Any]]:

@@ -19,7 +19,7 @@ from counterpoint.errors import (
     told_by,
 )
 from counterpoint.models.column_tables import as_dense
-from counterpoint.models.fast_paths import Ask, Way, bare_ways, peel
+from counterpoint.models.fast_paths import Ask, FastPath, bare_ways, peel
 from counterpoint.models.predictor import Predictor
 from counterpoint.table.encoding import Encoding
 
@@ -53,21 +53,21 @@ class Session:
         return self._session.run(self._outputs[:1], {self._input: rows})[0]
 
 
-def ways(model: Any, encoding: Encoding, observed: Floats) -> Iterator[Way]:
+def ways(model: Any, encoding: Encoding, observed: Floats) -> Iterator[FastPath]:
     """Yield what of `model` may be converted: all of it, or the last step of a pipeline."""
     for whole in bare_ways(model, encoding, observed):
-        yield Way(getattr(whole.to_rows, "dense", whole.to_rows), whole.model)
+        yield FastPath(getattr(whole.to_rows, "dense", whole.to_rows), whole.model)
         if hasattr(whole.model, "steps"):
             yield peel(whole)
 
 
-def in_runtime(way: Way, observed: Floats) -> Way:
+def in_runtime(way: FastPath, observed: Floats) -> FastPath:
     """Return the way converted to ONNX Runtime."""
 
     def to_rows(genomes: Floats) -> Any:
         return as_dense(way.to_rows(genomes)).astype(np.float32)
 
-    return Way(to_rows, Session(convert(way.model, to_rows(observed[:1]).shape[1])))
+    return FastPath(to_rows, Session(convert(way.model, to_rows(observed[:1]).shape[1])))
 
 
 def convert(model: Any, n_columns: int) -> bytes:
@@ -174,7 +174,7 @@ def tolerance_of(predictor: Predictor) -> float:
     return TOLERANCE * float(np.ptp(predictor.observed_outputs))
 
 
-def ask_in_runtime(way: Way, predictor: Predictor) -> Ask:
+def ask_in_runtime(way: FastPath, predictor: Predictor) -> Ask:
     """Return the function that asks the converted model for scores; probabilities are rounded."""
     ask = in_runtime(way, predictor.observed).ask(predictor.method)
     if ask is None:

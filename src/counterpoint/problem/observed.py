@@ -11,19 +11,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import MISSING, Bools, Floats
+from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.density.conditional import ConditionalSampler
 from counterpoint.errors import InvalidInput, PredictorError
 from counterpoint.models.predictor import Predictor
-from counterpoint.neighbours.gower import complete_rows, filled
+from counterpoint.neighbours.gower import complete_rows, filled, gower_to_all, gower_weights
 from counterpoint.neighbours.index import IndexedRows, index_rows
 from counterpoint.problem.own_objectives import PLAIN, Aims
+from counterpoint.problem.target import Target
 from counterpoint.table.features import Feature, Kind
 from counterpoint.table.inference import NEARLY_ALL
 from counterpoint.table.space import Space
 
 FEWEST_ROWS = 50  # from which columns are held against the model's answers
 MOST_ASKED = 512  # rows that the trial of ids asks about
+FEWEST_PAIRS, MOST_PAIRS, MOST_OTHERS = 50, 256, 2048  # that tell how far answers move
 NO_USE = 0.01  # of the spread of the model's answers: less is no use
 SAME = 1e-6  # of a column's range: what a model's answer may be off
 LITTLE_USE = 0.1  # the same for numbers without gaps, which count the rows
@@ -98,6 +100,33 @@ class Observed:
         """
         typical = [mean_difference(genes[genes != MISSING]) for genes in self.genomes.T]
         return np.where(self.space.is_level, np.sign(typical), typical)
+
+    @cached_property
+    def nearest_pairs(self) -> tuple[Ints, Ints]:
+        """Some observed rows, and of each the nearest other one that is not equal to it."""
+        whole = np.flatnonzero(self.is_complete) if self.is_complete.any() else np.arange(0)
+        some = whole[np.linspace(0, len(whole) - 1, min(len(whole), MOST_PAIRS)).astype(np.intp)]
+        others = whole[np.linspace(0, len(whole) - 1, min(len(whole), MOST_OTHERS)).astype(np.intp)]
+        weight, cap = gower_weights(self.genomes[some[:1]], self.space)
+        pairs = []
+        for i in some.tolist():
+            apart = gower_to_all(self.genomes[i], self.genomes[others], weight[0], cap)
+            apart[apart == 0.0] = np.inf
+            if len(apart) and np.isfinite(apart.min()):
+                pairs.append((i, int(others[np.argmin(apart)])))
+        found = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        return found[:, 0], found[:, 1]
+
+    def margin_of(self, target: Target) -> float:
+        """Return how far the score of a target moves from an observed row to the nearest other one.
+
+        It is the median over some of the observed rows, which is what a small change of a row moves
+        the model's answer by; 0 if the data are too few to tell.
+        """
+        ones, others = self.nearest_pairs
+        if len(ones) < FEWEST_PAIRS:
+            return 0.0
+        return float(np.median(np.abs(np.diff(target.score(self.outputs[[ones, others]]), axis=0))))
 
     @cached_property
     def are_probabilities(self) -> bool:

@@ -291,6 +291,15 @@ class Problem:
             [t.score(out) for t, out in zip(self.targets, self.row_outputs, strict=True)]
         )
 
+    @cached_property
+    def margins(self) -> Floats:
+        """How far inside its target a row's shown counterfactuals should be, shape (r,)."""
+        known: dict[Target, float] = {}
+        for target in self.targets:
+            if target not in known:
+                known[target] = self.observed.margin_of(target)
+        return np.array([known[target] for target in self.targets])
+
     @property
     def reference(self) -> Floats:
         """The hypervolume reference of each row: (r, m).

@@ -7,23 +7,20 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import MISSING, Ints
-from counterpoint.checks import check_whole
-from counterpoint.errors import InvalidInput, listed, printable
-from counterpoint.neighbours.gower import gower_weights, gower_with_missing, mean_pairwise
-from counterpoint.problem.objectives import GAP
+from counterpoint.arrays import Ints
+from counterpoint.errors import printable
+from counterpoint.result import measures
 from counterpoint.result.choosing.interview import Interview
 from counterpoint.result.choosing.orders import matching, representatives, safety_frame
-from counterpoint.result.choosing.subset import By, select_positions
-from counterpoint.result.data import NOT_LIVE, ResultData
+from counterpoint.result.choosing.subset import By, select
+from counterpoint.result.data import ResultData, continued
 from counterpoint.result.file import saving
+from counterpoint.result.ways import Ways, ways_of
 from counterpoint.result.words import sentences as words
 from counterpoint.result.words.language import Lang, Reader
 from counterpoint.search import front
-from counterpoint.search.settings import Search
 from counterpoint.table.files import write_text
 
 if TYPE_CHECKING:
@@ -34,8 +31,8 @@ if TYPE_CHECKING:
 class Counterfactuals(ResultData):
     """The counterfactuals of one row: a set in which none is better than another in everything.
 
-    `ResultData` has what it holds: the row, arrays, facts. It can be pickled, saved and compared;
-    what asks the model again needs `live`, which a loaded or unpickled result has not.
+    `ResultData` has what it holds. What asks the model again needs `live`, which a loaded or
+    unpickled result has not.
     """
 
     @property
@@ -51,7 +48,12 @@ class Counterfactuals(ResultData):
         return Plots(self)
 
     def select(
-        self, n: int = 10, by: By = "hypervolume", *, weights: Mapping[str, float] | None = None
+        self,
+        n: int = 10,
+        by: By = "ways",
+        *,
+        weights: Mapping[str, float] | None = None,
+        margin: float | None = None,
     ) -> Self:
         """Return at most n counterfactuals, those that reach the target before all others.
 
@@ -59,17 +61,21 @@ class Counterfactuals(ResultData):
         ----------
         n : int, default=10
             How many at most.
-        by : str, default="hypervolume"
-            "hypervolume": the paper's choice for its comparisons. If more than n reach the target,
-            the n of them that greedily add most hypervolume; if fewer, all of them, filled up the
-            same way. "diverse": each as different as can be (Gower's distance) from those before
-            it, the knee first. "knee": nearest to the ideal, with every objective scaled to its
-            range. "closest", "fewest" (changes), "plausible": by that objective. "safest": by the
-            share of neighbours that keep the outcome, then the margin; see `safety`. The model is
-            asked about neighbours of 64 counterfactuals or n, if it is at hand.
+        by : str, default="ways"
+            "ways": the representatives of n different ways (see `ways`), by least distance; others
+            only if there are fewer ways. "diverse": the same, but each as different as can be
+            (Gower's distance) from those before it. "hypervolume": the paper's choice for its
+            comparisons. If more than n reach the target, the n of them that greedily add most
+            hypervolume; if fewer, all of them, filled up the same way. "knee": nearest to the
+            ideal, with every objective scaled to its range. "closest", "fewest" (changes),
+            "plausible": by that objective. "safest": by the share of neighbours that keep the
+            outcome, then the margin; see `safety`. The model is asked about neighbours of 64
+            counterfactuals or n, if it is at hand.
         weights : dict of objective name to number, optional
             What matters, instead of `by`: the least weighted sum of objectives comes first, each
             scaled to its range among those that reach the target. What is not named weighs 0.
+        margin : float, optional
+            How far inside the target the representatives of ways should be; see `ways`.
 
         Returns
         -------
@@ -92,7 +98,43 @@ class Counterfactuals(ResultData):
         >>> found.select(2, weights={"changes": 1, "distance": 2}).reaches
         array([ True,  True])
         """
-        return self.take(select_positions(self, n, by, weights))
+        return select(self, n, by, weights, margin)
+
+    def ways(
+        self, *, supersets: bool = False, at_most: int | None = None, margin: float | None = None
+    ) -> Ways[Self]:
+        """Return sets of features whose values alone reach the target, dominated ones included.
+
+        Parameters
+        ----------
+        supersets : bool, default=False
+            Whether to give sets of which a part is a way, too; of up to three features.
+        at_most : int, optional
+            The most features a way may have.
+        margin : float, optional
+            How far inside the target the representatives should be: `margin` if None, and 0 for
+            the nearest.
+
+        Returns
+        -------
+        Ways
+            A sequence of `Way`, by least distance; `to_frame` shows it.
+
+        Examples
+        --------
+        >>> import counterpoint as cp
+        >>> data = pd.DataFrame({"age": [20, 30, 40, 50], "debt": [9, 5, 3, 1]})
+        >>> explainer = cp.Explainer(lambda rows: rows["age"] / 50 - rows["debt"] / 20, data)
+        >>> found = explainer.explain(data[:1], target=(0.5, None))
+        >>> [(way.features, way.ranges) for way in found.ways()]
+        [(('age',), {'age': (48, 50)})]
+        """
+        return ways_of(self, supersets=supersets, at_most=at_most, margin=margin)
+
+    @property
+    def margin(self) -> float:
+        """How far the model's answer typically moves between an observed row and its nearest."""
+        return self.facts.margin
 
     def representatives(self) -> dict[str, int]:
         """Return five counterfactuals by name, as positions; `take` shows one.
@@ -210,19 +252,7 @@ class Counterfactuals(ResultData):
         evaluations : int
             How many more rows the model may be asked.
         """
-        if self.live is None:
-            raise InvalidInput(NOT_LIVE)
-        if self.status == "already_met":
-            raise InvalidInput("there was nothing to search: the row already reaches the target.")
-        if not isinstance(self.search, Search) or self.live.again is None:
-            raise InvalidInput(
-                f"this result of {type(self.search).__name__} cannot be continued; only the "
-                "result of a Search can."
-            )
-        check_whole("continue_search.evaluations", evaluations, 1, 2**40)
-        n_asked = 1 + len(self.trace.replies)
-        longer = self.search.continued(evaluations, n_asked, self.stopped)
-        found: Self = self.live.again(longer, self.trace.replies)
+        found: Self = continued(self, evaluations)
         return found
 
     def to_csv(
@@ -308,47 +338,22 @@ class Counterfactuals(ResultData):
 
     def diversity(self) -> float:
         """Return the mean Gower distance between candidates; 0 for fewer than two."""
-        n = len(self.genomes)
-        if n < 2:
-            return 0.0
-        weight, cap = gower_weights(self.genome[None], self.space)
-        if (self.genomes == MISSING).any():
-            apart = gower_with_missing(self.genomes, self.genomes, weight[0], cap)
-            return float(np.tril(apart, -1).sum() / (n * (n - 1) / 2))
-        return float(mean_pairwise(self.genomes, weight[0], cap))
+        return measures.diversity(self)
 
     def coverage_of(self, other: ResultData) -> float:
         """Return the share of `other`'s counterfactuals that ours dominate; NaN if one has none."""
-        if self.objective_names != other.objective_names:
-            raise InvalidInput(
-                "coverage_of compares results with the same objectives; one has "
-                f"{listed(self.objective_names)}, the other {listed(other.objective_names)}."
-            )
-        ours, theirs = self.valid().objectives, other.valid().objectives
-        if len(ours) == 0 or len(theirs) == 0:
-            return float("nan")
-        return float(front.covered(theirs, ours).mean())
+        return measures.coverage(self, other)
 
     def change_frequency(self) -> pd.Series[float]:
         """Return how often each feature is changed, as a share, the most frequent first."""
-        shares = self.changed.sum(axis=0) / max(1, len(self.genomes))
-        names = pd.Index(list(self.encoding.schema.names))
-        frequency = pd.Series(shares, index=names, name="frequency")
-        return frequency.sort_values(ascending=False, kind="stable")
+        return measures.change_frequency(self)
 
     def minimality(self) -> Ints:
         """Return for each how many changes could be undone singly and still reach the target.
 
         The model is asked one row per change of each.
         """
-        which, feature = np.nonzero(self.changed)
-        if len(which) == 0:
-            return np.zeros(len(self.genomes), dtype=np.int64)
-        genomes = self.genomes[which]
-        genomes[np.arange(len(which)), feature] = self.genome[feature]
-        problem = self.problem.with_labels() if self.target.is_decision else self.problem
-        reaches = problem.evaluate(genomes[None]).objectives[0, :, GAP] <= 0.0
-        return np.bincount(which[reaches], minlength=len(self.genomes))
+        return measures.undoable_changes(self)
 
     def explain_text(self, lang: Lang = "en", reader: Reader = "customer", n: int = 3) -> str:
         """Return the result as a short text, the same for the same result.
@@ -366,8 +371,7 @@ class Counterfactuals(ResultData):
         reader : {"customer", "analyst"}, default="customer"
             Who reads it.
         n : int, default=3
-            How many counterfactuals at most: the closest, the one with fewest changes, the most
-            typical and the balanced one, then those that add most hypervolume.
+            How many ways at most; see `ways`.
 
         Returns
         -------
@@ -376,7 +380,6 @@ class Counterfactuals(ResultData):
 
         Examples
         --------
-        >>> import pandas as pd
         >>> import counterpoint as cp
         >>> data = pd.DataFrame({"months": [6, 12, 24, 48], "sex": ["f", "m", "f", "m"]})
         >>> explainer = cp.Explainer(lambda rows: 1 - rows["months"] / 60, data, protected=["sex"])

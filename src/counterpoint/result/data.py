@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.checks import check_whole
 from counterpoint.errors import InvalidInput
 from counterpoint.problem.limits import Limits
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
@@ -26,6 +27,7 @@ from counterpoint.result.long_table import check_prefix, taken_names
 from counterpoint.search.archive import Archive
 from counterpoint.search.front import hypervolume_history
 from counterpoint.search.settings import Search, WhatIf
+from counterpoint.search.ways import WayRows
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.frames import as_frame, in_form
 from counterpoint.table.space import Space, describe_space
@@ -73,6 +75,9 @@ class ResultData:
         Model and data; None after loading or unpickling.
     observed : Index, optional
         Of `WhatIf`: what each candidate, an observed row, is called in the data's index.
+    way_rows : WayRows, optional
+        The ways that were found, with candidates beside the set; see `Counterfactuals.ways`. None
+        for a part of a result, whose ways are those of its own counterfactuals.
     """
 
     encoding: Encoding
@@ -88,6 +93,7 @@ class ResultData:
     origin: Origin | None = None
     live: Live | None = None
     observed: pd.Index[Any] | None = None
+    way_rows: WayRows | None = None
 
     @classmethod
     def of(cls, archive: Archive, a: int, row: Any, facts: Facts, live: Live) -> Self:
@@ -395,7 +401,24 @@ class ResultData:
             codes=self.codes[index],
             objectives=self.objectives[index],
             observed=None if self.observed is None else self.observed[index],
+            way_rows=None,
         )
+
+
+def continued(found: ResultData, evaluations: int) -> Any:
+    """Return the result of searching on; see `Counterfactuals.continue_search`."""
+    live, search, replies = found.live, found.search, found.trace.replies
+    if live is None:
+        raise InvalidInput(NOT_LIVE)
+    if found.status == "already_met":
+        raise InvalidInput("there was nothing to search: the row already reaches the target.")
+    if not isinstance(search, Search) or live.again is None:
+        raise InvalidInput(
+            f"this result of {type(search).__name__} cannot be continued; only the result of a "
+            "Search can."
+        )
+    check_whole("continue_search.evaluations", evaluations, 1, 2**40)
+    return live.again(search.continued(evaluations, 1 + len(replies), found.stopped), replies)
 
 
 def classes_column(classes: tuple[Any, ...], codes: Ints) -> Any:

@@ -125,6 +125,8 @@ class Facts:
         The seed.
     notes : tuple of str
         What a careful reader should know of this result.
+    margin : float
+        How far inside the target what is shown first should be; see `Counterfactuals.ways`.
     """
 
     target: Target
@@ -137,6 +139,7 @@ class Facts:
     search: Search | WhatIf
     seed: int
     notes: tuple[str, ...] = ()
+    margin: float = 0.0
 
     @classmethod
     def of(
@@ -154,6 +157,7 @@ class Facts:
             search,
             seed,
             notes,
+            float(problem.margins[0]),
         )
 
 

@@ -15,7 +15,8 @@ from counterpoint.problem.objectives import CHANGES, GAP, JUST_MISSED, denied_ga
 from counterpoint.problem.problem import Problem
 from counterpoint.problem.target import Target
 from counterpoint.search.archive import Archive
-from counterpoint.search.settings import Search, WhatIf
+from counterpoint.search.settings import Explore, Search, WhatIf
+from counterpoint.search.ways import WayFinder, WayRows
 from counterpoint.streams import Stage, uniforms
 
 EDGE = 1e-4  # this near to an edge of its target, or this share of it, a row is asked about alone …
@@ -114,6 +115,8 @@ class Confirmation:
         self._scores: dict[int, float] = {}  # of what does not hold
         self._is_named = np.zeros(n, dtype=np.bool_)  # by `predict`, though it did not seem valid
         self._spread = 0.0
+        self._repeats = not isinstance(search, Explore)
+        self.ways = self._find_ways()
 
     @property
     def values(self) -> Floats:
@@ -123,8 +126,9 @@ class Confirmation:
 
     @property
     def members(self) -> Ints:
-        """The candidates that are returned, as far as rules allow."""
-        members = np.sort(self.archive.members[self.row, : self.archive.n_members[self.row]])
+        """The candidates that are returned, those of ways included, as far as rules allow."""
+        front = self.archive.members[self.row, : self.archive.n_members[self.row]]
+        members = np.union1d(front, self.ways.candidates)
         changed: Ints = members[self.values[members, CHANGES] > 0]
         return changed
 
@@ -289,7 +293,17 @@ class Confirmation:
         self.n_denied += len(which) + len(named)
         if self.keeps_all:
             self.archive.keep_all(0)
+        self.ways = self._find_ways()
         return True
+
+    def _find_ways(self) -> WayFinder:
+        """Return the ways of all that seems valid."""
+        return WayFinder.of(self.archive, self.row, self.problem, repeats=self._repeats)
+
+    def ways_told(self) -> WayRows:
+        """Return the ways, with what the model said of their candidates."""
+        scores = self.archive.predictions[self.row, : len(self._is_asked)]
+        return self.ways.take(self._codes, self._predictions if self.target.is_lead else scores)
 
 
 def confirm(checks: list[Confirmation]) -> None:

@@ -14,7 +14,14 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from counterpoint.models.column_tables import ColumnTables
-from counterpoint.models.fast_paths import Core, Way, array_layouts, bare_ways, peel, quick_ways
+from counterpoint.models.fast_paths import (
+    Core,
+    FastPath,
+    array_layouts,
+    bare_ways,
+    peel,
+    quick_ways,
+)
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 
@@ -23,7 +30,7 @@ LABELS = [0, 1] * 16
 NUMBERS = DATA[["a", "b"]]
 
 
-def ways_of(model: Any, data: pd.DataFrame) -> list[Way]:
+def ways_of(model: Any, data: pd.DataFrame) -> list[FastPath]:
     encoding = Encoding(Schema.infer(data))
     return quick_ways(model, encoding, encoding.encode(data))
 
@@ -64,7 +71,7 @@ def test_a_pipeline_is_asked_by_its_last_step() -> None:
     model = make_pipeline(StandardScaler(), "passthrough", LogisticRegression())
     model.fit(NUMBERS.to_numpy(), LABELS)
 
-    way = peel(Way(np.copy, model))
+    way = peel(FastPath(np.copy, model))
 
     assert way.model is model[-1]
     np.testing.assert_array_equal(

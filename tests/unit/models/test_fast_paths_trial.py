@@ -12,7 +12,7 @@ from tests.strategies import generator
 from counterpoint.arrays import Floats
 from counterpoint.models.fast_paths import (
     MOST_ROWS,
-    Way,
+    FastPath,
     meetings,
     mix_columns,
     quickest,
@@ -33,8 +33,8 @@ def plain(rows: Floats) -> Any:
     return rows.sum(axis=1) / 7.0
 
 
-def way(predict: Any) -> Way:
-    return Way(np.copy, Model(predict))
+def way(predict: Any) -> FastPath:
+    return FastPath(np.copy, Model(predict))
 
 
 def test_an_exact_way_is_taken() -> None:

@@ -9,7 +9,8 @@ of those that are equally good but for rounding.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal, get_args
+from dataclasses import replace
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from counterpoint.neighbours.gower import distances_to, gower_weights
 from counterpoint.result.choosing import orders
 from counterpoint.result.choosing.orders import safest
 from counterpoint.result.data import ResultData
+from counterpoint.result.ways import Result, ways_of
 from counterpoint.search.front import hypervolume, is_exact
 
 MOST_BOXES = 4096  # beyond it hypervolumes are quicker
@@ -232,7 +234,8 @@ def _next(
     return best
 
 
-By = Literal["hypervolume", "diverse", "knee", "closest", "fewest", "plausible", "safest"]
+By = Literal["ways", "hypervolume", "diverse", "knee", "closest", "fewest", "plausible", "safest"]
+BY_WAYS = ("ways", "diverse")
 
 ORDERS: dict[str, Callable[[ResultData], Ints]] = {
     "knee": orders.knee,
@@ -242,6 +245,40 @@ ORDERS: dict[str, Callable[[ResultData], Ints]] = {
 }
 
 
+def select(
+    found: Result, n: int, by: By, weights: Mapping[str, float] | None, margin: float | None
+) -> Result:
+    """Return at most n counterfactuals, all different, valid ones first; see `Counterfactuals`."""
+    if by not in BY_WAYS or weights is not None:
+        return found.take(select_positions(found, n, by, weights))
+    check_whole("select: n", n, 1)
+    shown: Result = ways_of(found, margin=margin).representatives
+    if by == "diverse" and len(shown.genomes):
+        shown = shown.take(farthest_first(shown, n))
+    shown = shown.take(np.arange(min(n, len(shown.genomes))))
+    if len(shown.genomes) < n:
+        shown = with_others(shown, found, n)
+    return shown
+
+
+def with_others(shown: Result, found: Result, n: int) -> Result:
+    """Return what is shown, filled up to n: other counterfactuals first, then near misses."""
+    known = {genome.tobytes() for genome in shown.genomes}
+    others = np.array([genome.tobytes() not in known for genome in found.genomes], dtype=np.bool_)
+    rest = found.take(np.flatnonzero(others))
+    more = greatest_contribution(rest.objectives, n - len(shown.genomes), rest.facts.worst)
+    return joined(shown, rest.take(more))
+
+
+def joined(first: Result, second: Result) -> Result:
+    """Return the candidates of two results of the same row, one after the other."""
+    names = ("genomes", "predictions", "scores", "codes", "objectives")
+    arrays: dict[str, Any] = {
+        n: np.concatenate([getattr(first, n), getattr(second, n)]) for n in names
+    }
+    return replace(first, **arrays, observed=None)
+
+
 def select_positions(
     found: ResultData, n: int, by: By, weights: Mapping[str, float] | None
 ) -> Ints:
@@ -249,7 +286,7 @@ def select_positions(
     check_choice("select: by", by, get_args(By))
     check_whole("select: n", n, 1)
     if weights is not None:
-        if by != "hypervolume":
+        if by != "ways":
             raise InvalidInput(
                 f"select takes by or weights, got by={by!r} and weights={weights!r}; leave one out."
             )
@@ -259,8 +296,6 @@ def select_positions(
         return greatest_contribution(found.objectives, n, found.facts.worst)
     if len(found.genomes) == 0:
         return np.arange(0)
-    if by == "diverse":
-        return farthest_first(found, n)
     return safest(found, n)[:n] if by == "safest" else ORDERS[by](found)[:n]
 
 

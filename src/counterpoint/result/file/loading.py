@@ -40,8 +40,10 @@ from counterpoint.result.file.parts import (
     read_values,
 )
 from counterpoint.result.file.saving import signed
+from counterpoint.result.file.ways import genomes_node, read_ways
 from counterpoint.rules.rules import Rules
 from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
+from counterpoint.search.ways import WayRows
 from counterpoint.table.features import Kind
 from counterpoint.table.files import Pathlike, check_path
 from counterpoint.table.schema import Schema
@@ -59,6 +61,8 @@ KEYS = (
         "codes",
         "observed",
         "objectives",
+        "way_rows",
+        "margin",
         "trace",
         "notes",
     ),
@@ -203,10 +207,18 @@ def read_document(document: Any) -> Counterfactuals:
         read_trace(part["trace"], facts.aims),
         read_origin(part),
         observed=None if is_none else read_index(part["observed"], len(genomes)),
+        way_rows=_read_way_rows(part["way_rows"], genome, facts),
     )
     if signed(document)["checksum"] != part["checksum"].text():
         raise InvalidInput("it was changed since it was saved: its checksum does not fit.")
     return found
+
+
+def _read_way_rows(node: Node, genome: Floats, facts: Facts) -> WayRows | None:
+    """Return the ways that were saved, if any."""
+    if (own := genomes_node(node)) is None:
+        return None
+    return read_ways(node, genome, read_genomes(own, genome, facts.limits.rules), facts)
 
 
 def check_version(root: Node) -> None:
@@ -244,6 +256,7 @@ def read_facts(
         read_search(part["search"]),
         part["seed"].whole(0, 2**64 - 1),
         tuple(note.text() for note in part["notes"].items()),
+        part["margin"].number(),
     )
 
 

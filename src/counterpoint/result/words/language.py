@@ -83,6 +83,12 @@ class Grammar(Protocol):
     def condition(self, changes: Sequence[Change]) -> str:
         """Return the changes as an item of a list, a sentence that begins with "if"."""
 
+    def within(self, wish: Wish) -> str:
+        """Return an interval in words: at least, at most, between or exactly."""
+
+    def reached(self, outcome: str, changes: Sequence[Change]) -> str:
+        """Return the sentence for an analyst on one way, without its full stop."""
+
     def shift(
         self, outcome: str, before: str, after: str, changes: Sequence[Change], *, is_met: bool
     ) -> str:
@@ -142,9 +148,9 @@ class _English:
         if wish.aim == "other class":
             return f"any class but {wish.label}"
         subject = "prediction" if wish.aim == "value" else f"P({wish.label})"
-        return f"{subject} {self._range(wish)}"
+        return f"{subject} {self.within(wish)}"
 
-    def _range(self, wish: Wish) -> str:
+    def within(self, wish: Wish) -> str:
         if wish.low == wish.high:
             return f"exactly {wish.low}"
         if not wish.high:
@@ -160,8 +166,8 @@ class _English:
             return f"{decide} something other than {wish.label}"
         of = "" if wish.low and wish.high and wish.low != wish.high else "of "
         if wish.aim == "value":
-            return f"{predict} a value {of}{self._range(wish)}"
-        return f"{give} {wish.label} a probability {of}{self._range(wish)}"
+            return f"{predict} a value {of}{self.within(wish)}"
+        return f"{give} {wish.label} a probability {of}{self.within(wish)}"
 
     def now(self, wish: Wish, *, is_met: bool) -> str:
         if is_met:
@@ -192,6 +198,9 @@ class _English:
 
     def condition(self, changes: Sequence[Change]) -> str:
         return f"I{self._if(changes)[1:]}."
+
+    def reached(self, outcome: str, changes: Sequence[Change]) -> str:
+        return f"{outcome[0].upper()}{outcome[1:]} {self._if(changes)}"
 
     def shift(
         self, outcome: str, before: str, after: str, changes: Sequence[Change], *, is_met: bool
@@ -290,9 +299,9 @@ class _German:
         if wish.aim == "other class":
             return f"jede Klasse außer {wish.label}"
         subject = "Vorhersage" if wish.aim == "value" else f"P({wish.label})"
-        return f"{subject} {self._range(wish)}"
+        return f"{subject} {self.within(wish)}"
 
-    def _range(self, wish: Wish) -> str:
+    def within(self, wish: Wish) -> str:
         if wish.low == wish.high:
             return f"genau {wish.low}"
         if not wish.high:
@@ -303,7 +312,7 @@ class _German:
         """Return what is given or predicted, with its article."""
         of = "" if wish.low and wish.high and wish.low != wish.high else "von "
         noun = f"{article}en Wert" if wish.aim == "value" else f"{article}e Wahrscheinlichkeit"
-        return f"{noun} {of}{self._range(wish)}"
+        return f"{noun} {of}{self.within(wish)}"
 
     def _doing(self, wish: Wish) -> str:
         """Return what a model would do, as an infinitive."""
@@ -352,6 +361,9 @@ class _German:
 
     def condition(self, changes: Sequence[Change]) -> str:
         return f"W{self._if(changes)[1:]}."
+
+    def reached(self, outcome: str, changes: Sequence[Change]) -> str:
+        return f"{outcome[0].upper()}{outcome[1:]}, {self._if(changes)}"
 
     def shift(
         self, outcome: str, before: str, after: str, changes: Sequence[Change], *, is_met: bool

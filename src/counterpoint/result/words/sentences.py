@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from html import escape
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import MISSING, Bools, Ints
+from counterpoint.arrays import MISSING, Bools
 from counterpoint.checks import check_choice, check_whole
 from counterpoint.problem.objectives import GAP
 from counterpoint.problem.target import Target
-from counterpoint.result.choosing import orders
-from counterpoint.result.choosing.orders import best_of
 from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.result.data import ResultData
+from counterpoint.result.ways import Result, Way, ways_of
 from counterpoint.result.words.language import (
     ENGLISH,
     GERMAN,
@@ -100,6 +99,44 @@ def changes_of(found: ResultData, position: int, signs: Signs) -> list[Change]:
     return changes
 
 
+MOST_LEVELS = 4  # named one by one; of more, the one to show
+
+
+def changes_of_way(way: Way[Any], grammar: Grammar) -> list[Change]:
+    """Return what changes by a way, in words: of a single feature all values that work.
+
+    "At most", "at least" and "between" are said only if every value in between was asked; else the
+    values to show are named.
+    """
+    shown = way.representative
+    changes = changes_of(shown, 0, grammar.signs)
+    if len(way.features) > 1:
+        return changes
+    j = shown.encoding.schema.names.index(way.features[0])
+    feature, own, seen = shown.encoding.schema.features[j], float(shown.genome[j]), way.genes[0]
+    if not feature.is_numeric:
+        if 1 < len(seen) <= MOST_LEVELS and MISSING not in seen:
+            texts = [write_pair(feature, float(gene), own, grammar.signs)[0] for gene in seen]
+            changes[0] = changes[0]._replace(new=joined(texts, grammar.either))
+        return changes
+    low, high = float(seen[0]), float(seen[-1])
+    if not way.is_whole or len(seen) == 1 or low <= own <= high or own == MISSING:
+        return changes
+    is_open = np.array([low, high]) == _range_of(shown, j)
+    texts = [write_pair(feature, end, own, grammar.signs)[0] for end in (low, high)]
+    ends = ["" if at_end else text for at_end, text in zip(is_open, texts, strict=True)]
+    return [changes[0]._replace(new=grammar.within(Wish("value", "", *ends)))]
+
+
+def _range_of(found: ResultData, j: int) -> tuple[float, float]:
+    """Return the least and the largest value that feature j could take."""
+    limits, feature = found.facts.limits, found.encoding.schema.features[j]
+    if not np.isnan(limits.low[j]):
+        return float(limits.low[j]), float(limits.high[j])
+    own = float(found.genome[j])
+    return min(feature.low, own), max(feature.high, own)
+
+
 def spoken(name: Hashable) -> str:
     """Return a feature's name as one says it.
 
@@ -167,17 +204,15 @@ def _tell_customer(found: ResultData, grammar: Grammar, n: int) -> list[str]:
     if is_met:
         return lines
     is_barred = changes_protected(found)
-    allowed = np.flatnonzero(found.reaches & ~is_barred)
     n_barred = int((found.reaches & is_barred).sum())
-    if len(allowed) == 0 and n_barred:
+    few = [way for way in ways_of(found) if not changes_protected(way.representative)[0]][:n]
+    if not few and n_barred:
         return [*lines, grammar.all_left_out(n_barred)]
-    if len(allowed) == 0:
+    if not few:
         return [*lines, grammar.none(is_limited=found.status == "infeasible")]
-    few = telling(found, allowed, n)
     lines.append(grammar.offer(wish, len(few)))
     lines += [
-        f"{k}. {grammar.condition(changes_of(found, position, grammar.signs))}"
-        for k, position in enumerate(few, 1)
+        f"{k}. {grammar.condition(changes_of_way(way, grammar))}" for k, way in enumerate(few, 1)
     ]
     if n_barred:
         lines.append(grammar.left_out(n_barred))
@@ -191,14 +226,15 @@ def _tell_analyst(found: ResultData, grammar: Grammar, n: int) -> list[str]:
     lines = [grammar.heading(grammar.outcome(wish), now)]
     if found.status == "already_met":
         return [*lines, grammar.met()]
-    few = telling(found, np.flatnonzero(orders.best_of(found)), n)
-    lines.append(grammar.counts(int(found.reaches.sum()), int((~found.reaches).sum()), len(few)))
+    few = shown_first(found, n)
+    n_shown = len(few.genomes)
+    lines.append(grammar.counts(int(found.reaches.sum()), int((~found.reaches).sum()), n_shown))
     if n_barred := int((found.reaches & changes_protected(found)).sum()):
         lines.append(grammar.protected(n_barred))
-    for position in few:
-        text = said(found, position, grammar, "analyst")
-        lines.append(f"{position + 1}. {text} ({', '.join(measures_of(found, position, grammar))})")
-    return [*lines, grammar.caveat("analyst")] if few else lines
+    for k in range(n_shown):
+        text = said(few, k, grammar, "analyst")
+        lines.append(f"{k + 1}. {text} ({', '.join(measures_of(few, k, grammar))})")
+    return [*lines, grammar.caveat("analyst")] if n_shown else lines
 
 
 def measures_of(found: ResultData, position: int, grammar: Grammar) -> list[str]:
@@ -212,20 +248,12 @@ def measures_of(found: ResultData, position: int, grammar: Grammar) -> list[str]
     return texts
 
 
-def telling(found: ResultData, pool: Ints, n: int) -> list[int]:
-    """Return at most n positions of a pool that tell most, in the order they should be read.
-
-    The closest, that with fewest changes, the most typical and the balanced one, without
-    repetition; then those that add most hypervolume.
-    """
-    if len(pool) == 0:
-        return []
-    some = found.take(pool)
-    ways = (orders.closest, orders.fewest, orders.plausible, orders.knee)
-    first = [int(way(some)[0]) for way in ways]
-    rest = greatest_contribution(some.objectives, n, some.facts.worst)
-    chosen = dict.fromkeys([*first, *rest.tolist()])
-    return [int(pool[i]) for i in list(chosen)[:n]]
+def shown_first(found: Result, n: int) -> Result:
+    """Return what is shown first: one counterfactual of each of n ways, else a few near misses."""
+    if found.reaches.any():
+        shown: Result = ways_of(found).representatives
+        return shown.take(np.arange(min(n, len(shown.genomes))))
+    return found.take(greatest_contribution(found.objectives, n, found.facts.worst))
 
 
 EARLY = {
@@ -298,35 +326,42 @@ STYLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;text-align:r
 
 
 def summary(found: ResultData, n: int = SHOWN) -> str:
-    """Return the message, the row, sentences on a few counterfactuals and a table of changes.
-
-    Where nothing reaches the target, a few near misses are shown instead.
-    """
-    lines = headlines(found)
-    few = telling_most(found, n)
-    if not few:
+    """Return the message, the row, sentences on a few ways, else near misses, and a table."""
+    lines, few = headlines(found), shown_first(found, n)
+    if len(few.genomes) == 0:
         return "\n".join(lines)
-    width = len(str(max(few) + 1))
-    grammar = grammar_of("en")
+    width = len(str(len(few.genomes)))
     lines += ["", f"The row: {row_line(found)}.", ""]
-    lines += [f"{i + 1:>{width}}. {said(found, i, grammar, 'analyst', ('*', '*'))}" for i in few]
-    lines += ["", str(changes_frame(found, few).to_string()), *more_lines(found, few)]
+    lines += [f"{k:>{width}}. {text}" for k, text in enumerate(told(found, few, ("*", "*")), 1)]
+    lines += ["", str(changes_frame(few).to_string()), *more_lines(found, len(few.genomes))]
     return "\n".join(lines)
 
 
-def telling_most(found: ResultData, n: int) -> list[int]:
-    """Return the positions of the n counterfactuals, else near misses, of most hypervolume."""
-    pool = np.flatnonzero(best_of(found))
-    chosen = greatest_contribution(found.objectives[pool], n, found.facts.worst)
-    return [int(i) for i in pool[chosen]]
+def told(found: ResultData, few: ResultData, marks: tuple[str, str]) -> list[str]:
+    """Return a sentence on each of the ways that are shown, or on each near miss."""
+    grammar, n = grammar_of("en"), len(few.genomes)
+    if not found.reaches.any():
+        return [said(few, k, grammar, "analyst", marks) for k in range(n)]
+    outcome = grammar.outcome(wish_of(found.target, grammar, "analyst"))
+    texts = []
+    for k, way in enumerate(ways_of(found)[:n]):
+        changes = [
+            change._replace(name=f"{marks[0]}{change.name}{marks[1]}")
+            for change in changes_of_way(way, grammar)
+        ]
+        names = protected_changes(few, k)
+        marked = f" [{grammar.marked(names)}]" if names else ""
+        texts.append(f"{grammar.reached(outcome, changes)}{marked}.")
+    return texts
 
 
-def more_lines(found: ResultData, few: list[int]) -> list[str]:
+def more_lines(found: ResultData, n_shown: int) -> list[str]:
     """Say what is not shown, and where it is."""
-    n, n_missed = int(found.reaches.sum()), int((~found.reaches).sum())
-    lines = [f"{n - len(few):,} more in to_frame()."] if n > len(few) else []
-    hidden = n_missed if n else n_missed - len(few)
-    if hidden:
+    n, n_missed, n_ways = len(found), int((~found.reaches).sum()), len(ways_of(found))
+    lines = [f"{counted(n_ways - n_shown, 'more way')} in ways()."] if n_ways > n_shown else []
+    if n > n_shown:
+        lines.append(f"{counted(n, 'counterfactual')} in to_frame().")
+    if hidden := n_missed if n else n_missed - n_shown:
         lines.append(f"{count_candidates(0, hidden)} in to_frame(near_misses=True).")
     return lines
 
@@ -354,13 +389,12 @@ def row_line(found: ResultData) -> str:
     return ", ".join(cells) + (f" and {more} more features" if more > 0 else "")
 
 
-def changes_frame(found: ResultData, positions: list[int]) -> pd.DataFrame:
-    """Return texts: the row first, then only the changed cells of some counterfactuals.
+def changes_frame(found: ResultData) -> pd.DataFrame:
+    """Return texts: the row first, then only the changed cells of the candidates, from 1.
 
-    They are numbered as in the whole result, from 1. Units stand with the names.
+    Units stand with the names.
     """
-    genomes, row = found.genomes[positions], found.genome
-    is_changed = found.changed[positions]
+    genomes, row, is_changed = found.genomes, found.genome, found.changed
     features = found.encoding.schema.features
     texts: dict[object, list[str]] = {}
     for j in np.flatnonzero(is_changed.any(axis=0)):
@@ -369,11 +403,11 @@ def changes_frame(found: ResultData, positions: list[int]) -> pd.DataFrame:
             for gene, changed in zip(genomes[:, j], is_changed[:, j], strict=True)
         ]
         texts[title_of(features[j])] = [features[j].shown(row[j]), *cells]
-    predictions = [found.row_prediction, *found.predictions[positions]]
+    predictions = [found.row_prediction, *found.predictions]
     texts["prediction"] = [write_number(value) for value in predictions]
     for m, name in enumerate(found.objective_names[1:], 1):
-        texts[name] = ["", *(write_number(value) for value in found.objectives[positions, m])]
-    return pd.DataFrame(texts, index=["row", *(i + 1 for i in positions)], dtype=object)
+        texts[name] = ["", *(write_number(value) for value in found.objectives[:, m])]
+    return pd.DataFrame(texts, index=["row", *range(1, len(genomes) + 1)], dtype=object)
 
 
 def title_of(feature: Feature) -> Hashable:
@@ -384,22 +418,19 @@ def title_of(feature: Feature) -> Hashable:
 def notebook(found: ResultData, n: int = SHOWN) -> str:
     """Return what `summary` says as HTML, every text of it escaped, without scripts."""
     parts = [f"<p>{escape(line)}</p>" for line in headlines(found)]
-    if few := telling_most(found, n):
+    few = shown_first(found, n)
+    if n_shown := len(few.genomes):
         parts.append(f"<p>The row: {escape(row_line(found))}.</p>")
-        parts.append(_as_list(found, few))
-        parts.append(_as_table(changes_frame(found, few)))
-        parts += [f"<p>{escape(line)}</p>" for line in more_lines(found, few)]
+        parts.append(_as_list(told(found, few, (OPEN, CLOSE))))
+        parts.append(_as_table(changes_frame(few)))
+        parts += [f"<p>{escape(line)}</p>" for line in more_lines(found, n_shown)]
     return f'<div class="counterpoint">{"".join(parts)}</div>'
 
 
-def _as_list(found: ResultData, positions: list[int]) -> str:
+def _as_list(texts: list[str]) -> str:
     """Return sentences as a list, the names of features emphasised."""
-    grammar, items = grammar_of("en"), []
-    for i in positions:
-        text = escape(said(found, i, grammar, "analyst", (OPEN, CLOSE)))
-        text = text.replace(OPEN, "<em>").replace(CLOSE, "</em>")
-        items.append(f'<li value="{i + 1}">{text}</li>')
-    return f"<ol>{''.join(items)}</ol>"
+    items = [escape(text).replace(OPEN, "<em>").replace(CLOSE, "</em>") for text in texts]
+    return f"<ol>{''.join(f'<li>{item}</li>' for item in items)}</ol>"
 
 
 def _as_table(frame: pd.DataFrame) -> str:

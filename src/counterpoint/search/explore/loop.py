@@ -17,7 +17,14 @@ from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.problem.problem import Problem, Recalled
 from counterpoint.progress import Watch
 from counterpoint.search.archive import Archive
+from counterpoint.search.explore.niches import (
+    EvaluatedWave,
+    empty_niches,
+    learn_niches,
+    trial_values,
+)
 from counterpoint.search.explore.offspring import (
+    WAYS_EVERY,
     FirstCandidates,
     Knowledge,
     MoveWeights,
@@ -53,7 +60,7 @@ def explore(problem: Problem, search: Explore, watch: Watch | None = None) -> Ar
     deadline, sizes = search.deadline(), wave_sizes(search)
     rows = np.arange(len(problem.rows))  # those still searched
     last = np.full(len(rows), len(sizes) - 1)
-    archive, source = start(problem, int(sizes.sum()))
+    archive, source = start(problem, int(sizes.sum()), search.population)
 
     for wave, size in enumerate(sizes.tolist()):
         try:
@@ -62,8 +69,12 @@ def explore(problem: Problem, search: Explore, watch: Watch | None = None) -> Ar
         except KeyboardInterrupt:
             archive.stop(rows, "interrupt")
             break
+        at = int(archive.size[rows[0]])
         archive.add(children, judged, rows, wave, counts=is_new)
         learn_slopes(children, is_new, judged.predictions, source)
+        learned = EvaluatedWave(children, is_new, judged.predictions, judged.objectives, at)
+        n_forced = problem.box.is_forced.sum(axis=1)
+        learn_niches(source.niches, learned, source.places, source.space.anchor, n_forced)
         source = source.after(size)
 
         is_late = time.monotonic() >= deadline
@@ -92,7 +103,7 @@ def wave_sizes(search: Explore) -> Ints:
     return sizes[1 + np.cumsum(sizes) <= most]
 
 
-def start(problem: Problem, n_candidates: int) -> tuple[Archive, OffspringSource]:
+def start(problem: Problem, n_candidates: int, population: int) -> tuple[Archive, OffspringSource]:
     """Return the archive with all that is known beforehand, and what offspring are made of.
 
     Known are the predictions of the observed rows, and of what an earlier search of the same row
@@ -118,6 +129,8 @@ def start(problem: Problem, n_candidates: int) -> tuple[Archive, OffspringSource
         first=first_candidates(problem, knowledge),
         memory=memory_of(problem, knowledge, recalled, archive.genomes.shape[1]),
         probabilities=probabilities_of(WEIGHTS, problem.rows.shape[1]),
+        niches=empty_niches(knowledge, problem.rows.shape[1], -(-population // WAYS_EVERY)),
+        trials=trial_values(problem.observed),
         scratch=empty_scratch(problem.near_rows, archive.members.shape[1]),
     )
     return archive, source
@@ -136,6 +149,7 @@ def know(problem: Problem) -> Knowledge:
         n_wanted=n_wanted,
         origin=problem.row_scores,
         boundary=np.array(ends),
+        safe=np.array(ends) + np.sign(np.array(ends) - problem.row_scores) * problem.margins,
         slopes=np.zeros((len(problem.rows), 2, problem.rows.shape[1])),
         is_probability=problem.observed.are_probabilities,
     )

@@ -73,6 +73,15 @@ def pick(n: Whole, draws: Draws) -> int:
 
 
 @inner
+def straighten(prediction: float, is_probability: bool) -> float:
+    """Return a prediction on the scale along which steps to the boundary are linear."""
+    if not is_probability:
+        return prediction
+    inside = min(max(prediction, 1e-9), 1.0 - 1e-9)
+    return math.log(inside / (1.0 - inside))
+
+
+@inner
 def pick_different(genome: Floats, other: Floats, among: Ints, draws: Draws) -> int:
     """Return one of the features `among` in which the two genomes differ, or -1."""
     n_different = 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +13,19 @@ from counterpoint.neighbours.index import NearRows, neighbourhood_at
 from counterpoint.neighbours.nearest import Neighbours, empty_neighbours, find_nearest
 from counterpoint.problem.problem import Problem
 from counterpoint.search.explore import moves
-from counterpoint.search.explore.moves import Draws, RowSpace, draw, keep_limits, pick, start_draws
+from counterpoint.search.explore.moves import (
+    Draws,
+    RowSpace,
+    draw,
+    keep_limits,
+    pick,
+    start_draws,
+    straighten,
+)
+from counterpoint.search.explore.niches import Niches, TrialValues
 from counterpoint.search.explore.parents import ArchiveView, ParentClasses, choose_parent, classify
+from counterpoint.search.explore.plan import make_plan
+from counterpoint.search.explore.way_moves import WaySpace, try_niche
 from counterpoint.search.feasibility import (
     RowRepairs,
     SearchSpace,
@@ -27,6 +37,7 @@ from counterpoint.table.space import remember
 
 ATTEMPTS = 10  # tries to make a candidate that was not seen before
 N_MOVES = 6
+WAYS_EVERY = 3  # every third candidate looks for ways
 N_NEIGHBOURS = 3  # observed rows nearest to a parent that it may follow
 
 
@@ -80,6 +91,8 @@ class Knowledge(NamedTuple):
         How many there are; the rest of `wanted` is padding.
     origin, boundary : ndarray of shape (r,)
         The row's prediction and the nearer end of its target.
+    safe : ndarray of shape (r,)
+        The prediction that is a margin beyond that end.
     slopes : ndarray of shape (r, 2, d)
         How much a unit of each feature, below and above the row's value, gains towards the target;
         0 where unknown. Learnt as single changes are evaluated.
@@ -92,6 +105,7 @@ class Knowledge(NamedTuple):
     n_wanted: Ints
     origin: Floats
     boundary: Floats
+    safe: Floats
     slopes: Floats
     is_probability: bool
 
@@ -189,6 +203,10 @@ class OffspringSource(NamedTuple):
         Which genomes were seen.
     probabilities : MoveProbabilities
         How often each move is made.
+    niches : Niches
+        The sets of features that may be ways.
+    trials : TrialValues
+        Values that are tried to find ways.
     scratch : OffspringScratch
         Arrays to write to.
     """
@@ -204,6 +222,8 @@ class OffspringSource(NamedTuple):
     first: FirstCandidates
     memory: Keys
     probabilities: MoveProbabilities
+    niches: Niches
+    trials: TrialValues
     scratch: OffspringScratch
 
     def after(self, size: int) -> OffspringSource:
@@ -229,15 +249,6 @@ class OffspringSource(NamedTuple):
         which = np.array([w])
         alone = self.of_rows(which, problem.take(which))
         return alone.after(len(self.first.feature))._replace(memory=self.memory[w : w + 1])
-
-
-@inner
-def straighten(prediction: float, is_probability: bool) -> float:
-    """Return a prediction on the scale along which steps to the boundary are linear."""
-    if not is_probability:
-        return prediction
-    inside = min(max(prediction, 1e-9), 1.0 - 1e-9)
-    return math.log(inside / (1.0 - inside))
 
 
 @inner
@@ -366,12 +377,26 @@ def make_children(
     anchor, a = source.space.anchor[w], source.places[w]
     space = RowSpace(anchor, features, scratch.free[:n_free], source.space.max_free[w])
     n_parents, draws = classify(source.archive, a, scratch.classes), Draws(scratch.state)
+    niches, at = source.niches, source.near_rows.at[w]
+    ways = WaySpace(
+        space,
+        source.trials,
+        source.archive.genomes[a],
+        source.near_rows.weight[at],
+        source.near_rows.cap,
+    )
+    make_plan(niches, a, source.trials, space.free, space.max_free)
     for i in range(len(children)):
         start_draws(draws, source.keys[w], wave, i)
         child = children[i]
         if first.n_tried + i < len(first.feature):
             assign(child, anchor)
             child[first.feature[first.n_tried + i]] = first.value[w, first.n_tried + i]
+            keep_limits(child, space, draws)
+            is_new[i] = repair_candidate(child, w, repairs, draws.state) and remember(memory, child)
+        elif i % WAYS_EVERY == 0 and niches.plan[a, i // WAYS_EVERY] >= 0:
+            assign(child, anchor)
+            try_niche(child, a, niches.plan[a, i // WAYS_EVERY], niches, ways, draws)
             keep_limits(child, space, draws)
             is_new[i] = repair_candidate(child, w, repairs, draws.state) and remember(memory, child)
         for attempt in range(ATTEMPTS * repairs.patience):

@@ -53,10 +53,8 @@ def found() -> cp.Counterfactuals:
     return explainer.explain(REFUSED, ("good", (0.6, 1.0)), fixed=["rooms"])
 
 
-def test_by_default_the_choice_is_the_papers(found: cp.Counterfactuals) -> None:
-    np.testing.assert_array_equal(
-        found.select(4).genomes, found.select(4, by="hypervolume").genomes
-    )
+def test_by_default_the_choice_is_by_ways(found: cp.Counterfactuals) -> None:
+    np.testing.assert_array_equal(found.select(4).genomes, found.select(4, by="ways").genomes)
 
 
 @pytest.mark.parametrize(
@@ -104,8 +102,8 @@ def test_weights_of_own_objectives_count() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"by": "knees"}, "select: by must be one of 'hypervolume', 'diverse', 'knee', 'closest', "
-            "'fewest', 'plausible' and 'safest', got 'knees'; did you mean 'knee'?"),
+        ({"by": "knees"}, "select: by must be one of 'ways', 'hypervolume', 'diverse', 'knee', "
+            "'closest', 'fewest', 'plausible' and 'safest', got 'knees'; did you mean 'knee'?"),
         ({"by": "knee", "weights": {"gap": 1}}, "select takes by or weights, got by='knee' and "
             "weights={'gap': 1}; leave one out."),
         ({"weights": {"distanc": 1}}, "weights names 'distanc', which is no objective; did you "

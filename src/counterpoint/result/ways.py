@@ -1,0 +1,282 @@
+"""Ways: the sets of features whose values alone reach the target, as people look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Generic, Literal, TypeVar, overload
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.arrays import Floats, Ints
+from counterpoint.checks import check_number, check_whole
+from counterpoint.problem.objectives import DISTANCE, IMPLAUSIBILITY
+from counterpoint.result.data import ResultData
+from counterpoint.search.ways import Pool, WayFinder, WayRows, safety_margins
+from counterpoint.table.frames import in_form
+
+Minimality = Literal["proved", "no subset found", "has a smaller way"]
+COLUMNS = ["way", "features", "distance", "implausibility", "margin", "minimality", "ranges"]
+Result = TypeVar("Result", bound=ResultData)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Way(Generic[Result]):
+    """A set of features whose values alone, changed within the limits, reach the target.
+
+    Attributes
+    ----------
+    features : tuple of hashable
+        Their names.
+    minimality : {"proved", "no subset found", "has a smaller way"}
+        "proved" if no part of them is a way, because all values of all parts were asked; "no subset
+        found" if none was found; the third only if `supersets` were asked for.
+    counterfactuals : Counterfactuals
+        The counterfactuals that change exactly these features, of which none dominates another;
+        the nearest first.
+    representative : Counterfactuals
+        The one to show: the nearest that is a margin inside the target.
+    genes : tuple of ndarray
+        Of each feature, the values that are seen to work, encoded and ascending: each in a
+        counterfactual that changes these features only.
+    is_whole : bool
+        Whether every value of the grid between the least and the largest was asked and reaches the
+        target; with several features, every combination of them.
+    n_valid : int
+        How many counterfactuals of this way were seen.
+    """
+
+    features: tuple[Hashable, ...]
+    minimality: Minimality
+    counterfactuals: Result
+    representative: Result
+    genes: tuple[Floats, ...]
+    is_whole: bool
+    n_valid: int
+
+    @property
+    def closest(self) -> Any:
+        """The nearest counterfactual of this way, as a frame of one row."""
+        return self.counterfactuals[:1].to_frame()
+
+    @cached_property
+    def ranges(self) -> dict[Hashable, tuple[Any, ...]]:
+        """The least and the largest value of each feature that are seen to work, or the levels."""
+        encoding, row = self.counterfactuals.encoding, self.counterfactuals.genome
+        ranges = {}
+        for name, seen in zip(self.features, self.genes, strict=True):
+            j = encoding.schema.names.index(name)
+            is_numeric = encoding.schema.features[j].is_numeric
+            genomes = np.repeat(row[None], 2 if is_numeric else len(seen), axis=0)
+            genomes[:, j] = seen[[0, -1]] if is_numeric else seen
+            ranges[name] = tuple(encoding.by_feature(genomes).iloc[:, j].tolist())
+        return ranges
+
+    def __repr__(self) -> str:
+        names = " and ".join(str(name) for name in self.features)
+        least = self.counterfactuals.objectives[0, DISTANCE]
+        return f"<Way: {names}, from distance {least:.4g}>"
+
+
+class Ways(Sequence[Way[Result]]):
+    """The ways that were found, by least distance.
+
+    Parameters
+    ----------
+    found : Counterfactuals
+        The result.
+    rows : WayRows
+        Its ways.
+    which : ndarray of shape (w,)
+        Those of them that are meant.
+    margin : float
+        How far inside the target what is shown should be.
+    """
+
+    def __init__(self, found: Result, rows: WayRows, which: Ints, margin: float) -> None:
+        self._found, self._rows, self._which, self.margin = found, rows, which, margin
+        self._made: dict[int, Way[Result]] = {}
+
+    @overload
+    def __getitem__(self, index: int) -> Way[Result]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Ways[Result]: ...
+    def __getitem__(self, index: int | slice) -> Way[Result] | Ways[Result]:
+        """Return one way, or the ways of a slice."""
+        if isinstance(index, slice):
+            return Ways(self._found, self._rows, self._which[index], self.margin)
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"ways[{index}]: there are {len(self)} ways.")
+        w = int(self._which[index])
+        if w not in self._made:
+            self._made[w] = self._way(w)
+        return self._made[w]
+
+    def __len__(self) -> int:
+        return len(self._which)
+
+    def __iter__(self) -> Iterator[Way[Result]]:
+        return (self[i] for i in range(len(self)))
+
+    def _way(self, w: int) -> Way[Result]:
+        """Return the way at place w."""
+        rows, names = self._rows, self._found.encoding.schema.names
+        of_way = np.flatnonzero(rows.way == w)
+        front = of_way[rows.is_front[of_way]]
+        front = front[np.argsort(rows.objectives[front, DISTANCE], kind="stable")]
+        minimality: Minimality = "no subset found"
+        if not rows.is_minimal[w]:
+            minimality = "has a smaller way"
+        elif rows.is_proved[w]:
+            minimality = "proved"
+        places = np.flatnonzero(rows.changed[w])
+        seen = [self._seen(w, int(j)) for j in places]
+        return Way(
+            tuple(names[j] for j in places),
+            minimality,
+            taken(self._found, rows, front),
+            taken(self._found, rows, self._shown(of_way)),
+            tuple(seen),
+            self._is_whole(w, places, seen),
+            int(rows.n_valid[w]),
+        )
+
+    def _seen(self, w: int, j: int) -> Floats:
+        """Return the codes or numbers of feature j that are seen to work in way w."""
+        rows = self._rows
+        is_own = (rows.value_way == w) & (rows.value_feature == j)
+        if not is_own.any():  # values are kept of minimal ways only
+            return np.asarray(np.unique(rows.genomes[rows.way == w, j]))
+        return np.asarray(rows.value[is_own])
+
+    def _is_whole(self, w: int, places: Ints, seen: list[Floats]) -> bool:
+        """Whether every point of the grid between the values that are seen was asked and holds."""
+        space, row = self._found.space, self._found.genome
+        n_points = 1.0
+        for j, values in zip(places.tolist(), seen, strict=True):
+            if space.is_level[j] or len(values) == 1:
+                n_points *= len(values)
+            elif space.grid[j] == 0.0:
+                return False
+            else:
+                n_points *= np.rint((values[-1] - values[0]) * space.grid[j]) + 1.0
+                n_points -= values[0] < row[j] < values[-1] if len(places) == 1 else 0.0
+        return bool(self._rows.n_valid[w] == n_points)
+
+    def _shown(self, of_way: Ints) -> Ints:
+        """Return the one to show, of all that are kept of a way: the nearest that is safe."""
+        rows = self._rows
+        inside = safety_margins(self._found.target, rows.scores[of_way])
+        values = rows.objectives[of_way]
+        order = np.lexsort((values[:, IMPLAUSIBILITY], values[:, DISTANCE]))
+        is_safe = inside[order] >= self.margin
+        best = order[np.argmax(is_safe)] if is_safe.any() else np.argmax(inside)
+        return of_way[[best]]
+
+    @cached_property
+    def representatives(self) -> Any:
+        """The counterfactuals to show, one of each way, as one result."""
+        rows = self._rows
+        shown = [self._shown(np.flatnonzero(rows.way == w)) for w in self._which.tolist()]
+        return taken(self._found, rows, np.concatenate([np.arange(0), *shown]))
+
+    def to_frame(self) -> Any:
+        """Return one row per way.
+
+        Returns
+        -------
+        DataFrame of pandas or polars, or Table of pyarrow, as the data are; pandas for arrays
+            Columns way (the features), features (how many), distance and implausibility (the
+            least), margin (the largest, how far inside the target), minimality, and ranges.
+        """
+        records = []
+        for w, way in zip(self._which.tolist(), self, strict=True):
+            own = self._rows.way == w
+            inside = safety_margins(self._found.target, self._rows.scores[own])
+            records.append(
+                {
+                    "way": name_of(way.features),
+                    "features": len(way.features),
+                    "distance": float(self._rows.objectives[own, DISTANCE].min()),
+                    "implausibility": float(self._rows.objectives[own, IMPLAUSIBILITY].min()),
+                    "margin": float(inside.max()),
+                    "minimality": way.minimality,
+                    "ranges": "; ".join(_range_text(n, r) for n, r in way.ranges.items()),
+                }
+            )
+        return in_form(self._found.encoding.form, pd.DataFrame(records, columns=COLUMNS), 0)
+
+    def __repr__(self) -> str:
+        return f"<Ways: {len(self)}>"
+
+
+def name_of(features: Sequence[Hashable]) -> str:
+    """Return the name of a way: its features.
+
+    Examples
+    --------
+    >>> name_of(("age", "job"))
+    'age + job'
+    """
+    return " + ".join(str(feature) for feature in features)
+
+
+def _range_text(name: Hashable, seen: tuple[Any, ...]) -> str:
+    """Return the values that are seen to work as a short text."""
+    return f"{name}: {', '.join(str(value) for value in dict.fromkeys(seen))}"
+
+
+def taken(found: Result, rows: WayRows, which: Ints) -> Result:
+    """Return candidates of ways as a result."""
+    return replace(
+        found,
+        genomes=rows.genomes[which],
+        predictions=rows.predictions[which],
+        scores=rows.scores[which],
+        codes=rows.codes[which],
+        objectives=rows.objectives[which],
+        observed=None,
+        way_rows=None,
+    )
+
+
+def way_rows_of(found: ResultData) -> WayRows:
+    """Return the ways that were found; of a part of a result, those of its counterfactuals."""
+    if found.way_rows is not None:
+        return found.way_rows
+    unknown = np.full(len(found.genome), np.inf)
+    pool = Pool(
+        found.genome,
+        found.genomes,
+        found.scores,
+        found.objectives,
+        found.target,
+        found.facts.margin,
+        unknown,
+    )
+    valid = np.flatnonzero(found.reaches)
+    return WayFinder(pool, valid, valid).take(found.codes, found.predictions)
+
+
+def ways_of(
+    found: Result,
+    *,
+    supersets: bool = False,
+    at_most: int | None = None,
+    margin: float | None = None,
+) -> Ways[Result]:
+    """Return the ways of a result; see `Counterfactuals.ways`."""
+    rows = way_rows_of(found)
+    if at_most is not None:
+        check_whole("ways: at_most", at_most, 1)
+    if margin is not None:
+        check_number("ways: margin", margin, 0.0)
+    is_meant = rows.is_minimal | supersets
+    is_meant &= rows.changed.sum(axis=1) <= (len(found.genome) if at_most is None else at_most)
+    least = np.full(len(rows.changed), np.inf)
+    np.minimum.at(least, rows.way, rows.objectives[:, DISTANCE])
+    which = np.flatnonzero(is_meant)
+    which = which[np.argsort(least[which], kind="stable")]
+    return Ways(found, rows, which, found.facts.margin if margin is None else float(margin))

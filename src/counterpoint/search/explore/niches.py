@@ -1,0 +1,331 @@
+"""Niches: sets of up to three features that may be ways, what is known of each, and which is next.
+
+A way is a set of features whose values alone reach the target. Single changes are tried first, at
+levels and quantiles of the data. On the straightened scale of predictions gains of different
+features nearly add up, so they tell which pairs, and then which triples, are promising. What was
+found of a set corrects the sum. A set with a way inside it is left alone, for it cannot be minimal.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from counterpoint.arrays import MISSING, Bools, Floats, Ints
+from counterpoint.kernels import inner, kernel, part
+from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
+from counterpoint.problem.observed import Observed
+from counterpoint.search.explore.moves import straighten
+
+MOST_FEATURES = 3  # in a set that is searched on purpose
+N_QUANTILES = 24  # of a number, tried as single changes
+MOST_LEVELS = 48  # of a level
+MOST_TRIED = 48  # single changes of a feature that are remembered
+MOST_PAIRED, MOST_JOINED = 40, 12  # features that pairs, and triples, are made of
+N_NICHES = MOST_PAIRED * (MOST_PAIRED - 1) // 2 + 220 + 200
+N_PLACES = 4096  # of the table that finds a set's niche
+
+NICHE = np.dtype(
+    [
+        ("size", np.int64),  # how many features
+        ("n_tries", np.int64),  # candidates made to find out whether it is a way …
+        ("n_refined", np.int64),  # … and, since it is one, to find its nearest and safest
+        ("n_swept", np.int64),  # grid points of a single feature that were looked at
+        ("gain", np.float64),  # the most that was gained …
+        ("best", np.int64),  # … by this candidate of the archive
+        ("distance", np.float64),  # the least at which it reaches the target …
+        ("nearest", np.int64),  # … which is that of this candidate
+        ("safe_distance", np.float64),  # the same with the margin that is wanted
+        ("safe", np.int64),
+        ("late", np.float64),  # how late its turn is; see `urgency`
+        ("is_way", np.bool_),
+        ("is_shut", np.bool_),  # part of it is a way
+        ("is_stale", np.bool_),  # `late` must be computed again
+    ],
+    align=True,
+)
+
+
+class Niches(NamedTuple):
+    """The sets of features of r rows, and the single changes that were evaluated.
+
+    Attributes
+    ----------
+    niche : ndarray of records, of shape (r, n)
+        What is known of each set; see `NICHE`.
+    features : ndarray of shape (r, n, 3)
+        Its features, ascending; -1 fills the rest.
+    n_niches, stage : ndarray of shape (r,)
+        How many sets there are, and which sizes were made: 1, 2 or 3.
+    lookup : ndarray of shape (r, places)
+        A table by open addressing that finds the set of some features; -1 where it is empty.
+    value, gain : ndarray of shape (r, d, t)
+        Single changes that were evaluated, and what they gained on the straightened scale.
+    n_values, top : ndarray of shape (r, d)
+        How many there are, and which of them gained most.
+    origin, towards : ndarray of shape (r,)
+        The straightened prediction of the row, and 1 if more is wanted, -1 if less is.
+    needed, safe : ndarray of shape (r,)
+        The gain at which the target is reached, and that at which it is reached with a margin.
+    is_probability : bool
+        Whether predictions are straightened by the logit.
+    plan : ndarray of shape (r, slots)
+        The sets that the next wave tries; -1 for none.
+    n_plans : ndarray of shape (r,)
+        How many plans were made.
+    lateness, ranked : ndarray of shape (slots,), (d,)
+        Space for the work on one row.
+    """
+
+    niche: Any
+    features: Ints
+    n_niches: Ints
+    stage: Ints
+    lookup: Ints
+    value: Floats
+    gain: Floats
+    n_values: Ints
+    top: Ints
+    origin: Floats
+    towards: Floats
+    needed: Floats
+    safe: Floats
+    is_probability: bool
+    plan: Ints
+    n_plans: Ints
+    lateness: Floats
+    ranked: Ints
+
+
+class TrialValues(NamedTuple):
+    """The values of each feature that are tried as single changes: levels and quantiles.
+
+    Attributes
+    ----------
+    values : ndarray of shape (d, q)
+        The values, those that tell most first.
+    n_values : ndarray of shape (d,)
+        How many there are.
+    """
+
+    values: Floats
+    n_values: Ints
+
+
+def trial_values(observed: Observed) -> TrialValues:
+    """Return the values to try: levels by frequency, quantiles of numbers from coarse to fine."""
+    columns = [
+        _values_to_try(genes[genes != MISSING], is_level)
+        for genes, is_level in zip(observed.genomes.T, observed.space.is_level, strict=True)
+    ]
+    values = np.zeros((len(columns), max(1, *(len(column) for column in columns))))
+    for j, column in enumerate(columns):
+        values[j, : len(column)] = column
+    return TrialValues(values, np.array([len(column) for column in columns]))
+
+
+def _values_to_try(genes: Floats, is_level: bool) -> Floats:
+    """Return the values of one feature to try."""
+    known, counts = np.unique(genes, return_counts=True)
+    if is_level:
+        return known[np.argsort(-counts, kind="stable")][:MOST_LEVELS]
+    if len(known) > N_QUANTILES:
+        shares = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
+        known = np.unique(np.quantile(genes, shares, method="nearest"))
+    return known[_coarse_to_fine(len(known))]
+
+
+def _coarse_to_fine(n: int) -> Ints:
+    """Return 0 … n - 1 so that every beginning is spread evenly: van der Corput's order.
+
+    Examples
+    --------
+    >>> _coarse_to_fine(5).tolist()
+    [0, 4, 2, 1, 3]
+    """
+    n_bits = max(n - 1, 1).bit_length()
+    reverse = [int(format(i, f"0{n_bits}b")[::-1], 2) for i in range(2**n_bits)]
+    spread = [i for i in reverse if i < n]
+    return np.array(list(dict.fromkeys([0, n - 1, *spread]))[: max(n, 1)])[:n]
+
+
+def empty_niches(knowledge: Any, d: int, slots: int) -> Niches:
+    """Return the niches of rows with d features, of which nothing is known yet."""
+    r = len(knowledge.origin)
+    size = min(N_NICHES, d + d * (d - 1) // 2 + 420)
+    n_places = 1 << (2 * size - 1).bit_length()
+    return Niches(
+        niche=np.zeros((r, size), NICHE),
+        features=np.full((r, size, MOST_FEATURES), -1, dtype=np.int64),
+        n_niches=np.zeros(r, dtype=np.int64),
+        stage=np.zeros(r, dtype=np.int64),
+        lookup=np.full((r, n_places), -1, dtype=np.int64),
+        value=np.zeros((r, d, MOST_TRIED)),
+        gain=np.zeros((r, d, MOST_TRIED)),
+        n_values=np.zeros((r, d), dtype=np.int64),
+        top=np.zeros((r, d), dtype=np.int64),
+        origin=knowledge.origin.copy(),
+        towards=np.where(knowledge.boundary >= knowledge.origin, 1.0, -1.0),
+        needed=knowledge.boundary.copy(),
+        safe=knowledge.safe.copy(),
+        is_probability=knowledge.is_probability,
+        plan=np.full((r, slots), -1, dtype=np.int64),
+        n_plans=np.zeros(r, dtype=np.int64),
+        lateness=np.empty(slots),
+        ranked=np.empty(max(d, MOST_PAIRED), dtype=np.int64),
+    )
+
+
+@inner
+def place_of(niches: Niches, a: int, i: int, j: int, k: int) -> int:
+    """Return the place in the lookup of the features i < j < k; -1 stands for none, at the end."""
+    lookup, features = niches.lookup[a], niches.features[a]
+    last = len(lookup) - 1
+    place = ((i * 7919 + j + 1) * 7919 + k + 1) * 40503
+    place = (place ^ (place >> 13)) & last
+    while lookup[place] >= 0:
+        own = features[lookup[place]]
+        if own[0] == i and own[1] == j and own[2] == k:
+            break
+        place = (place + 1) & last
+    return place
+
+
+@inner
+def niche_of(niches: Niches, a: int, i: int, j: int, k: int) -> int:
+    """Return the niche of a set of features, or -1."""
+    return int(niches.lookup[a, place_of(niches, a, i, j, k)])
+
+
+@inner
+def is_way(niches: Niches, a: int, i: int, j: int, k: int) -> bool:
+    """Whether this set of features is known to be a way."""
+    n = niche_of(niches, a, i, j, k)
+    return n >= 0 and niches.niche[a, n].is_way
+
+
+@inner
+def has_way(niches: Niches, a: int, i: int, j: int, k: int) -> bool:
+    """Whether a proper subset of the features i < j < k (-1 for none) is known to be a way."""
+    if j < 0:
+        return False
+    found = is_way(niches, a, i, -1, -1) or is_way(niches, a, j, -1, -1)
+    if k >= 0:
+        found = found or is_way(niches, a, k, -1, -1) or is_way(niches, a, i, j, -1)
+        found = found or is_way(niches, a, i, k, -1) or is_way(niches, a, j, k, -1)
+    return found
+
+
+@inner
+def add_niche(niches: Niches, a: int, i: int, j: int, k: int) -> int:
+    """Return the niche of a set of features, made if there is room; -1 if not."""
+    place = place_of(niches, a, i, j, k)
+    n = niches.lookup[a, place]
+    if n >= 0 or niches.n_niches[a] == niches.niche.shape[1]:
+        return int(n)
+    n = niches.n_niches[a]
+    niches.n_niches[a] += 1
+    niches.lookup[a, place] = n
+    own = niches.features[a, n]
+    own[0], own[1], own[2] = i, j, k
+    niche = niches.niche[a, n]
+    niche.size = 1 + (j >= 0) + (k >= 0)
+    niche.gain, niche.best, niche.distance, niche.nearest = -np.inf, -1, np.inf, -1
+    niche.safe_distance, niche.safe = np.inf, -1
+    niche.is_shut, niche.is_stale = has_way(niches, a, i, j, k), True
+    return int(n)
+
+
+@inner
+def shut_larger(niches: Niches, a: int, n: int) -> None:
+    """Shut all sets that contain the features of niche n, which has become a way."""
+    own, size = niches.features[a, n], niches.niche[a, n].size
+    for m in range(niches.n_niches[a]):
+        other = niches.features[a, m]
+        if niches.niche[a, m].size > size and not niches.niche[a, m].is_shut:
+            n_common = 0
+            for p in range(size):
+                n_common += own[p] == other[0] or own[p] == other[1] or own[p] == other[2]
+            niches.niche[a, m].is_shut = n_common == size
+
+
+class EvaluatedWave(NamedTuple):
+    """A wave of candidates (r, n, d) with what is known of them, and where in the archive it is."""
+
+    children: Floats
+    is_new: Bools
+    predictions: Floats
+    objectives: Floats
+    start: int
+
+
+@kernel
+def learn_niches(
+    niches: Niches, wave: EvaluatedWave, places: Ints, anchors: Floats, n_forced: Ints
+) -> None:
+    """Note what a wave of candidates tells of the sets of features that they change.
+
+    `n_forced` (r,) features are changed by all of a row.
+    """
+    r, size, d = wave.children.shape
+    for w in range(r):
+        a, anchor = places[w], anchors[w]
+        most = MOST_FEATURES + n_forced[w]
+        for c in range(size):
+            if not wave.is_new[w, c] or wave.objectives[w, c, CHANGES] > most:
+                continue
+            child = wave.children[w, c]
+            i, j, k, n_changed = -1, -1, -1, 0
+            for q in range(d):
+                if child[q] != anchor[q]:
+                    n_changed += 1
+                    if n_changed > MOST_FEATURES:
+                        break
+                    if i < 0:
+                        i = q
+                    elif j < 0:
+                        j = q
+                    else:
+                        k = q
+            if n_changed == 0 or n_changed > MOST_FEATURES:
+                continue
+            now = straighten(wave.predictions[w, c], niches.is_probability)
+            gain = (now - niches.origin[a]) * niches.towards[a]
+            if n_changed == 1:
+                note_single(niches, a, i, child[i], gain)
+            reaches = wave.objectives[w, c, GAP] <= 0.0
+            n = add_niche(niches, a, i, j, k) if reaches else niche_of(niches, a, i, j, k)
+            if n >= 0:
+                note_candidate(niches, a, n, wave.start + c, gain, wave.objectives[w, c])
+
+
+@part
+def note_single(niches: Niches, a: int, j: int, value: float, gain: float) -> None:
+    """Note what a single change gained; the tables hold so many only."""
+    t = niches.n_values[a, j]
+    if t == niches.value.shape[2]:
+        return
+    niches.value[a, j, t], niches.gain[a, j, t] = value, gain
+    if t == 0 or gain > niches.gain[a, j, niches.top[a, j]]:
+        niches.top[a, j] = t
+    niches.n_values[a, j] += 1
+
+
+@part
+def note_candidate(
+    niches: Niches, a: int, n: int, at: int, gain: float, objectives: Floats
+) -> None:
+    """Note what a candidate of set n tells of it; its place in the archive is `at`."""
+    niche = niches.niche[a, n]
+    if gain > niche.gain:
+        niche.gain, niche.best, niche.is_stale = gain, at, True
+    if objectives[GAP] > 0.0:
+        return
+    if not niche.is_way:
+        niche.is_way, niche.is_stale = True, True
+        shut_larger(niches, a, n)
+    if objectives[DISTANCE] < niche.distance:
+        niche.distance, niche.nearest = objectives[DISTANCE], at
+    if gain >= niches.safe[a] and objectives[DISTANCE] < niche.safe_distance:
+        niche.safe_distance, niche.safe = objectives[DISTANCE], at

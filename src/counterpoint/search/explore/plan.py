@@ -1,0 +1,169 @@
+"""Plan: which sets of features the next wave tries, by what they promise and what was tried.
+
+Single changes come first. Then the gains of single features, which nearly add up, tell which pairs
+are promising, and those of pairs which triples. What was seen of a set corrects the sum.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from counterpoint.arrays import Ints
+from counterpoint.kernels import inner, part
+from counterpoint.search.explore.moves import straighten
+from counterpoint.search.explore.niches import (
+    MOST_JOINED,
+    MOST_PAIRED,
+    Niches,
+    TrialValues,
+    add_niche,
+    has_way,
+    is_way,
+    niche_of,
+)
+
+N_FIRST = 8  # single changes of every feature that come before pairs
+PLANS = 16  # after so many plans it is computed anew how late each set's turn is
+FIRST_SINGLES = -8.0  # how urgent sets are: the least number is tried first
+PER_SINGLE, PER_TRY, PER_REFINED = 0.4, 0.1, 0.12
+OF_THREE = 0.3  # a pair comes before a triple that promises as much
+MOST_TRIES = np.array([0, 64, 60, 40])  # to find out whether a set of so many features is a way
+MOST_REFINED = np.array([0, 64, 24, 12])  # to find its nearest
+
+
+@part
+def potential(niches: Niches, a: int, n: int) -> float:
+    """Return what a set promises to gain: the sum of its parts, and what was seen of it."""
+    own, niche = niches.features[a, n], niches.niche[a, n]
+    if niche.size == 2:
+        total = top_gain(niches, a, own[0]) + top_gain(niches, a, own[1])
+    else:
+        total = -np.inf
+        for p in range(3):
+            i, j = own[0] if p > 0 else own[1], own[2] if p < 2 else own[1]
+            pair = niche_of(niches, a, i, j, -1)
+            together = top_gain(niches, a, i) + top_gain(niches, a, j)
+            if pair >= 0 and niches.niche[a, pair].n_tries > 0:
+                together = niches.niche[a, pair].gain
+            total = max(total, together + top_gain(niches, a, own[p]))
+    if niche.n_tries > 0:
+        total = 0.5 * (total + niche.gain)
+    return total
+
+
+@inner
+def top_gain(niches: Niches, a: int, j: int) -> float:
+    """Return the most a single change of feature j has gained; 0 if none did."""
+    if niches.n_values[a, j] == 0:
+        return 0.0
+    return float(niches.gain[a, j, niches.top[a, j]])
+
+
+@part
+def urgency(niches: Niches, a: int, n: int, n_designed: int) -> float:
+    """Return how late a set's turn is; infinite if there is nothing left to try."""
+    niche = niches.niche[a, n]
+    if niche.is_way:
+        late = -1.0 + PER_REFINED * niche.n_refined
+        return float(late) if niche.n_refined < MOST_REFINED[niche.size] else np.inf
+    if niche.size == 1:
+        late = FIRST_SINGLES + PER_SINGLE * niche.n_tries
+        return float(late) if niche.n_tries < n_designed else np.inf
+    if niche.n_tries >= MOST_TRIES[niche.size]:
+        return np.inf
+    needed = niches.needed[a] + 1e-12
+    late = 2.0 * (1.0 - potential(niches, a, n) / needed)
+    if niche.n_tries > 0:
+        seen = min(max(1.0 - niche.gain / needed, 0.0), 1.0)
+        late += PER_TRY * niche.n_tries * (0.5 + 2.0 * seen)
+    return float(late + OF_THREE * (niche.size == 3))
+
+
+@part
+def make_plan(niches: Niches, a: int, trials: TrialValues, free: Ints, max_free: int) -> None:
+    """Write into `plan` which sets the next wave tries, the most urgent first."""
+    grow(niches, a, trials, free, max_free)
+    plan = niches.plan[a]
+    lateness = niches.lateness
+    plan[:] = -1
+    lateness[:] = np.inf
+    niches.n_plans[a] += 1
+    is_anew = niches.n_plans[a] % PLANS == 0
+    for n in range(niches.n_niches[a]):
+        niche = niches.niche[a, n]
+        if niche.is_shut:
+            continue
+        if niche.is_stale or (is_anew and niche.late < np.inf):
+            niche.late = urgency(niches, a, n, trials.n_values[niches.features[a, n, 0]])
+            niche.is_stale = False
+        late, m = niche.late, len(plan) - 1
+        if late >= lateness[m]:
+            continue
+        while m > 0 and lateness[m - 1] > late:
+            lateness[m], plan[m] = lateness[m - 1], plan[m - 1]
+            m -= 1
+        lateness[m], plan[m] = late, n
+
+
+@part
+def grow(niches: Niches, a: int, trials: TrialValues, free: Ints, max_free: int) -> None:
+    """Make the sets of the next size as soon as those before it were tried."""
+    if niches.stage[a] == 0:
+        for j in free:
+            add_niche(niches, a, j, -1, -1)
+        niches.origin[a] = straighten(niches.origin[a], niches.is_probability)
+        end = straighten(niches.needed[a], niches.is_probability)
+        niches.needed[a] = abs(end - niches.origin[a])
+        end = straighten(niches.safe[a], niches.is_probability)
+        niches.safe[a] = max(niches.needed[a], abs(end - niches.origin[a]))
+        niches.stage[a] = 1
+    elif niches.stage[a] == 1 and max_free > 1:
+        for j in free:
+            n = niche_of(niches, a, j, -1, -1)
+            niche = niches.niche[a, n]
+            if not niche.is_way and niche.n_tries < min(N_FIRST, trials.n_values[j]):
+                return
+        n_top = promising(niches, a, free, MOST_PAIRED)
+        for p in range(n_top):
+            for q in range(p):
+                i, j = niches.ranked[p], niches.ranked[q]
+                add_niche(niches, a, min(i, j), max(i, j), -1)
+        niches.stage[a] = 2
+    elif niches.stage[a] == 2 and max_free > 2:
+        for n in range(niches.n_niches[a]):
+            niche = niches.niche[a, n]
+            if niche.size == 2 and niche.n_tries == 0 and not (niche.is_shut or niche.is_way):
+                return
+        n_top = promising(niches, a, free, MOST_JOINED)
+        for p in range(n_top):
+            for q in range(p):
+                for s in range(q):
+                    add_triple(niches, a, niches.ranked[p], niches.ranked[q], niches.ranked[s])
+        niches.stage[a] = 3
+
+
+@part
+def add_triple(niches: Niches, a: int, i: int, j: int, k: int) -> None:
+    """Make the set of three different features, unless part of it is a way."""
+    low, high = min(i, j, k), max(i, j, k)
+    mid = i + j + k - low - high
+    if not has_way(niches, a, low, mid, high):
+        add_niche(niches, a, low, mid, high)
+
+
+@part
+def promising(niches: Niches, a: int, free: Ints, most: int) -> int:
+    """Write the features that are no way and gained most alone into `ranked`; return how many."""
+    ranked, n = niches.ranked, 0
+    for j in free:
+        if is_way(niches, a, j, -1, -1) or niches.n_values[a, j] == 0:
+            continue
+        m = n if n < most else most - 1
+        if n >= most and top_gain(niches, a, ranked[m]) >= top_gain(niches, a, j):
+            continue
+        n = min(n + 1, most)
+        while m > 0 and top_gain(niches, a, ranked[m - 1]) < top_gain(niches, a, j):
+            ranked[m] = ranked[m - 1]
+            m -= 1
+        ranked[m] = j
+    return n

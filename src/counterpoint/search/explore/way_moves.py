@@ -1,0 +1,220 @@
+"""Moves within a set of features: candidates that tell whether it is a way, and its nearest."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoint.arrays import MISSING, Floats
+from counterpoint.kernels import assign, inner, part
+from counterpoint.neighbours.gower import term
+from counterpoint.search.explore import moves
+from counterpoint.search.explore.moves import Draws, RowSpace, draw, move_towards, pick
+from counterpoint.search.explore.niches import Niches, TrialValues, niche_of
+from counterpoint.table.space import from_uniform, snap
+
+MOST_SWEPT = 128.0  # grid points of a feature that are all asked about once it is a way alone
+
+
+class WaySpace(NamedTuple):
+    """What moves within sets of features of one row work with.
+
+    Attributes
+    ----------
+    space : RowSpace
+        What they may do.
+    trials : TrialValues
+        Values of single changes.
+    genomes : ndarray of shape (capacity, d)
+        All candidates of the row.
+    weight, cap : ndarray of shape (d,)
+        Of Gower's distance.
+    """
+
+    space: RowSpace
+    trials: TrialValues
+    genomes: Floats
+    weight: Floats
+    cap: Floats
+
+
+@part
+def try_niche(child: Floats, a: int, n: int, niches: Niches, ways: WaySpace, draws: Draws) -> None:
+    """Make a candidate of a set of features, a copy of the anchor so far; see the module."""
+    niche = niches.niche[a, n]
+    niche.is_stale = True
+    if niche.is_way:
+        niche.n_refined += 1
+        if niche.size == 1:
+            refine_single(child, a, n, niches, ways)
+        else:
+            refine(child, a, n, niches, ways, draws)
+        return
+    niche.n_tries += 1
+    own = niches.features[a, n]
+    if niche.size == 1:
+        j = own[0]
+        child[j] = snap(ways.trials.values[j, niche.n_tries - 1], ways.space.features[j])
+    elif niche.n_tries == 1:
+        join_best(child, a, n, niches, ways)
+    elif niche.best >= 0 and draw(draws) < 0.7:
+        assign(child, ways.genomes[niche.best])
+        j = own[pick(niche.size, draws)]
+        is_level = ways.space.features[j].is_level or child[j] == MISSING
+        if is_level or draw(draws) < 0.5:
+            child[j] = other_value(j, a, niches, ways, draws)
+        else:
+            child[j] = near_value(child[j], j, ways, draws)
+    else:
+        for p in range(niche.size):
+            child[own[p]] = other_value(own[p], a, niches, ways, draws)
+
+
+@inner
+def other_value(j: int, a: int, niches: Niches, ways: WaySpace, draws: Draws) -> float:
+    """Return a value of feature j: the best of three that were tried alone, or an observed one."""
+    n = niches.n_values[a, j]
+    if n > 0 and draw(draws) < 0.6:
+        best = pick(n, draws)
+        for _ in range(2):
+            t = pick(n, draws)
+            if niches.gain[a, j, t] > niches.gain[a, j, best]:
+                best = t
+        return float(niches.value[a, j, best])
+    if draw(draws) < 0.7:
+        value = ways.trials.values[j, pick(ways.trials.n_values[j], draws)]
+        return float(snap(value, ways.space.features[j]))
+    return float(from_uniform(draw(draws), ways.space.features[j]))
+
+
+@inner
+def near_value(value: float, j: int, ways: WaySpace, draws: Draws) -> float:
+    """Return a number of feature j near another one, at any scale."""
+    feature = ways.space.features[j]
+    step = (feature.upper - feature.lower) * 0.3 * 0.5 ** (6.0 * draw(draws))
+    return float(snap(value + (step if draw(draws) < 0.5 else -step), feature))
+
+
+@part
+def join_best(child: Floats, a: int, n: int, niches: Niches, ways: WaySpace) -> None:
+    """Join the values that gained most: of each feature, or of a pair and the third."""
+    own, size = niches.features[a, n], niches.niche[a, n].size
+    most, best, third = -np.inf, -1, -1
+    for p in range(size):
+        j = own[p]
+        child[j] = niches.value[a, j, niches.top[a, j]]
+        if size == 3:
+            i, k = own[0] if p > 0 else own[1], own[2] if p < 2 else own[1]
+            pair = niche_of(niches, a, i, k, -1)
+            if pair >= 0 and niches.niche[a, pair].best >= 0:
+                gain = niches.niche[a, pair].gain + niches.gain[a, j, niches.top[a, j]]
+                if gain > most:
+                    most, best, third = gain, niches.niche[a, pair].best, p
+    if best >= 0:
+        for p in range(size):
+            if p != third:
+                child[own[p]] = ways.genomes[best, own[p]]
+
+
+@part
+def refine_single(child: Floats, a: int, n: int, niches: Niches, ways: WaySpace) -> None:
+    """Halve the way to the nearest value that reaches the target, or ask about the next on a grid.
+
+    Every third time it is the nearest one with the margin that is wanted.
+    """
+    niche, j = niches.niche[a, n], niches.features[a, n, 0]
+    feature, anchor = ways.space.features[j], ways.space.anchor[j]
+    n_points = (feature.upper - feature.lower) * feature.grid
+    is_swept = 0.0 < n_points <= MOST_SWEPT
+    if feature.is_level or anchor == MISSING or (is_swept and niche.n_refined % 2 == 0):
+        child[j] = snap(feature.lower + niche.n_swept / max(feature.grid, 1.0), feature)
+        niche.n_swept += 1
+        return
+    goal, wanted = niche.nearest, niches.needed[a]
+    if niche.n_refined % 3 == 0:
+        goal, wanted = niche.safe, niches.safe[a]
+    if goal < 0:  # none is safe yet: farther out
+        value = ways.genomes[niche.best, j]
+        child[j] = snap(value + 0.5 * (value - anchor), feature)
+        return
+    value = ways.genomes[goal, j]
+    before = anchor  # the nearest tried value before it that does not gain enough
+    for t in range(niches.n_values[a, j]):
+        other = niches.value[a, j, t]
+        is_between = (other - before) * (value - other) > 0.0
+        if is_between and niches.gain[a, j, t] < wanted:
+            before = other
+    child[j] = snap(0.5 * (before + value), feature)
+
+
+@part
+def refine(child: Floats, a: int, n: int, niches: Niches, ways: WaySpace, draws: Draws) -> None:
+    """Make a nearer candidate of a way of several features, or one with fewer of them."""
+    niche, own = niches.niche[a, n], niches.features[a, n]
+    is_safe = niche.n_refined % 3 == 0
+    goal = niche.nearest if not is_safe else (niche.safe if niche.safe >= 0 else niche.best)
+    assign(child, ways.genomes[goal])
+    if niche.n_refined <= niche.size:  # is it minimal?
+        j = own[niche.n_refined - 1]
+        child[j] = ways.space.anchor[j]
+        return
+    first = pick(niche.size, draws)
+    j, lot = own[first], draw(draws)
+    if lot < 0.5:
+        second = (first + 1 + pick(niche.size - 1, draws)) % niche.size
+        extra = niches.safe[a] - niches.needed[a] if is_safe and niche.safe < 0 else 0.0
+        slack = 0.25 * (draw(draws) - 0.25) * niches.needed[a] - extra
+        if not join_cheapest(child, a, j, own[second], slack, niches, ways):
+            moves.rescale(child, ways.space, draws)
+    elif lot < 0.9 and not (ways.space.features[j].is_level or ways.space.anchor[j] == MISSING):
+        step = 0.5 ** (1.0 + 5.0 * draw(draws))
+        child[j] = move_towards(child[j], ways.space.anchor[j], step, ways.space.features[j])
+    else:
+        child[j] = other_value(j, a, niches, ways, draws)
+
+
+@part
+def join_cheapest(
+    child: Floats, a: int, i: int, j: int, slack: float, niches: Niches, ways: WaySpace
+) -> bool:
+    """Give two features the cheapest pair of tried values that should gain enough, if there is one.
+
+    Gains are taken to add up: the pair must gain alone what the child's own values gain alone, less
+    the slack, which is negative if more is wanted; otherwise it must be cheaper than they are.
+    """
+    wanted = known_gain(child[i], a, i, niches) + known_gain(child[j], a, j, niches) - slack
+    best_i, best_j, least = -1, -1, np.inf
+    if slack > -0.25 * niches.needed[a]:
+        least = cost(child[i], i, ways) + cost(child[j], j, ways)
+    for p in range(niches.n_values[a, i]):
+        cost_i, gain_i = cost(niches.value[a, i, p], i, ways), niches.gain[a, i, p]
+        if cost_i >= least:
+            continue
+        for q in range(niches.n_values[a, j]):
+            if gain_i + niches.gain[a, j, q] < wanted:
+                continue
+            total = cost_i + cost(niches.value[a, j, q], j, ways)
+            if total < least:
+                best_i, best_j, least = p, q, total
+    if best_i < 0:
+        return False
+    child[i], child[j] = niches.value[a, i, best_i], niches.value[a, j, best_j]
+    return True
+
+
+@inner
+def cost(value: float, j: int, ways: WaySpace) -> float:
+    """Return what feature j adds to the distance, up to a factor that all share."""
+    return float(term((value - ways.space.anchor[j]) * ways.weight[j], ways.cap[j]))
+
+
+@inner
+def known_gain(value: float, a: int, j: int, niches: Niches) -> float:
+    """Return what feature j gains alone at a value: that of the nearest value that was tried."""
+    nearest, apart = 0.0, np.inf
+    for t in range(niches.n_values[a, j]):
+        off = abs(niches.value[a, j, t] - value)
+        if off < apart:
+            nearest, apart = niches.gain[a, j, t], off
+    return nearest

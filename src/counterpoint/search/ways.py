@@ -1,0 +1,329 @@
+"""Ways: the sets of features whose values alone reach the target, taken from an archive.
+
+Every valid candidate belongs to the set of features that it changes. Of each set the candidates are
+kept that no other of the same set dominates, and the one to show first: the nearest that is a
+margin inside the target. Sets of which a part is a way come last, so that what is kept is bounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.kernels import inner, kernel
+from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY
+from counterpoint.problem.problem import Problem
+from counterpoint.problem.target import Target
+from counterpoint.search.archive import Archive
+from counterpoint.streams import Stage, uniforms
+from counterpoint.table.space import first_copies
+
+MOST_WAYS, MOST_LARGER = 96, 64  # sets that are kept: minimal ones, and those with a way inside …
+MOST_FEATURES = 3  # … which have so many features at most
+MOST_ROWS = np.int64(8)  # candidates of a set that are kept
+
+
+@dataclass(frozen=True, eq=False)
+class WayRows:
+    """The ways of one row and their candidates.
+
+    Parameters
+    ----------
+    changed : ndarray of shape (w, d)
+        The features of each way.
+    is_minimal, is_proved : ndarray of shape (w,)
+        Whether no part of it is a way that was found, and whether all values of all its parts were
+        asked.
+    n_valid : ndarray of shape (w,)
+        How many candidates reach the target by it.
+    value_way, value_feature, value : ndarray of shape (k,)
+        Which values of its features are seen to work, ascending in this order.
+    way, is_front : ndarray of shape (n,)
+        The way of each candidate, and whether no other candidate of the way dominates it.
+    genomes, predictions, scores, codes, objectives : ndarray of shape (n, …)
+        The candidates, as in `ResultData`. The first of each way is the one to show.
+    """
+
+    changed: Bools
+    is_minimal: Bools
+    is_proved: Bools
+    n_valid: Ints
+    value_way: Ints
+    value_feature: Ints
+    value: Floats
+    way: Ints
+    is_front: Bools
+    genomes: Floats
+    predictions: Floats
+    scores: Floats
+    codes: Ints
+    objectives: Floats
+
+
+class Pool(NamedTuple):
+    """Candidates of one row, among which ways are found.
+
+    Attributes
+    ----------
+    row : ndarray of shape (d,)
+        The explained row.
+    genomes, scores, objectives : ndarray of shape (n, …)
+        The candidates; no two are equal.
+    target : Target
+        The wanted outcome.
+    margin : float
+        How far inside the target what is shown should be.
+    n_others : ndarray of shape (d,)
+        How many values each feature can change to; infinite for the reals, and if nobody knows.
+    """
+
+    row: Floats
+    genomes: Floats
+    scores: Floats
+    objectives: Floats
+    target: Target
+    margin: float
+    n_others: Floats
+
+
+class WayFinder:
+    """The valid candidates of one row, by the set of features that they change.
+
+    Parameters
+    ----------
+    pool : Pool
+        The candidates.
+    asked, valid : ndarray of shape (n,), (n',)
+        Which of them the model was asked about, and which of those are valid.
+
+    Attributes
+    ----------
+    candidates : ndarray of shape (n,)
+        The places in the pool of what is kept.
+    """
+
+    def __init__(self, pool: Pool, asked: Ints, valid: Ints) -> None:
+        self.pool, self._asked = pool, asked
+        self._group(valid)
+
+    @classmethod
+    def of(cls, archive: Archive, a: int, problem: Problem, *, repeats: bool) -> WayFinder:
+        """Return the ways of row a of an archive, which may repeat candidates; see `Pool`."""
+        n, space, box = int(archive.size[a]), problem.space, problem.box
+        n_steps = np.where(space.grid > 0, np.rint((box.upper - box.lower)[0] * space.grid), np.inf)
+        pool = Pool(
+            problem.rows[0],
+            archive.genomes[a, :n],
+            archive.predictions[a, :n],
+            archive.objectives[a, :n],
+            problem.targets[0],
+            float(problem.margins[0]),
+            np.where(space.is_level, space.n_levels - 1.0, n_steps),
+        )
+        is_candidate = archive.is_candidate[a, :n] & (pool.objectives[:, CHANGES] > 0)
+        asked = np.flatnonzero(is_candidate)
+        if repeats:
+            asked = asked[first_copies(pool.genomes[asked], 1)]
+        valid = asked[pool.objectives[asked, GAP] <= 0.0]
+        if problem.row_rules is not None:  # functions were asked before the model was
+            valid = valid[problem.row_rules.holds(pool.genomes[None, valid], problem.rows)[0]]
+        return cls(pool, asked, valid)
+
+    def _group(self, valid: Ints) -> None:
+        """Sort the valid candidates by set and then by their objectives; choose sets and rows."""
+        pool = self.pool
+        differs = pool.genomes[valid] != pool.row
+        _, first, group = np.unique(keys_of(differs), return_index=True, return_inverse=True)
+        changed, least = differs[first], np.full(len(first), np.inf)
+        np.minimum.at(least, group, pool.objectives[valid, DISTANCE])
+        is_minimal = have_no_part(changed)
+        kept = kept_sets(changed.sum(axis=1), least, is_minimal)
+        rank = np.full(len(first), len(kept))
+        rank[kept] = np.arange(len(kept))
+        is_kept = rank[group] < len(kept)
+        valid, ranks = valid[is_kept], rank[group[is_kept]]
+        order = np.lexsort((*pool.objectives[valid][:, :0:-1].T, ranks))
+        self._valid, self._ranks = valid[order], ranks[order]
+        self.changed, self.is_minimal = changed[kept], is_minimal[kept]
+        self.n_valid = np.bincount(self._ranks, minlength=len(kept))
+        self._choose()
+
+    def _choose(self) -> None:
+        """Choose the candidates that are kept of each set."""
+        places = np.full((len(self.changed), MOST_ROWS), -1, dtype=np.int64)
+        is_front = np.zeros(places.shape, dtype=np.bool_)
+        inside = safety_margins(self.pool.target, self.pool.scores[self._valid])
+        values = np.ascontiguousarray(self.pool.objectives[self._valid])
+        ends = np.cumsum(self.n_valid)
+        choose_rows(values, inside, ends, self.pool.margin, places, is_front)
+        is_row = places >= 0
+        self.way, self.is_front = np.nonzero(is_row)[0], is_front[is_row]
+        self.candidates = self._valid[places[is_row]]
+
+    @cached_property
+    def is_proved(self) -> Bools:
+        """Whether all values of all parts of each way were asked, shape (w,)."""
+        sizes, n_others = self.changed.sum(axis=1), self.pool.n_others
+        is_proved: Bools = sizes == 1
+        may_be = (sizes > 1) & (sizes <= MOST_FEATURES) & self.is_minimal
+        may_be &= np.isfinite(np.where(self.changed, n_others, 0.0)).all(axis=1)
+        if may_be.any():
+            asked = self._asked[self.pool.objectives[self._asked, CHANGES] < MOST_FEATURES]
+            keys = keys_of(self.pool.genomes[asked] != self.pool.row)
+            known, counts = np.unique(keys, return_counts=True)
+            n_asked = dict(zip(known.tolist(), counts.tolist(), strict=True))
+            for w in np.flatnonzero(may_be).tolist():
+                is_proved[w] = _is_proved(np.flatnonzero(self.changed[w]), n_others, n_asked)
+        return is_proved
+
+    def values(self) -> tuple[Ints, Ints, Floats]:
+        """Return which values of which features of minimal ways are seen to work."""
+        some = self.is_minimal[self._ranks]
+        member, feature = np.nonzero(self.changed[self._ranks[some]])
+        way, value = (
+            self._ranks[some][member],
+            self.pool.genomes[self._valid[some]][member, feature],
+        )
+        order = np.lexsort((value, feature, way))
+        way, feature, value = way[order], feature[order], value[order]
+        is_other = np.ones(len(way), dtype=np.bool_)
+        is_other[1:] = (np.diff(way) != 0) | (np.diff(feature) != 0) | (np.diff(value) != 0)
+        return way[is_other], feature[is_other], value[is_other]
+
+    def take(self, codes: Ints, predictions: Floats) -> WayRows:
+        """Return the ways, given the class codes and predictions (n,) of all of the archive."""
+        which, pool = self.candidates, self.pool
+        return WayRows(
+            self.changed,
+            self.is_minimal,
+            self.is_proved,
+            self.n_valid,
+            *self.values(),
+            self.way,
+            self.is_front,
+            pool.genomes[which],
+            predictions[which],
+            pool.scores[which],
+            codes[which],
+            pool.objectives[which],
+        )
+
+
+def safety_margins(target: Target, scores: Floats) -> Floats:
+    """Return how far scores (n,) are inside the target; an end that none can pass is no end."""
+    is_class = target.label is not None
+    low = -np.inf if is_class and target.low <= 0.0 else target.low
+    high = np.inf if is_class and target.high >= 1.0 else target.high
+    inside: Floats = np.minimum(scores - low, high - scores)
+    return inside
+
+
+def keys_of(changed: Bools) -> Ints:
+    """Return a number for each set of features (n, d): different sets have different ones."""
+    keys: Ints = changed.astype(np.int64) @ feature_lots(changed.shape[1])
+    return keys
+
+
+@cache
+def feature_lots(d: int) -> Ints:
+    """Return a number of 50 bits for each of d features, of which no two sums should be equal."""
+    lots = uniforms(np.zeros((1, 2), dtype=np.uint64), Stage.WAY, 0, 1, d)[0, 0]
+    whole: Ints = (lots * 2.0**50).astype(np.int64)
+    return whole
+
+
+def have_no_part(changed: Bools) -> Bools:
+    """Return which sets of features (w, d) contain none of the others.
+
+    Examples
+    --------
+    >>> have_no_part(np.array([[True, False], [True, True]])).tolist()
+    [True, False]
+    """
+    sets, sizes = changed.astype(np.float32), changed.sum(axis=1)
+    is_part = (sets @ sets.T) == sizes[None, :]  # [i, j]: set j is part of set i
+    np.fill_diagonal(is_part, val=False)
+    return np.asarray(~is_part.any(axis=1))
+
+
+def kept_sets(sizes: Ints, least: Floats, is_minimal: Bools) -> Ints:
+    """Return which sets are kept: minimal ones by least distance, then some larger ones."""
+    order = np.lexsort((least, sizes))
+    minimal = order[is_minimal[order]][:MOST_WAYS]
+    larger = order[~is_minimal[order] & (sizes[order] <= MOST_FEATURES)][:MOST_LARGER]
+    kept: Ints = np.concatenate([minimal[np.argsort(least[minimal], kind="stable")], larger])
+    return kept
+
+
+def _is_proved(features: Ints, n_others: Floats, n_asked: dict[int, int]) -> bool:
+    """Whether all values of all parts of a set of two or three features were asked."""
+    parts = [features[[p]] for p in range(len(features))]
+    if len(features) == MOST_FEATURES:
+        parts += [np.delete(features, p) for p in range(MOST_FEATURES)]
+    for part in parts:
+        changed = np.zeros((1, len(n_others)), dtype=np.bool_)
+        changed[0, part] = True
+        if n_asked.get(int(keys_of(changed)[0]), 0) < n_others[part].prod():
+            return False
+    return True
+
+
+@kernel
+def choose_rows(
+    objectives: Floats,
+    inside: Floats,
+    ends: Ints,
+    margin: float,
+    places: Ints,
+    is_front: Bools,
+) -> None:
+    """Write which candidates of each set are kept, and which of them are on its front.
+
+    The candidates (n, m) of a set follow each other, ascending by their objectives, so that who
+    dominates another comes before it; `ends` (w,) is where each set ends. The first one kept is
+    the nearest that is a margin inside the target, or else the one farthest inside; then come the
+    nearest of the front and its most typical one.
+    """
+    most, start = places.shape[1], 0
+    for g in range(len(ends)):
+        own = places[g]
+        shown, n = start, 1
+        for i in range(start, ends[g]):
+            if inside[i] > inside[shown] and inside[shown] < margin:
+                shown = i
+        typical = -1
+        for i in range(start, ends[g]):
+            if is_dominated(objectives, start, i):
+                continue
+            is_front[g, 0] |= i == shown
+            if typical < 0 or objectives[i, IMPLAUSIBILITY] < objectives[typical, IMPLAUSIBILITY]:
+                typical = i
+            if n < most - 1 and i != shown:
+                own[n] = i
+                is_front[g, n] = True
+                n += 1
+        own[0] = shown
+        is_there = typical == shown
+        for p in range(n):
+            is_there |= own[p] == typical
+        if not is_there:
+            own[n] = typical
+            is_front[g, n] = True
+        start = ends[g]
+
+
+@inner
+def is_dominated(objectives: Floats, start: int, i: int) -> bool:
+    """Whether a candidate from `start` on and before i is no worse than i and better somewhere."""
+    for k in range(start, i):
+        is_no_worse, is_better = True, False
+        for m in range(objectives.shape[1]):
+            is_no_worse &= objectives[k, m] <= objectives[i, m]
+            is_better |= objectives[k, m] < objectives[i, m]
+        if is_no_worse and is_better:
+            return True
+    return False

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import counterpoint as cp
+from counterpoint.search.explore.loop import start
+from counterpoint.search.explore.niches import (
+    EvaluatedWave,
+    _coarse_to_fine,
+    learn_niches,
+    trial_values,
+)
+from counterpoint.search.explore.offspring import make_offspring
+
+DATA = pd.DataFrame({"a": np.arange(90.0), "b": np.arange(90) % 7, "c": list("xyz") * 30})
+EXPLAINER = cp.Explainer(lambda rows: rows["a"] / 90, DATA)
+PROBLEM = EXPLAINER.explain(DATA[:1], (0.8, 1.0), cp.WhatIf()).problem
+
+
+@pytest.mark.parametrize("n", range(1, 40))
+def test_trial_values_go_from_coarse_to_fine_and_are_all_there(n: int) -> None:
+    order = _coarse_to_fine(n)
+
+    assert sorted(order.tolist()) == list(range(n))
+    assert set(order[:2].tolist()) == {0, n - 1}
+
+
+def test_trial_values_are_levels_and_quantiles() -> None:
+    trials = trial_values(PROBLEM.observed)
+
+    assert trials.n_values.tolist() == [24, 7, 3]
+    tried, _ = trials
+    numbers = np.sort(tried[0, :24])
+    assert (np.diff(numbers) > 2.0).all()
+    assert set(tried[2, :3].tolist()) == {0.0, 1.0, 2.0}
+
+
+def test_what_a_wave_tells_of_its_sets_is_noted() -> None:
+    _, source = start(PROBLEM, 200, 24)
+    make_offspring(source, 0, 4)  # which makes the first sets
+    row = PROBLEM.rows[0]
+    children = np.repeat(row[None, None], 3, axis=1)
+    children[0, 0, 0], children[0, 1, 0], children[0, 2, 1] = 40.0, 80.0, 3.0
+    judged = PROBLEM.evaluate(children)
+    wave = EvaluatedWave(
+        children, np.ones((1, 3), dtype=bool), judged.predictions, judged.objectives, 5
+    )
+
+    learn_niches(source.niches, wave, source.places, source.space.anchor, np.zeros(1, dtype=int))
+
+    niches = source.niches
+    of_a = niches.niche[0, 0]
+    assert niches.features[0, 0].tolist() == [0, -1, -1]
+    assert of_a["is_way"]
+    assert of_a["nearest"] == of_a["best"] == 6
+    assert of_a["distance"] == pytest.approx(judged.objectives[0, 1, 1])
+    assert niches.n_values[0].tolist() == [2, 1, 0]
+    assert niches.value[0, 0, niches.top[0, 0]] == 80.0
+    assert not niches.niche[0, 1]["is_way"]

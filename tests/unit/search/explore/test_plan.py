@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+import counterpoint as cp
+from counterpoint.search.explore.loop import explore, start
+from counterpoint.search.explore.niches import Niches
+from counterpoint.search.settings import Explore
+
+DATA = pd.DataFrame(np.arange(200.0).reshape(40, 5) % 11, columns=list("abcde"))
+
+
+def searched(text: str, evaluations: int = 1500, **limits: object) -> Niches:
+    """Return the niches after a search of the first row for a sum of columns."""
+    weights = np.array([float(text.count(name)) for name in "abcde"])
+    explainer = cp.Explainer(lambda rows: rows.to_numpy() @ weights / 10, DATA)
+    row = DATA[:1] * 0.0
+    problem = explainer.explain(row, (1.5, None), cp.WhatIf(), **limits).problem  # type: ignore[arg-type]
+    made: list[Niches] = []
+
+    def keep(*given: object) -> object:
+        archive, source = start(*given)  # type: ignore[arg-type]
+        made.append(source.niches)
+        return archive, source
+
+    from counterpoint.search.explore import loop
+
+    loop.start, kept = keep, loop.start  # type: ignore[assignment]
+    try:
+        explore(problem, Explore(evaluations=evaluations, patience=None))
+    finally:
+        loop.start = kept
+    return made[0]
+
+
+def of_size(niches: Niches, size: int) -> np.ndarray:
+    own = niches.niche[0, : niches.n_niches[0]]
+    return np.flatnonzero(own["size"] == size)
+
+
+def test_pairs_that_promise_most_are_tried_first() -> None:
+    niches = searched("ab", evaluations=330)
+    pairs = of_size(niches, 2)
+
+    wanted = [n for n in pairs if niches.features[0, n].tolist() == [0, 1, -1]]
+
+    assert niches.niche[0, wanted[0]]["is_way"]
+    assert not niches.niche[0, of_size(niches, 1)]["is_way"].any()
+
+
+def test_sets_with_a_way_inside_are_left_alone() -> None:
+    niches = searched("aab")
+    ways = [
+        set(niches.features[0, n]) - {-1}
+        for n in range(niches.n_niches[0])
+        if niches.niche[0, n]["is_way"]
+    ]
+
+    for n in of_size(niches, 2).tolist() + of_size(niches, 3).tolist():
+        own = set(niches.features[0, n].tolist()) - {-1}
+        assert niches.niche[0, n]["is_shut"] == any(way < own for way in ways)
+    assert {0} in ways
+
+
+def test_triples_follow_pairs_and_limits_forbid_them() -> None:
+    assert len(of_size(searched("abcde"), 3))
+    assert not len(of_size(searched("abcde", max_changed=2), 3))
+    assert not len(of_size(searched("abcde", max_changed=1), 2))

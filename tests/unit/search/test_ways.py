@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from counterpoint.arrays import Bools, Floats
+from counterpoint.search.ways import choose_rows, have_no_part, kept_sets, keys_of
+
+SETS = arrays(np.bool_, st.tuples(st.integers(1, 12), st.just(5)))
+
+
+@given(SETS)
+def test_a_set_has_no_part_if_no_other_is_inside_it(changed: Bools) -> None:
+    sets = np.unique(changed, axis=0)
+
+    expected = [
+        not any((a <= b).all() for k, a in enumerate(sets) if k != i) for i, b in enumerate(sets)
+    ]
+
+    assert have_no_part(sets).tolist() == expected
+
+
+@given(SETS)
+def test_equal_sets_have_equal_keys_and_different_sets_different_ones(changed: Bools) -> None:
+    keys = keys_of(changed)
+
+    same = (changed[:, None] == changed[None]).all(axis=2)
+    np.testing.assert_array_equal(keys[:, None] == keys[None], same)
+
+
+def test_minimal_sets_are_kept_before_larger_ones_and_few_features_before_many() -> None:
+    sizes, least = np.array([1, 2, 2, 4]), np.array([0.5, 0.1, 0.3, 0.01])
+    is_minimal = np.array([True, False, True, True])
+
+    assert kept_sets(sizes, least, is_minimal).tolist() == [3, 2, 0, 1]
+
+
+@given(
+    arrays(np.float64, st.tuples(st.integers(1, 20), st.just(2)), elements=st.floats(0, 1)),
+    st.floats(0, 1),
+)
+def test_the_first_row_kept_is_the_nearest_safe_one(pairs: Floats, margin: float) -> None:
+    objectives = np.column_stack([0 * pairs[:, 0], pairs[:, 0], 0 * pairs[:, 0], pairs[:, 1]])
+    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+    objectives, inside = np.ascontiguousarray(objectives[order]), pairs[::-1, 1].copy()
+    places, is_front = np.full((1, 8), -1), np.zeros((1, 8), dtype=np.bool_)
+
+    choose_rows(objectives, inside, np.array([len(pairs)]), margin, places, is_front)
+
+    shown = int(places[0, 0])
+    if (inside >= margin).any():
+        assert shown == int(np.argmax(inside >= margin))
+    else:
+        assert inside[shown] == inside.max()
+    kept = places[0][places[0] >= 0]
+    assert len(set(kept.tolist())) == len(kept)
+    no_worse = (objectives[:, None] <= objectives[None, kept]).all(axis=2)
+    better = (objectives[:, None] < objectives[None, kept]).any(axis=2)
+    dominated = (no_worse & better).any(axis=0)
+    np.testing.assert_array_equal(is_front[0][: len(kept)], ~dominated)
