@@ -161,26 +161,33 @@ def _version(package: str) -> str:
 def losses(recalls: Sequence[Cell], held: Sequence[Cell]) -> str:
     """Return in which cells another method is better than ours, or the set than what is shown."""
     lines = []
-    for cell in recalls:
-        theirs, ours = recall(cell, 1, 2, 3), recall(cell, 1, 2, 3, by="ours")
-        if theirs > ours:
-            lines.append(
-                f"- {cell['table']}, {cell['model']}: {cell['method']} recalls "
-                f"{percent(theirs)} of the ways, ours {percent(ours)} on the same rows."
-            )
-    lines += [
-        f"- {cell['table']}, {cell['model']}: what is shown first survives "
-        f"{percent(cell['first'][1])} of the refits, the mean of the set {percent(cell['set'][1])}."
+    for method in dict.fromkeys(cell["method"] for cell in recalls):
+        own = [cell for cell in recalls if cell["method"] == method]
+        pairs = [(c, recall(c, 1, 2, 3), recall(c, 1, 2, 3, by="ours")) for c in own]
+        lost = [f"{_name(c)} {percent(a)} : {percent(b)}" for c, a, b in pairs if a > b]
+        if lost:
+            said = f"recalls more than ours on the same rows in {len(lost)} of {len(own)} cells"
+            lines.append(f"- **{method}** {said}: {', '.join(lost)}.")
+    below = [
+        f"{_name(cell)} {percent(cell['first'][1])} : {percent(cell['set'][1])}"
         for cell in held
         if cell["first"][1] < cell["set"][1]
     ]
+    if below:
+        said = f"survives less than the mean of the set in {len(below)} of {len(held)} cells"
+        lines.append(f"- **What is shown first** {said}: {', '.join(below)}.")
     return "\n".join(lines) or "Nowhere in this run."
+
+
+def _name(cell: Cell) -> str:
+    """Return the table and the kind of model."""
+    return f"{cell['table']} {cell['model']}"
 
 
 def failures(recalls: Sequence[Cell]) -> str:
     """Return how often each method failed, and why."""
     counted = Counter((cell["method"], why) for cell in recalls for why in cell["failures"])
-    return "\n".join(f"- {name}, {n} rows: {why}" for (name, why), n in counted.items()) or "None."
+    return "\n".join(f"- {name}, {n} times: {why}" for (name, why), n in counted.items()) or "None."
 
 
 TEXT = """# Every way there is

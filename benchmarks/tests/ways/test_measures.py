@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.ways import page
 from benchmarks.ways.answers import Answer
 from benchmarks.ways.brute_force import Way
 from benchmarks.ways.measures import (
@@ -51,3 +52,20 @@ def test_the_ways_of_all_rows_and_cells_count_alike() -> None:
     twice = pooled([cell | {"ours": [2, 1, 0]}] * 2)
     assert recall(twice, 1, 2, 3, by="ours") == 3 / 4
     assert (twice["ways"], twice["excess"], twice["rows"]) == ([4, 2, 2], [0.0, 0.0], 4)
+
+
+def test_the_page_names_the_cells_where_another_method_is_better() -> None:
+    given = [Answer({(0,): 0.1}, 1.0)]
+    cell = {"table": "made", "features": 5, "model": "forest", "method": "theirs"}
+    cell |= summarize([WAYS], given)
+    held = {"table": "made", "model": "forest", "first": [0.1, 0.5], "set": [0.2, 0.6]}
+
+    lost = page.losses([cell | {"ours": [0, 0, 0]}], [held])
+
+    assert lost.splitlines() == [
+        "- **theirs** recalls more than ours on the same rows in 1 of 1 cells: "
+        "made forest 33 % : 0 %.",
+        "- **What is shown first** survives less than the mean of the set in 1 of 1 cells: "
+        "made forest 50 % : 60 %.",
+    ]
+    assert page.losses([cell | {"ours": [1, 0, 0]}], []) == "Nowhere in this run."
