@@ -55,7 +55,7 @@ class Answer(NamedTuple):
 def answers(subject: Subject, method: str, n_rows: int, cache: Path) -> list[Answer]:
     """Return a method's answers to the first rows of a subject; of slow packages to fewer."""
     if method in SEARCHES:
-        return searched(subject, SEARCHES[method], n_rows)
+        return searched(subject, method, n_rows)
     n_rows = min(n_rows, MOST_ROWS[method])
     bar = tqdm(
         range(n_rows), desc=f"{subject.table} {subject.kind} {method}", leave=False, disable=None
@@ -63,22 +63,28 @@ def answers(subject: Subject, method: str, n_rows: int, cache: Path) -> list[Ans
     return [_kept(subject, method, place, cache) for place in bar]
 
 
-def searched(subject: Subject, search: cp.Search | cp.WhatIf, n_rows: int) -> list[Answer]:
-    """Return the answers of one of our searches, all rows side by side on one thread."""
+def searched(subject: Subject, method: str, n_rows: int) -> list[Answer]:
+    """Return the answers of one of our searches, all rows side by side on one thread.
+
+    Ours tells its ways; what else a search returns is judged by its counterfactuals alone.
+    """
     explainer, start = subject.background.explainer, time.perf_counter()
     found = explainer.explain_many(
-        subject.rows.iloc[:n_rows], subject.target, search=search, workers=1, progress=False
+        subject.rows.iloc[:n_rows],
+        subject.target,
+        search=SEARCHES[method],
+        workers=1,
+        progress=False,
     )
-    rows = [pd.concat(list(frames_of(each))) for each in found]
+    rows = [
+        pd.concat(list(frames_of(each))) if method == "ours" else each.to_frame() for each in found
+    ]
     seconds = (time.perf_counter() - start) / max(1, n_rows)
     return [Answer(told(subject.case(i), rows[i]), seconds) for i in range(n_rows)]
 
 
 def frames_of(found: Any) -> Iterator[pd.DataFrame]:
-    """Yield the rows a result tells: those of its ways, or without any its counterfactuals."""
-    if not hasattr(found, "ways") or not isinstance(found.search, cp.Search):
-        yield found.to_frame()
-        return
+    """Yield the rows of the ways that a result tells; a frame without rows if there are none."""
     yield found.to_frame()[:0]
     for way in found.ways():
         yield way.closest

@@ -60,9 +60,8 @@ class Refits:
 
 
 def shown_first(found: Any, n: int = N_SHOWN) -> pd.DataFrame:
-    """Return what a result shows first: the best of n different ways, where it knows of ways."""
-    best = found.select(n, by="ways") if hasattr(found, "ways") else found.valid().select(n)
-    frame: pd.DataFrame = best.to_frame()
+    """Return what a result shows first: the best of n different ways."""
+    frame: pd.DataFrame = found.select(n, by="ways").to_frame()
     return frame
 
 
@@ -101,8 +100,7 @@ def frames(found: Any, what_if: cp.Counterfactuals) -> dict[str, pd.DataFrame]:
     """Return what is compared, by name."""
     every = pd.concat([found.to_frame(), *frames_of(found)])
     named = {"first": shown_first(found, 1), "shown": shown_first(found), "set": found.to_frame()}
-    if hasattr(found, "ways"):
-        named["nearest"] = pd.concat([found.to_frame()[:0], *(w.closest for w in found.ways())])
+    named["nearest"] = pd.concat([found.to_frame()[:0], *(way.closest for way in found.ways())])
     return named | {"whatif": what_if.to_frame(), "all": every}
 
 
