@@ -33,13 +33,25 @@ def explainer() -> cp.Explainer:
 
 def test_the_interview_of_choosing_works(explainer: cp.Explainer, capsys: Any) -> None:
     found = explainer.explain({"age": 30, "duration": 48}, "good", cp.Search(evaluations=300))
-    (interview,) = examples("choosing.md")
+    (interview,) = [each for each in examples("choosing.md") if "prefer" in each]
     scope: dict[str, Any] = {"found": found}
 
     exec(interview, scope)  # noqa: S102 - our own text
 
     assert "A: If " in capsys.readouterr().out
     assert len(scope["interview"].best) == 1
+
+
+def test_the_ways_of_choosing_are_what_their_comments_say(explainer: cp.Explainer) -> None:
+    found = explainer.explain({"age": 30, "duration": 48}, "good", cp.Search(evaluations=300))
+    (ways,) = [each for each in examples("choosing.md") if "found.ways()" in each]
+    scope: dict[str, Any] = {"found": found}
+
+    exec(ways, scope)  # noqa: S102 - our own text
+
+    assert {way.features for way in scope["ways"]} == {("duration",)}
+    assert len(scope["way"].closest) == len(scope["way"].representative) == 1
+    assert scope["way"].minimality == "proved"
 
 
 @pytest.mark.usefixtures("elsewhere")

@@ -44,6 +44,18 @@ def test_the_table_of_the_readme_prints_what_it_says(capsys: Any) -> None:
     assert type(scope["frame"]) is type(scope["loans"])
 
 
+def test_the_ways_of_the_readme_are_what_it_says(capsys: Any) -> None:
+    scope: dict[str, Any] = {}
+    exec(TEN_LINES, scope)  # noqa: S102 - our own text
+    said = capsys.readouterr().out
+
+    exec(example("found.ways()"), scope)  # noqa: S102 - our own text
+
+    assert f"```\n{capsys.readouterr().out}```" in README.read_text()
+    assert "Class “good” if *duration* were at most 43 instead of 48." in said
+    assert scope["ways"][0].representative.to_frame()["duration"].to_list() == [31]
+
+
 def test_a_model_file_of_the_readme_explains_like_the_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
