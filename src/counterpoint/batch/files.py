@@ -89,8 +89,9 @@ def explain_files(
     limits, fixed, vary, ranges, max_changed, constraints, costs
         As in `Explainer.explain`, the same for all rows.
     keep : int or None, default=10
-        The most counterfactuals of a row that are written, near misses only where there is none;
-        None writes all, near misses too.
+        The most counterfactuals of a row that are written, as `select` chooses: the best of
+        different ways first, and near misses only where there is no counterfactual. None writes
+        the whole non-dominated set, near misses too.
     id : str, optional
         A column of the rows that is no feature and is handed through.
     prefix : str, optional

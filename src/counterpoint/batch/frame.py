@@ -61,8 +61,9 @@ def explain_frame(
     limits, fixed, vary, ranges, max_changed, constraints, costs
         As in `Explainer.explain`. A search may not end by `seconds`.
     keep : int or None, default=10
-        How many of each row's counterfactuals at most, as `select` chooses; near misses only
-        where there is none. None keeps all, near misses too.
+        How many of each row's counterfactuals at most, as `select` chooses: the best of different
+        ways first, and near misses only where there is no counterfactual. None keeps the whole
+        non-dominated set, near misses too.
     id : str, optional
         A column of the rows, or the name of their index, that is no feature and is handed through.
     prefix : str, optional
@@ -82,7 +83,8 @@ def explain_frame(
         The columns of `Explainer.output_schema`: the id; `row`, the row's index if that is of
         whole numbers, or its position (in its partition); `counterfactual`, 1, 2, ..., or 0 where
         there is none; `status` and `message`; `valid`; `prediction` and the objectives; `changed`,
-        a list of features; `evaluations`; and the columns of the data.
+        a list of features, and `way`, the same as one text; `evaluations`; and the columns of the
+        data.
 
     Raises
     ------
@@ -97,12 +99,12 @@ def explain_frame(
     >>> explainer = cp.Explainer(lambda rows: rows["age"] / 100, data)
     >>> rows = data.assign(name=["Ann", "Bob", "Cat", "Dan"])
     >>> frame = cp.explain_frame(explainer, rows, target=(0.4, 1.0), id="name", keep=1)
-    >>> frame[["name", "status", "counterfactual", "changed", "age"]]
-      name       status  counterfactual changed   age
-    0  Ann        found               1   [age]    40
-    1  Bob        found               1   [age]    40
-    2  Cat  already_met               0      []  <NA>
-    3  Dan  already_met               0      []  <NA>
+    >>> frame[["name", "status", "counterfactual", "way", "age"]]
+      name       status  counterfactual   way   age
+    0  Ann        found               1   age    40
+    1  Bob        found               1   age    40
+    2  Cat  already_met               0  <NA>  <NA>
+    3  Dan  already_met               0  <NA>  <NA>
     """
     asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
     order = Order(target, search, seed, asked, keep, id, prefix)

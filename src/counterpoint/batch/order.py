@@ -49,8 +49,9 @@ class Order:
         As in `Explainer.explain`. A search may not end by `seconds`: what it finds would depend on
         the machine.
     keep : int or None, default=10
-        How many of each row's counterfactuals at most, as `select` chooses; near misses only
-        where there is none. None keeps all, near misses too.
+        How many of each row's counterfactuals at most, as `select` chooses: the best of different
+        ways first, and near misses only where there is no counterfactual. None keeps the whole
+        non-dominated set, near misses too.
     id : str, optional
         A column of the rows that is no feature and is handed through.
     prefix : str, optional

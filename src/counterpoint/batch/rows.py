@@ -20,6 +20,7 @@ from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.schedule import MEMORY
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.long_table import OutputSchema, decoded_levels, failure_text
+from counterpoint.result.ways import name_of
 
 FAILED = "failed"
 NONE, NO = np.empty(0), np.empty(0, dtype=np.bool_)
@@ -56,7 +57,9 @@ class RowAnswer(NamedTuple):
     @classmethod
     def of(cls, found: Counterfactuals, keep: int | None) -> RowAnswer:
         """Take from a result what the table shows: near misses only if need be."""
-        shown = found if keep is None else (found.valid() if len(found) else found).select(keep)
+        shown = found if keep is None else found.select(keep)
+        if keep is not None and len(shown):
+            shown = shown.valid()
         names = [str(name) for name in found.encoding.schema.names]
         return cls(
             found.status,
@@ -271,9 +274,10 @@ def own_columns(
     if some:
         floats[is_there, 0] = np.concatenate([answer.predictions for answer in some])
         floats[is_there, 1:] = np.concatenate([answer.objectives for answer in some])
-    changed = np.empty(len(lines), dtype=object)
+    changed, ways = np.empty((2, len(lines)), dtype=object)
     names = iter([names for answer in some for names in answer.changed])
     changed[:] = [next(names) if there else [] for there in is_there]
+    ways[is_there] = [name_of(own) for own in changed[is_there]]
     return [
         positions_of(rows)[lines],
         numbers,
@@ -283,6 +287,7 @@ def own_columns(
         *classes_of(schema, some, is_there),
         *floats.T,
         changed,
+        pd.array(ways, dtype="string[python]"),
         np.array([answer.evaluations for answer in answers], dtype=np.int64)[lines],
     ]
 

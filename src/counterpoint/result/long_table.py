@@ -146,6 +146,7 @@ class OutputSchema:
             "prediction": Type.REAL,
             **dict.fromkeys(self.objectives, Type.REAL),
             "changed": Type.NAMES,
+            "way": Type.TEXT,
             "evaluations": Type.WHOLE,
         }
 

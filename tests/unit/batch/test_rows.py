@@ -43,7 +43,7 @@ def test_lines_are_what_explain_finds() -> None:
 
     frame = explain_rows(EXPLAINER, rows_of(1), ORDER)
 
-    few = found.valid().select(10)
+    few = found.select(10).valid()
     assert frame["counterfactual"].tolist() == list(range(1, len(few.genomes) + 1))
     assert set(frame["loan"]) == {"L0"}
     assert set(frame["status"]) == {"found"}
@@ -55,6 +55,37 @@ def test_lines_are_what_explain_finds() -> None:
         assert frame[name].tolist() == expected[name].tolist()
     changed = [[str(n) for n in np.array(["age", "job", "debt"])[line]] for line in few.changed]
     assert frame["changed"].tolist() == changed
+    assert frame["way"].tolist() == [" + ".join(names) for names in changed]
+
+
+@pytest.mark.parametrize("keep", [1, 3, 10])
+@pytest.mark.parametrize("row", [0, 1, 3])
+def test_the_first_lines_are_of_the_ways_that_were_found(row: int, keep: int) -> None:
+    ways = EXPLAINER.explain(DATA.iloc[[row]], (0.5, 1.0), FEW).ways()
+
+    frame = explain_rows(EXPLAINER, DATA.iloc[[row]], Order((0.5, 1.0), FEW, keep=keep))
+
+    names = [" + ".join(map(str, way.features)) for way in ways[:keep]]
+    assert names
+    assert frame["way"].tolist()[: len(names)] == names
+
+
+def test_near_misses_say_what_they_change() -> None:
+    frame = explain_rows(EXPLAINER, DATA.iloc[[0]], Order((3.0, 4.0), FEW))
+
+    assert not frame["valid"].any()
+    assert frame["way"].tolist() == [" + ".join(names) for names in frame["changed"]]
+    assert (frame["way"] != "").all()
+
+
+def test_a_feature_called_way_puts_a_prefix_before_our_columns() -> None:
+    data = DATA.rename(columns={"job": "way"})
+    explainer = cp.Explainer(lambda rows: rows["age"] / 100 - rows["debt"] / 50, data)
+
+    frame = explain_rows(explainer, data[:1], Order((0.5, 1.0), FEW))
+
+    assert set(frame["way"]) <= set(data["way"])
+    assert frame["cf_way"].iloc[0] == "age"
 
 
 def test_a_row_that_needs_nothing_has_one_line() -> None:
@@ -63,8 +94,7 @@ def test_a_row_that_needs_nothing_has_one_line() -> None:
     (line,) = frame.to_dict("records")
     assert (line["status"], line["counterfactual"], line["valid"]) == ("already_met", 0, False)
     assert (line["row"], line["changed"]) == (4, [])
-    assert pd.isna(line["age"])
-    assert pd.isna(line["prediction"])
+    assert all(pd.isna(line[name]) for name in ("age", "prediction", "way"))
 
 
 def test_a_bad_row_fails_alone() -> None:
