@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
     from counterpoint.result.file.loading import load
     from counterpoint.result.file.many import load_many, save_many
+    from counterpoint.result.ways import Way, Ways
     from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
     from counterpoint.table.features import Categorical, Date, Integer, Ordered, Real
     from counterpoint.table.schema import Schema
@@ -76,6 +77,8 @@ _HOMES = {
     "Target": "problem.target",
     "TooBusyError": "errors",
     "UnknownFeatureError": "errors",
+    "Way": "result.ways",
+    "Ways": "result.ways",
     "WhatIf": "search.settings",
     "explain_files": "batch.files",
     "explain_frame": "batch.frame",
@@ -118,6 +121,8 @@ __all__ = [  # noqa: RUF022 - sorted as plain text
     "Target",
     "TooBusyError",
     "UnknownFeatureError",
+    "Way",
+    "Ways",
     "WhatIf",
     "explain_files",
     "explain_frame",

@@ -46,6 +46,18 @@ class Way(Generic[Result]):
         target; with several features, every combination of them.
     n_valid : int
         How many counterfactuals of this way were seen.
+
+    Examples
+    --------
+    >>> import counterpoint as cp
+    >>> data = pd.DataFrame({"age": [20, 30, 40, 50], "debt": [9, 5, 3, 1]})
+    >>> explainer = cp.Explainer(lambda rows: rows["age"] / 50 - rows["debt"] / 20, data)
+    >>> way = explainer.explain(data[:1], target=(0.5, None)).ways()[0]
+    >>> way.features, way.ranges, way.minimality
+    (('age',), {'age': (48, 50)}, 'proved')
+    >>> way.closest[["age", "debt"]]
+       age  debt
+    0   48     9
     """
 
     features: tuple[Hashable, ...]
@@ -93,6 +105,15 @@ class Ways(Sequence[Way[Result]]):
         Those of them that are meant.
     margin : float
         How far inside the target what is shown should be.
+
+    Examples
+    --------
+    >>> import counterpoint as cp
+    >>> data = pd.DataFrame({"age": [20, 30, 40, 50], "debt": [9, 5, 3, 1]})
+    >>> explainer = cp.Explainer(lambda rows: rows["age"] / 50 - rows["debt"] / 20, data)
+    >>> ways = explainer.explain(data[:1], target=(0.5, None)).ways()
+    >>> len(ways), ways.to_frame()[["way", "features", "minimality"]].to_dict("records")
+    (1, [{'way': 'age', 'features': 1, 'minimality': 'proved'}])
     """
 
     def __init__(self, found: Result, rows: WayRows, which: Ints, margin: float) -> None:
