@@ -14,7 +14,7 @@ from counterpoint.arrays import Floats, Ints
 from counterpoint.checks import check_number, check_whole
 from counterpoint.problem.objectives import DISTANCE, IMPLAUSIBILITY
 from counterpoint.result.data import ResultData
-from counterpoint.search.ways import Pool, WayFinder, WayRows, safety_margins
+from counterpoint.search.ways import Pool, WayFinder, WayRows, is_grid_point, safety_margins
 from counterpoint.table.frames import in_form
 
 Minimality = Literal["proved", "no subset found", "has a smaller way"]
@@ -183,7 +183,8 @@ class Ways(Sequence[Way[Result]]):
                 return False
             else:
                 n_points *= np.rint((values[-1] - values[0]) * space.grid[j]) + 1.0
-                n_points -= values[0] < row[j] < values[-1] if len(places) == 1 else 0.0
+                is_between = values[0] < row[j] < values[-1] and is_grid_point(row, space.grid)[j]
+                n_points -= is_between if len(places) == 1 else 0.0
         return bool(self._rows.n_valid[w] == n_points)
 
     def _shown(self, of_way: Ints) -> Ints:

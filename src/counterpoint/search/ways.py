@@ -13,18 +13,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.kernels import inner, kernel
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY
 from counterpoint.problem.problem import Problem
 from counterpoint.problem.target import Target
 from counterpoint.search.archive import Archive
 from counterpoint.streams import Stage, uniforms
-from counterpoint.table.space import first_copies
+from counterpoint.table.space import Space, first_copies
 
 MOST_WAYS, MOST_LARGER = 96, 64  # sets that are kept: minimal ones, and those with a way inside …
 MOST_FEATURES = 3  # … which have so many features at most
 MOST_ROWS = np.int64(8)  # candidates of a set that are kept
+ROUND_OFF = 1e-6  # how far from its grid's point a value may be, as a share of a step
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +114,7 @@ class WayFinder:
     @classmethod
     def of(cls, archive: Archive, a: int, problem: Problem, *, repeats: bool) -> WayFinder:
         """Return the ways of row a of an archive, which may repeat candidates; see `Pool`."""
-        n, space, box = int(archive.size[a]), problem.space, problem.box
-        n_steps = np.where(space.grid > 0, np.rint((box.upper - box.lower)[0] * space.grid), np.inf)
+        n, box = int(archive.size[a]), problem.box
         pool = Pool(
             problem.rows[0],
             archive.genomes[a, :n],
@@ -122,7 +122,7 @@ class WayFinder:
             archive.objectives[a, :n],
             problem.targets[0],
             float(problem.margins[0]),
-            np.where(space.is_level, space.n_levels - 1.0, n_steps),
+            other_values(problem.space, box.lower[0], box.upper[0], problem.rows[0]),
         )
         is_candidate = archive.is_candidate[a, :n] & (pool.objectives[:, CHANGES] > 0)
         asked = np.flatnonzero(is_candidate)
@@ -211,6 +211,27 @@ class WayFinder:
             codes[which],
             pool.objectives[which],
         )
+
+
+def other_values(space: Space, lower: Floats, upper: Floats, row: Floats) -> Floats:
+    """Return how many values each feature can change to, from bounds and the row's values (d,).
+
+    The row's own value is one of those between the bounds only if it is on the grid.
+    """
+    n_values = np.where(space.is_level, space.n_levels, np.inf)
+    is_on_grid = is_grid_point(row, space.grid) & (lower <= row) & (row <= upper)
+    on_grid = ~space.is_level & (space.grid > 0.0)
+    n_values[on_grid] = np.rint((upper - lower) * space.grid)[on_grid] + 1.0
+    is_own = np.where(space.is_level, row != MISSING, is_on_grid)
+    others: Floats = n_values - is_own + (space.may_miss & (row != MISSING))
+    return others
+
+
+def is_grid_point(values: Floats, grid: Floats) -> Bools:
+    """Return which values lie on their feature's grid, but for rounding."""
+    points = values * grid
+    is_point: Bools = np.abs(points - np.rint(points)) <= ROUND_OFF
+    return is_point
 
 
 def safety_margins(target: Target, scores: Floats) -> Floats:

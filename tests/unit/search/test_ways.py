@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from counterpoint.arrays import Bools, Floats
-from counterpoint.search.ways import choose_rows, have_no_part, kept_sets, keys_of
+from counterpoint.arrays import MISSING, Bools, Floats
+from counterpoint.search.ways import choose_rows, have_no_part, kept_sets, keys_of, other_values
+from counterpoint.table.space import Space
 
 SETS = arrays(np.bool_, st.tuples(st.integers(1, 12), st.just(5)))
 
@@ -60,3 +61,45 @@ def test_the_first_row_kept_is_the_nearest_safe_one(pairs: Floats, margin: float
     better = (objectives[:, None] < objectives[None, kept]).any(axis=2)
     dominated = (no_worse & better).any(axis=0)
     np.testing.assert_array_equal(is_front[0][: len(kept)], ~dominated)
+
+
+@given(
+    st.sampled_from([1.0, 10.0, 100.0]),
+    st.integers(-50, 50),
+    st.integers(0, 20),
+    st.integers(-600, 800).map(lambda i: i / 10) | st.just(MISSING),
+    st.booleans(),
+)
+def test_a_number_can_change_to_all_points_of_its_grid_but_its_own(
+    grid: float, first: int, n_steps: int, at: float, may_miss: bool
+) -> None:
+    points = np.arange(first, first + n_steps + 1) / grid
+    own = at if at == MISSING else at / grid
+    d = np.ones(1)
+    space = Space(
+        d < 0, d < 0, d < 0, d * grid, np.zeros(1, dtype=np.int64), d, d, d, np.array([may_miss])
+    )
+
+    n = other_values(space, points[:1], points[-1:], np.array([own]))
+
+    expected = sum(abs(point - own) > 1e-9 for point in points.tolist())
+    assert n.tolist() == [expected + (may_miss and own != MISSING)]
+
+
+def test_a_level_can_change_to_all_others_and_a_real_to_infinitely_many() -> None:
+    is_level, none = np.array([True, True, False]), np.zeros(3, dtype=np.bool_)
+    space = Space(
+        is_level,
+        none,
+        none,
+        np.array([1.0, 1.0, 0.0]),
+        np.array([4, 4, 0]),
+        np.zeros(3),
+        np.ones(3),
+        np.ones(3),
+        none,
+    )
+
+    n = other_values(space, np.zeros(3), np.array([3.0, 3.0, 1.0]), np.array([2.0, MISSING, 0.5]))
+
+    assert n.tolist() == [3.0, 4.0, np.inf]
