@@ -258,7 +258,10 @@ def select(
     shown = shown.take(np.arange(min(n, len(shown.genomes))))
     if len(shown.genomes) < n:
         shown = with_others(shown, found, n)
-    return shown
+    if found.observed is None:
+        return shown
+    at = {genome.tobytes(): i for i, genome in enumerate(found.genomes)}
+    return found.take([at[genome.tobytes()] for genome in shown.genomes])  # with their labels
 
 
 def with_others(shown: Result, found: Result, n: int) -> Result:
