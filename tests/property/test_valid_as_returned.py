@@ -133,8 +133,10 @@ def has_decimals(column: pd.Series[Any], decimals: int) -> Any:
 def violations(
     found: cp.Counterfactuals, model: Any, data: pd.DataFrame, target: Any, limits: dict[str, Any]
 ) -> Tally:
-    """Check every valid row of one result in the caller's own terms."""
-    frame, own = found.valid().to_frame()[list(data.columns)], found.row.iloc[0]
+    """Check every valid row of one result, ways included, in the caller's own terms."""
+    of_ways = [way.counterfactuals.to_frame() for way in found.ways(supersets=True)]
+    frame = pd.concat([found.to_frame(), *of_ways])[list(data.columns)]
+    own = found.row.iloc[0]
     if len(frame) == 0:
         return Tally(0, [])
     unlike = pd.DataFrame({name: frame[name] != own[name] for name in data.columns})
