@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit, logit
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.density.conditional import ConditionalSampler
@@ -25,6 +26,8 @@ from counterpoint.table.space import Space
 
 FEWEST_ROWS = 50  # from which columns are held against the model's answers
 MOST_ASKED = 512  # rows that the trial of ids asks about
+MOSTLY = 0.75  # share of small changes that a margin bears
+SURE = (0.01, 0.99)  # probabilities beyond are taken for these
 FEWEST_PAIRS, MOST_PAIRS, MOST_OTHERS = 50, 256, 2048  # that tell how far answers move
 NO_USE = 0.01  # of the spread of the model's answers: less is no use
 SAME = 1e-6  # of a column's range: what a model's answer may be off
@@ -118,15 +121,24 @@ class Observed:
         return found[:, 0], found[:, 1]
 
     def margin_of(self, target: Target) -> float:
-        """Return how far the score of a target moves from an observed row to the nearest other one.
+        """Return how far beyond an end of a target a small change of a row moves a prediction.
 
-        It is the median over some of the observed rows, which is what a small change of a row moves
-        the model's answer by; 0 if the data are too few to tell.
+        Three quarters of observed rows are less far apart in score from their nearest other one. Of
+        probabilities that is measured on the logit's scale, because near 0 and 1, where most are,
+        they hardly move. It is 0 if the data are too few to tell, and at most half of an interval.
         """
         ones, others = self.nearest_pairs
         if len(ones) < FEWEST_PAIRS:
             return 0.0
-        return float(np.median(np.abs(np.diff(target.score(self.outputs[[ones, others]]), axis=0))))
+        scores = target.score(self.outputs[[ones, others]])
+        widest = (target.high - target.low) / 2.0
+        if not self.are_probabilities:
+            return min(float(np.quantile(np.abs(scores[0] - scores[1]), MOSTLY)), widest)
+        logits = logit(np.clip(scores, *SURE))
+        step = float(np.quantile(np.abs(logits[0] - logits[1]), MOSTLY))
+        end = target.low if target.low > 0.0 else target.high
+        here = float(logit(np.clip(end, *SURE)))
+        return min(abs(float(expit(here + (step if end == target.low else -step))) - end), widest)
 
     @cached_property
     def are_probabilities(self) -> bool:

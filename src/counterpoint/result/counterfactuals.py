@@ -62,15 +62,15 @@ class Counterfactuals(ResultData):
         n : int, default=10
             How many at most.
         by : str, default="ways"
-            "ways": the representatives of n different ways (see `ways`), by least distance; others
-            only if there are fewer ways. "diverse": the same, but each as different as can be
-            (Gower's distance) from those before it. "hypervolume": the paper's choice for its
-            comparisons. If more than n reach the target, the n of them that greedily add most
-            hypervolume; if fewer, all of them, filled up the same way. "knee": nearest to the
-            ideal, with every objective scaled to its range. "closest", "fewest" (changes),
-            "plausible": by that objective. "safest": by the share of neighbours that keep the
-            outcome, then the margin; see `safety`. The model is asked about neighbours of 64
-            counterfactuals or n, if it is at hand.
+            "ways": the representatives of n different ways (see `ways`), those a margin inside the
+            target first, by least distance; others only if there are fewer ways. "diverse": the
+            same, but each as different as can be (Gower's distance) from those before it.
+            "hypervolume": the paper's choice for its comparisons. If more than n reach the target,
+            the n of them that greedily add most hypervolume; if fewer, all of them, filled up the
+            same way. "knee": nearest to the ideal, with every objective scaled to its range.
+            "closest", "fewest" (changes), "plausible": by that objective. "safest": by the share of
+            neighbours that keep the outcome, then the margin; see `safety`. The model is asked
+            about neighbours of 64 counterfactuals or n, if it is at hand.
         weights : dict of objective name to number, optional
             What matters, instead of `by`: the least weighted sum of objectives comes first, each
             scaled to its range among those that reach the target. What is not named weighs 0.

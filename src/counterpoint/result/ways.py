@@ -14,7 +14,14 @@ from counterpoint.arrays import Floats, Ints
 from counterpoint.checks import check_number, check_whole
 from counterpoint.problem.objectives import DISTANCE, IMPLAUSIBILITY
 from counterpoint.result.data import ResultData
-from counterpoint.search.ways import Pool, WayFinder, WayRows, is_grid_point, safety_margins
+from counterpoint.search.ways import (
+    BEYOND,
+    Pool,
+    WayFinder,
+    WayRows,
+    is_grid_point,
+    safety_margins,
+)
 from counterpoint.table.frames import in_form
 
 Minimality = Literal["proved", "no subset found", "has a smaller way"]
@@ -193,9 +200,19 @@ class Ways(Sequence[Way[Result]]):
         inside = safety_margins(self._found.target, rows.scores[of_way])
         values = rows.objectives[of_way]
         order = np.lexsort((values[:, IMPLAUSIBILITY], values[:, DISTANCE]))
-        is_safe = inside[order] >= self.margin
-        best = order[np.argmax(is_safe)] if is_safe.any() else np.argmax(inside)
-        return of_way[[best]]
+        distances, is_safe = values[order, DISTANCE], inside[order] >= self.margin
+        is_clear = is_safe & (self.margin > 0.0) & (distances >= BEYOND * distances[0])
+        if not is_safe.any():
+            return of_way[[np.argmax(inside)]]
+        return of_way[order[[np.argmax(is_clear if is_clear.any() else is_safe)]]]
+
+    def safe_first(self) -> Ways[Result]:
+        """Return the same ways, those that are shown a margin inside the target first."""
+        rows = self._rows
+        shown = [self._shown(np.flatnonzero(rows.way == w))[0] for w in self._which.tolist()]
+        inside = safety_margins(self._found.target, rows.scores[shown])
+        order = np.argsort(inside < self.margin, kind="stable")
+        return Ways(self._found, rows, self._which[order], self.margin)
 
     @cached_property
     def representatives(self) -> Any:

@@ -161,14 +161,16 @@ class Confirmation:
     def is_clear(self, which: Ints) -> Bools:
         """Return which candidates are observed rows far from the edge, which no search asks about.
 
-        They were asked about when the explainer was made. What-If has no others; and where one
-        candidate was denied, all are asked about.
+        They were asked about when the explainer was made. What-If has no others; and where company
+        was seen to change more than they are clear of the edge by, they are asked about, too.
         """
-        if self.keeps_all or self.n_denied:
+        if self.keeps_all:
             return np.zeros(len(which), dtype=np.bool_)
         is_observed = ~self.archive.is_asked[self.row, which]
         predictions = self.archive.predictions[self.row, which]
-        return np.asarray(is_observed & ~is_at_edge(self.target, predictions, EDGE))
+        is_near = is_at_edge(self.target, predictions, EDGE)
+        is_near |= margins(self.target, predictions) <= N_SPREADS * self._spread
+        return np.asarray(is_observed & ~is_near)
 
     def genomes(self, which: Ints) -> Floats:
         """Return some of the candidates, shape (n, d)."""

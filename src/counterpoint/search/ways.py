@@ -24,6 +24,7 @@ from counterpoint.table.space import Space, first_copies
 
 MOST_WAYS, MOST_LARGER = 96, 64  # sets that are kept: minimal ones, and those with a way inside …
 MOST_FEATURES = 3  # … which have so many features at most
+BEYOND = 1.25  # what is shown is so much farther than the nearest of its way, if it can be
 MOST_ROWS = np.int64(8)  # candidates of a set that are kept
 ROUND_OFF = 1e-6  # how far from its grid's point a value may be, as a share of a step
 
@@ -312,11 +313,7 @@ def choose_rows(
     most, start = places.shape[1], 0
     for g in range(len(ends)):
         own = places[g]
-        shown, n = start, 1
-        for i in range(start, ends[g]):
-            if inside[i] > inside[shown] and inside[shown] < margin:
-                shown = i
-        typical = -1
+        shown, n, typical = place_to_show(objectives, inside, start, ends[g], margin), 1, -1
         for i in range(start, ends[g]):
             if is_dominated(objectives, start, i):
                 continue
@@ -335,6 +332,23 @@ def choose_rows(
             own[n] = typical
             is_front[g, n] = True
         start = ends[g]
+
+
+@inner
+def place_to_show(objectives: Floats, inside: Floats, start: int, end: int, margin: float) -> int:
+    """Return the nearest candidate of a set that is safe, or else the one farthest inside.
+
+    Safe is a margin inside the target and, so that not only its prediction but its values stand
+    clear of the edge, somewhat farther than the nearest of the set, if there are such.
+    """
+    shown, clear = start, -1
+    far = objectives[start, DISTANCE] * BEYOND
+    for i in range(start, end):
+        if inside[i] > inside[shown] and inside[shown] < margin:
+            shown = i
+        if clear < 0 and margin > 0.0 and inside[i] >= margin and objectives[i, DISTANCE] >= far:
+            clear = i
+    return clear if clear >= 0 else shown
 
 
 @inner

@@ -6,7 +6,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from counterpoint.arrays import MISSING, Bools, Floats
-from counterpoint.search.ways import choose_rows, have_no_part, kept_sets, keys_of, other_values
+from counterpoint.search.ways import (
+    BEYOND,
+    choose_rows,
+    have_no_part,
+    kept_sets,
+    keys_of,
+    other_values,
+)
 from counterpoint.table.space import Space
 
 SETS = arrays(np.bool_, st.tuples(st.integers(1, 12), st.just(5)))
@@ -50,9 +57,13 @@ def test_the_first_row_kept_is_the_nearest_safe_one(pairs: Floats, margin: float
 
     choose_rows(objectives, inside, np.array([len(pairs)]), margin, places, is_front)
 
-    shown = int(places[0, 0])
-    if (inside >= margin).any():
-        assert shown == int(np.argmax(inside >= margin))
+    shown, distances = int(places[0, 0]), objectives[:, 1]
+    is_safe = inside >= margin
+    is_clear = is_safe & (margin > 0.0) & (distances >= BEYOND * distances[0])
+    if is_clear.any():
+        assert shown == int(np.argmax(is_clear))
+    elif is_safe.any():
+        assert shown == int(np.argmax(is_safe))
     else:
         assert inside[shown] == inside.max()
     kept = places[0][places[0] >= 0]

@@ -252,7 +252,7 @@ def select(
     if by not in BY_WAYS or weights is not None:
         return found.take(select_positions(found, n, by, weights))
     check_whole("select: n", n, 1)
-    shown: Result = ways_of(found, margin=margin).representatives
+    shown: Result = ways_of(found, margin=margin).safe_first().representatives
     if by == "diverse" and len(shown.genomes):
         shown = shown.take(farthest_first(shown, n))
     shown = shown.take(np.arange(min(n, len(shown.genomes))))

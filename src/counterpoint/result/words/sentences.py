@@ -205,7 +205,8 @@ def _tell_customer(found: ResultData, grammar: Grammar, n: int) -> list[str]:
         return lines
     is_barred = changes_protected(found)
     n_barred = int((found.reaches & is_barred).sum())
-    few = [way for way in ways_of(found) if not changes_protected(way.representative)[0]][:n]
+    ways = ways_of(found).safe_first()
+    few = [way for way in ways if not changes_protected(way.representative)[0]][:n]
     if not few and n_barred:
         return [*lines, grammar.all_left_out(n_barred)]
     if not few:
@@ -251,7 +252,7 @@ def measures_of(found: ResultData, position: int, grammar: Grammar) -> list[str]
 def shown_first(found: Result, n: int) -> Result:
     """Return what is shown first: one counterfactual of each of n ways, else a few near misses."""
     if found.reaches.any():
-        shown: Result = ways_of(found).representatives
+        shown: Result = ways_of(found).safe_first().representatives
         return shown.take(np.arange(min(n, len(shown.genomes))))
     return found.take(greatest_contribution(found.objectives, n, found.facts.worst))
 
@@ -344,7 +345,7 @@ def told(found: ResultData, few: ResultData, marks: tuple[str, str]) -> list[str
         return [said(few, k, grammar, "analyst", marks) for k in range(n)]
     outcome = grammar.outcome(wish_of(found.target, grammar, "analyst"))
     texts = []
-    for k, way in enumerate(ways_of(found)[:n]):
+    for k, way in enumerate(ways_of(found).safe_first()[:n]):
         changes = [
             change._replace(name=f"{marks[0]}{change.name}{marks[1]}")
             for change in changes_of_way(way, grammar)

@@ -37,7 +37,7 @@ from counterpoint.table.space import remember
 
 ATTEMPTS = 10  # tries to make a candidate that was not seen before
 N_MOVES = 6
-WAYS_EVERY = 3  # every third candidate looks for ways
+FIRST_WAYS, WAYS_EVERY = 24, 3  # from this wave on every third candidate looks for ways
 N_NEIGHBOURS = 3  # observed rows nearest to a parent that it may follow
 
 
@@ -385,7 +385,9 @@ def make_children(
         source.near_rows.weight[at],
         source.near_rows.cap,
     )
-    make_plan(niches, a, source.trials, space.free, space.max_free)
+    looks_for_ways = wave >= FIRST_WAYS
+    if looks_for_ways:
+        make_plan(niches, a, source.trials, space.free, space.max_free)
     for i in range(len(children)):
         start_draws(draws, source.keys[w], wave, i)
         child = children[i]
@@ -394,7 +396,7 @@ def make_children(
             child[first.feature[first.n_tried + i]] = first.value[w, first.n_tried + i]
             keep_limits(child, space, draws)
             is_new[i] = repair_candidate(child, w, repairs, draws.state) and remember(memory, child)
-        elif i % WAYS_EVERY == 0 and niches.plan[a, i // WAYS_EVERY] >= 0:
+        elif looks_for_ways and i % WAYS_EVERY == 0 and niches.plan[a, i // WAYS_EVERY] >= 0:
             assign(child, anchor)
             try_niche(child, a, niches.plan[a, i // WAYS_EVERY], niches, ways, draws)
             keep_limits(child, space, draws)
