@@ -74,7 +74,7 @@ class Niches(NamedTuple):
         The sets that the next wave tries; -1 for none.
     n_plans : ndarray of shape (r,)
         How many plans were made.
-    lateness, ranked : ndarray of shape (slots,), (d,)
+    lateness, ranked, ranks, free : ndarray of shape (slots,), (d,), (d,), (d,)
         Space for the work on one row.
     """
 
@@ -96,6 +96,8 @@ class Niches(NamedTuple):
     n_plans: Ints
     lateness: Floats
     ranked: Ints
+    ranks: Floats
+    free: Ints
 
 
 class TrialValues(NamedTuple):
@@ -150,9 +152,18 @@ def _coarse_to_fine(n: int) -> Ints:
     return np.array(list(dict.fromkeys([0, n - 1, *spread]))[: max(n, 1)])[:n]
 
 
+def straightened(predictions: Floats, is_probability: bool) -> Floats:
+    """Return predictions as `moves.straighten` does, which only kernels can call."""
+    inside = np.clip(predictions, 1e-9, 1.0 - 1e-9)
+    return np.log(inside / (1.0 - inside)) if is_probability else predictions.copy()
+
+
 def empty_niches(knowledge: Any, d: int, slots: int) -> Niches:
     """Return the niches of rows with d features, of which nothing is known yet."""
     r = len(knowledge.origin)
+    ends = knowledge.origin, knowledge.boundary, knowledge.safe
+    origin, boundary, safe = (straightened(end, knowledge.is_probability) for end in ends)
+    needed = np.abs(boundary - origin)
     size = min(N_NICHES, d + d * (d - 1) // 2 + 420)
     n_places = 1 << (2 * size - 1).bit_length()
     return Niches(
@@ -165,15 +176,17 @@ def empty_niches(knowledge: Any, d: int, slots: int) -> Niches:
         gain=np.zeros((r, d, MOST_TRIED)),
         n_values=np.zeros((r, d), dtype=np.int64),
         top=np.zeros((r, d), dtype=np.int64),
-        origin=knowledge.origin.copy(),
+        origin=origin,
         towards=np.where(knowledge.boundary >= knowledge.origin, 1.0, -1.0),
-        needed=knowledge.boundary.copy(),
-        safe=knowledge.safe.copy(),
+        needed=needed,
+        safe=np.maximum(needed, np.abs(safe - origin)),
         is_probability=knowledge.is_probability,
         plan=np.full((r, slots), -1, dtype=np.int64),
         n_plans=np.zeros(r, dtype=np.int64),
         lateness=np.empty(slots),
         ranked=np.empty(max(d, MOST_PAIRED), dtype=np.int64),
+        ranks=np.empty(max(d, MOST_PAIRED)),
+        free=np.empty(d, dtype=np.int64),
     )
 
 
@@ -199,32 +212,29 @@ def niche_of(niches: Niches, a: int, i: int, j: int, k: int) -> int:
 
 
 @inner
-def is_way(niches: Niches, a: int, i: int, j: int, k: int) -> bool:
-    """Whether this set of features is known to be a way."""
-    n = niche_of(niches, a, i, j, k)
-    return n >= 0 and niches.niche[a, n].is_way
-
-
-@inner
 def has_way(niches: Niches, a: int, i: int, j: int, k: int) -> bool:
-    """Whether a proper subset of the features i < j < k (-1 for none) is known to be a way."""
-    if j < 0:
-        return False
-    found = is_way(niches, a, i, -1, -1) or is_way(niches, a, j, -1, -1)
-    if k >= 0:
-        found = found or is_way(niches, a, k, -1, -1) or is_way(niches, a, i, j, -1)
-        found = found or is_way(niches, a, i, k, -1) or is_way(niches, a, j, k, -1)
-    return found
+    """Whether a proper subset of the features i < j < k (-1 for none) is known to be a way.
+
+    It is one loop, because every call is written into the kernel, which takes time to compile.
+    """
+    n_parts = 0 if j < 0 else (2 if k < 0 else 6)
+    for p in range(n_parts):
+        first = i if p in (0, 3, 4) else (j if p in (1, 5) else k)
+        second = -1 if p < 3 else (j if p == 3 else k)
+        n = niche_of(niches, a, first, second, -1)
+        if n >= 0 and niches.niche[a, n].is_way:
+            return True
+    return False
 
 
 @inner
-def add_niche(niches: Niches, a: int, i: int, j: int, k: int) -> int:
-    """Return the niche of a set of features, made if there is room; -1 if not."""
+def find_niche(niches: Niches, a: int, i: int, j: int, k: int, makes: bool) -> int:
+    """Return the niche of a set of features; if it is wanted and there is room, made anew."""
     place = place_of(niches, a, i, j, k)
-    n = niches.lookup[a, place]
-    if n >= 0 or niches.n_niches[a] == niches.niche.shape[1]:
-        return int(n)
-    n = niches.n_niches[a]
+    n = int(niches.lookup[a, place])
+    if n >= 0 or not makes or niches.n_niches[a] == niches.niche.shape[1]:
+        return n
+    n = int(niches.n_niches[a])
     niches.n_niches[a] += 1
     niches.lookup[a, place] = n
     own = niches.features[a, n]
@@ -234,7 +244,7 @@ def add_niche(niches: Niches, a: int, i: int, j: int, k: int) -> int:
     niche.gain, niche.best, niche.distance, niche.nearest = -np.inf, -1, np.inf, -1
     niche.safe_distance, niche.safe = np.inf, -1
     niche.is_shut, niche.is_stale = has_way(niches, a, i, j, k), True
-    return int(n)
+    return n
 
 
 @inner
@@ -295,7 +305,7 @@ def learn_niches(
             if n_changed == 1:
                 note_single(niches, a, i, child[i], gain)
             reaches = wave.objectives[w, c, GAP] <= 0.0
-            n = add_niche(niches, a, i, j, k) if reaches else niche_of(niches, a, i, j, k)
+            n = find_niche(niches, a, i, j, k, reaches)
             if n >= 0:
                 note_candidate(niches, a, n, wave.start + c, gain, wave.objectives[w, c])
 

@@ -24,7 +24,7 @@ from counterpoint.search.explore.moves import (
 )
 from counterpoint.search.explore.niches import Niches, TrialValues
 from counterpoint.search.explore.parents import ArchiveView, ParentClasses, choose_parent, classify
-from counterpoint.search.explore.plan import make_plan
+from counterpoint.search.explore.plan import plan_wave
 from counterpoint.search.explore.way_moves import WaySpace, try_niche
 from counterpoint.search.feasibility import (
     RowRepairs,
@@ -351,6 +351,9 @@ def make_offspring(source: OffspringSource, wave: int, size: int) -> tuple[Float
     """
     r, d = source.rows.shape
     children, is_new = np.empty((r, size, d)), np.zeros((r, size), dtype=np.bool_)
+    if wave >= FIRST_WAYS:
+        may_change = np.ascontiguousarray(source.space.features["may_change"])
+        plan_wave(source.niches, source.places, source.trials, may_change, source.space.max_free)
     _make_offspring(source, wave, children, is_new)
     return children, is_new
 
@@ -386,32 +389,31 @@ def make_children(
         source.near_rows.cap,
     )
     looks_for_ways = wave >= FIRST_WAYS
-    if looks_for_ways:
-        make_plan(niches, a, source.trials, space.free, space.max_free)
     for i in range(len(children)):
         start_draws(draws, source.keys[w], wave, i)
         child = children[i]
-        if first.n_tried + i < len(first.feature):
-            assign(child, anchor)
-            child[first.feature[first.n_tried + i]] = first.value[w, first.n_tried + i]
-            keep_limits(child, space, draws)
-            is_new[i] = repair_candidate(child, w, repairs, draws.state) and remember(memory, child)
-        elif looks_for_ways and i % WAYS_EVERY == 0 and niches.plan[a, i // WAYS_EVERY] >= 0:
-            assign(child, anchor)
-            try_niche(child, a, niches.plan[a, i // WAYS_EVERY], niches, ways, draws)
-            keep_limits(child, space, draws)
-            is_new[i] = repair_candidate(child, w, repairs, draws.state) and remember(memory, child)
-        for attempt in range(ATTEMPTS * repairs.patience):
-            if is_new[i] or n_free == 0:
+        is_first = first.n_tried + i < len(first.feature)
+        is_way = looks_for_ways and i % WAYS_EVERY == 0 and niches.plan[a, i // WAYS_EVERY] >= 0
+        # A first candidate or one of a way comes before the attempts. There is one loop for all,
+        # because every call of the repair is written into the kernel, which takes time to compile.
+        for attempt in range(-1 if is_first or is_way else 0, ATTEMPTS * repairs.patience):
+            if attempt >= 0 and (is_new[i] or n_free == 0):
                 break
-            if n_parents > 0:
+            n_redrawn = attempt // 2  # where all around is known, stray farther
+            if attempt < 0 and is_first:
+                assign(child, anchor)
+                child[first.feature[first.n_tried + i]] = first.value[w, first.n_tried + i]
+            elif attempt < 0:
+                assign(child, anchor)
+                try_niche(child, a, niches.plan[a, i // WAYS_EVERY], niches, ways, draws)
+            elif n_parents > 0:
                 parent = choose_parent(scratch.classes, chances.p_valid, chances.odds, draws)
                 assign(child, source.archive.genomes[a, parent])
                 move(child, parent, w, source, space, draws)
             else:
                 assign(child, anchor)
-                moves.redraw(child, space, draws)
-            for _ in range(attempt // 2):  # where all around is known, stray farther
+                n_redrawn += 1
+            for _ in range(n_redrawn):
                 moves.redraw(child, space, draws)
             keep_limits(child, space, draws)
             is_new[i] = repair_candidate(child, w, repairs, draws.state) and remember(memory, child)

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from counterpoint.arrays import Ints
-from counterpoint.kernels import inner, part
-from counterpoint.search.explore.moves import straighten
+from counterpoint.arrays import Bools, Ints
+from counterpoint.kernels import inner, kernel, part
 from counterpoint.search.explore.niches import (
+    MOST_FEATURES,
     MOST_JOINED,
     MOST_PAIRED,
     Niches,
     TrialValues,
-    add_niche,
-    has_way,
-    is_way,
+    find_niche,
     niche_of,
 )
 
@@ -79,6 +77,23 @@ def urgency(niches: Niches, a: int, n: int, n_designed: int) -> float:
     return float(late + OF_THREE * (niche.size == 3))
 
 
+@kernel
+def plan_wave(
+    niches: Niches, places: Ints, trials: TrialValues, may_change: Bools, max_free: Ints
+) -> None:
+    """Write into `plan` which sets the next wave tries, for each of the rows at these places.
+
+    It is a kernel of its own, because it is compiled faster so than as part of a larger one.
+    """
+    for w, a in enumerate(places):
+        n_free = 0
+        for j in range(may_change.shape[1]):
+            if may_change[w, j]:
+                niches.free[n_free] = j
+                n_free += 1
+        make_plan(niches, a, trials, niches.free[:n_free], max_free[w])
+
+
 @part
 def make_plan(niches: Niches, a: int, trials: TrialValues, free: Ints, max_free: int) -> None:
     """Write into `plan` which sets the next wave tries, the most urgent first."""
@@ -108,47 +123,35 @@ def make_plan(niches: Niches, a: int, trials: TrialValues, free: Ints, max_free:
 @part
 def grow(niches: Niches, a: int, trials: TrialValues, free: Ints, max_free: int) -> None:
     """Make the sets of the next size as soon as those before it were tried."""
-    if niches.stage[a] == 0:
-        for j in free:
-            add_niche(niches, a, j, -1, -1)
-        niches.origin[a] = straighten(niches.origin[a], niches.is_probability)
-        end = straighten(niches.needed[a], niches.is_probability)
-        niches.needed[a] = abs(end - niches.origin[a])
-        end = straighten(niches.safe[a], niches.is_probability)
-        niches.safe[a] = max(niches.needed[a], abs(end - niches.origin[a]))
-        niches.stage[a] = 1
-    elif niches.stage[a] == 1 and max_free > 1:
-        for j in free:
-            n = niche_of(niches, a, j, -1, -1)
-            niche = niches.niche[a, n]
-            if not niche.is_way and niche.n_tries < min(N_FIRST, trials.n_values[j]):
-                return
-        n_top = promising(niches, a, free, MOST_PAIRED)
-        for p in range(n_top):
-            for q in range(p):
-                i, j = niches.ranked[p], niches.ranked[q]
-                add_niche(niches, a, min(i, j), max(i, j), -1)
-        niches.stage[a] = 2
-    elif niches.stage[a] == 2 and max_free > 2:
-        for n in range(niches.n_niches[a]):
-            niche = niches.niche[a, n]
-            if niche.size == 2 and niche.n_tries == 0 and not (niche.is_shut or niche.is_way):
-                return
-        n_top = promising(niches, a, free, MOST_JOINED)
-        for p in range(n_top):
-            for q in range(p):
-                for s in range(q):
-                    add_triple(niches, a, niches.ranked[p], niches.ranked[q], niches.ranked[s])
-        niches.stage[a] = 3
+    size = niches.stage[a] + 1
+    if size > min(MOST_FEATURES, max_free) or (size > 1 and is_untried(niches, a, trials)):
+        return
+    n_top = len(free)
+    if size > 1:
+        n_top = promising(niches, a, free, MOST_PAIRED if size == 2 else MOST_JOINED)
+    for p in range(n_top):
+        for q in range(p if size > 1 else 1):
+            for s in range(q if size > 2 else 1):
+                i = niches.ranked[p] if size > 1 else free[p]
+                j = niches.ranked[q] if size > 1 else i
+                k = niches.ranked[s] if size > 2 else j
+                low, high = min(i, j, k), max(i, j, k)
+                mid = i + j + k - low - high if size > 2 else (high if size == 2 else -1)
+                find_niche(niches, a, low, mid, high if size > 2 else -1, True)
+    niches.stage[a] = size
 
 
 @part
-def add_triple(niches: Niches, a: int, i: int, j: int, k: int) -> None:
-    """Make the set of three different features, unless part of it is a way."""
-    low, high = min(i, j, k), max(i, j, k)
-    mid = i + j + k - low - high
-    if not has_way(niches, a, low, mid, high):
-        add_niche(niches, a, low, mid, high)
+def is_untried(niches: Niches, a: int, trials: TrialValues) -> bool:
+    """Whether some set of the size made last still waits for its first tries."""
+    size = niches.stage[a]
+    for n in range(niches.n_niches[a]):
+        niche = niches.niche[a, n]
+        if niche.size == size and not (niche.is_way or niche.is_shut):
+            least = min(N_FIRST, trials.n_values[niches.features[a, n, 0]]) if size == 1 else 1
+            if niche.n_tries < least:
+                return True
+    return False
 
 
 @part
@@ -156,14 +159,15 @@ def promising(niches: Niches, a: int, free: Ints, most: int) -> int:
     """Write the features that are no way and gained most alone into `ranked`; return how many."""
     ranked, n = niches.ranked, 0
     for j in free:
-        if is_way(niches, a, j, -1, -1) or niches.n_values[a, j] == 0:
+        alone = niche_of(niches, a, j, -1, -1)
+        if niches.niche[a, alone].is_way or niches.n_values[a, j] == 0:
             continue
-        m = n if n < most else most - 1
-        if n >= most and top_gain(niches, a, ranked[m]) >= top_gain(niches, a, j):
-            continue
-        n = min(n + 1, most)
-        while m > 0 and top_gain(niches, a, ranked[m - 1]) < top_gain(niches, a, j):
-            ranked[m] = ranked[m - 1]
+        gain, m = niches.niche[a, alone].gain, n
+        while m > 0 and niches.ranks[m - 1] < gain:
+            if m < most:
+                ranked[m], niches.ranks[m] = ranked[m - 1], niches.ranks[m - 1]
             m -= 1
-        ranked[m] = j
+        if m < most:
+            ranked[m], niches.ranks[m] = j, gain
+            n = min(n + 1, most)
     return n

@@ -58,17 +58,18 @@ def try_niche(child: Floats, a: int, n: int, niches: Niches, ways: WaySpace, dra
         child[j] = snap(ways.trials.values[j, niche.n_tries - 1], ways.space.features[j])
     elif niche.n_tries == 1:
         join_best(child, a, n, niches, ways)
-    elif niche.best >= 0 and draw(draws) < 0.7:
-        assign(child, ways.genomes[niche.best])
-        j = own[pick(niche.size, draws)]
-        is_level = ways.space.features[j].is_level or child[j] == MISSING
-        if is_level or draw(draws) < 0.5:
-            child[j] = other_value(j, a, niches, ways, draws)
-        else:
-            child[j] = near_value(child[j], j, ways, draws)
     else:
+        is_one = niche.best >= 0 and draw(draws) < 0.7
+        if is_one:
+            assign(child, ways.genomes[niche.best])
+        chosen, is_near = pick(niche.size, draws), draw(draws) < 0.5
         for p in range(niche.size):
-            child[own[p]] = other_value(own[p], a, niches, ways, draws)
+            j = own[p]
+            is_level = ways.space.features[j].is_level or child[j] == MISSING
+            if is_one and p == chosen and is_near and not is_level:
+                child[j] = near_value(child[j], j, ways, draws)
+            elif p == chosen or not is_one:
+                child[j] = other_value(j, a, niches, ways, draws)
 
 
 @inner
