@@ -1,6 +1,6 @@
 """Write what the interview reckons in Python, for the page's tests to agree with.
 
-Run as ``python -m scripts.interview_golden`` after a change of result/choosing/preference.py.
+Run as ``python -m scripts.interview_golden`` after a change of result/choosing/interview.py.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from counterpoint.result.report.summary import pack_shares
 
 PLACE = Path(__file__).parents[1] / "tests" / "page" / "interview.golden.json"
 N_PARTICLES, N_CANDIDATES, N_QUESTIONS = 96, 23, 6
+WAYS = np.array([1, 4, 9, 16, 22])
 
 
 def unpacked(shares: Floats) -> Floats:
@@ -35,7 +36,7 @@ def interview(n_aims: int, n_features: int, seed: int) -> dict[str, Any]:
     asked: set[tuple[int, int]] = set()
     turns = []
     for turn in range(N_QUESTIONS):
-        question = preference.ask(belief, worth, asked)
+        question = preference.ask_next(belief, worth, asked, WAYS)
         assert question is not None
         a, b, answer = question.a, question.b, (turn + seed) % 3
         belief = preference.update(belief, worth[:, a], worth[:, b], answer)
@@ -54,6 +55,7 @@ def interview(n_aims: int, n_features: int, seed: int) -> dict[str, Any]:
         "width": width,
         "particles": pack_shares(particles),
         "attributes": pack_shares(attributes),
+        "ways": WAYS.tolist(),
         "turns": turns,
     }
 

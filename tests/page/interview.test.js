@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import {
-  ask,
+  askNext,
   expected,
   pairKey,
   recommend,
@@ -24,7 +24,7 @@ for (const [i, given] of golden.entries()) {
     let belief = worth.map(() => 1 / worth.length);
     const asked = new Set();
     for (const turn of given.turns) {
-      const question = ask(belief, worth, asked);
+      const question = askNext(belief, worth, asked, given.ways);
       assert.deepEqual([question.a, question.b], [turn.a, turn.b]);
       assert.ok(isClose(question.worth, turn.worth));
       belief = update(belief, worth, turn.a, turn.b, turn.answer);
@@ -39,15 +39,24 @@ test("answers replayed give what answers in turn give, and an undone one leaves 
   const [given] = golden;
   const worth = worthOf(given);
   const answers = given.turns.map(({ a, b, answer }) => ({ a, b, answer }));
-  assert.equal(replay(worth, answers).best, given.turns.at(-1).best);
-  const undone = replay(worth, answers.slice(0, 2));
+  assert.equal(replay(worth, answers, given.ways).best, given.turns.at(-1).best);
+  const undone = replay(worth, answers.slice(0, 2), given.ways);
   assert.deepEqual([undone.question.a, undone.question.b], [given.turns[2].a, given.turns[2].b]);
+});
+
+test("the first questions are about ways, if there are two", () => {
+  for (const { ways, turns } of golden) {
+    for (const { a, b } of turns.slice(0, 2)) assert.ok(ways.includes(a) && ways.includes(b));
+  }
+  const worth = worthOf(golden[0]);
+  assert.deepEqual(replay(worth, [], [3]).question, replay(worth, [], []).question);
 });
 
 test("no pair is asked twice, and there is an end", () => {
   const worth = [Float64Array.from([1, 0.5, 0]), Float64Array.from([0, 0.2, 1])];
   const answers = [];
-  for (let { question } = replay(worth, answers); question; { question } = replay(worth, answers)) {
+  const next = () => replay(worth, answers, [0, 2]).question;
+  for (let question = next(); question; question = next()) {
     answers.push({ a: question.a, b: question.b, answer: 0 });
     assert.ok(answers.length <= 3);
   }
@@ -59,7 +68,7 @@ test("somebody who answers by one particle's taste is offered what that particle
   const taste = worth[17];
   const answers = [];
   for (let k = 0; k < 12; k += 1) {
-    const { question } = replay(worth, answers);
+    const { question } = replay(worth, answers, []);
     answers.push({
       a: question.a,
       b: question.b,
@@ -67,6 +76,6 @@ test("somebody who answers by one particle's taste is offered what that particle
     });
   }
   const regret = (i) => 1 - taste[i];
-  assert.ok(regret(replay(worth, answers).best) < 0.1);
-  assert.ok(regret(replay(worth, answers).best) <= regret(replay(worth, []).best));
+  assert.ok(regret(replay(worth, answers, []).best) < 0.1);
+  assert.ok(regret(replay(worth, answers, []).best) <= regret(replay(worth, [], []).best));
 });

@@ -10,6 +10,7 @@ import {
   toHash,
 } from "../../src/counterpoint/result/report/page/bookmarks.js";
 import { grouped } from "../../src/counterpoint/result/report/page/cards.js";
+import { othersText } from "../../src/counterpoint/result/report/page/limits.js";
 import { cleaned } from "../../src/counterpoint/result/report/page/limits_panel.js";
 import {
   counted,
@@ -112,6 +113,25 @@ test("representatives of one counterfactual share a card", () => {
   assert.deepEqual(grouped(named), [
     { number: 2, names: ["closest", "balanced"] },
     { number: 3, names: ["safest"] },
+  ]);
+  const way = { name: "age + job", number: 4, sentence: "if age were at least 30." };
+  assert.deepEqual(grouped([way]), [{ number: 4, names: ["age + job"], sentence: way.sentence }]);
+});
+
+test("what represents a way beside the set is known by its number and not counted", () => {
+  const other = { ...SUMMARY.counterfactuals[0], number: 6, is_way: true };
+  const more = readReport({ ...SUMMARY, counterfactuals: [...SUMMARY.counterfactuals, other] });
+  assert.equal(countedAll(more.counterfactuals), countedAll(report.counterfactuals));
+  assert.deepEqual(
+    more.others.map((each) => [each.number, each.values[1]]),
+    [[6, 30]],
+  );
+  assert.equal(more.byNumber.size, 6);
+  assert.deepEqual(report.others, []);
+  assert.deepEqual([0, 1, 3].map(othersText), [
+    "",
+    " 1 more way that the set leaves out is in the table.",
+    " 3 more ways that the set leaves out are in the table.",
   ]);
 });
 

@@ -12,7 +12,8 @@ answers A, B or "equal" with probabilities in the proportions (Davidson 1970)::
 where s says how sure people are of a difference. Each particle starts with the same belief; an
 answer multiplies it by the answer's probability (Bayes). What is recommended has the largest
 expected utility. The pair asked is the one after whose answer the recommendation is expected to be
-best (the expected value of information), among pairs of promising candidates.
+best (the expected value of information), among pairs of promising candidates. The first questions
+are about ways: they are chosen as if the representatives of ways were all there is.
 
 Nothing here needs more than loops, exp and sort, and ties go to the smaller index: a page can do
 the same in JavaScript with the particles as numbers.
@@ -29,6 +30,7 @@ from counterpoint.arrays import Floats, Ints
 from counterpoint.checks import check_choice
 from counterpoint.errors import InvalidInput
 from counterpoint.result.choosing.orders import Attributes, attributes_of, best_of
+from counterpoint.result.choosing.subset import with_ways
 from counterpoint.result.data import ResultData
 from counterpoint.result.words.language import Grammar, Lang, Reader
 from counterpoint.result.words.sentences import (
@@ -43,6 +45,8 @@ SURE = 16.0  # s: a difference of a tenth of the range is preferred in about thr
 TIE = 0.5  # T: how readily candidates are called equal
 N_PARTICLES = 512
 N_PROMISING = 14  # candidates whose pairs are weighed: 91 pairs
+WAYS_FIRST = 2  # questions that are about ways only
+STEPS = 65535.0  # of shares: a page is given sixteen bits of each, and both compute with these
 Result = TypeVar("Result", bound=ResultData)
 ANSWERS = ("A", "B", "equal")
 
@@ -80,6 +84,17 @@ def draw_particles(n_aims: int, n_features: int, n: int, seed: int) -> Floats:
             start += sizes[group]
         particles[s] /= max(particles[s].sum(), 1e-300)
     return particles
+
+
+def in_steps(shares: Floats) -> Floats:
+    """Return numbers from 0 to 1 as whole steps of sixteen bits; NaN counts as 1.
+
+    Examples
+    --------
+    >>> in_steps(np.array([0.0, 0.5, 2.0, np.nan]))
+    array([    0., 32768., 65535., 65535.])
+    """
+    return np.asarray(np.rint(np.clip(np.nan_to_num(shares, nan=1.0), 0.0, 1.0) * STEPS))
 
 
 def utilities(particles: Floats, attributes: Floats) -> Floats:
@@ -143,13 +158,27 @@ def promising(belief: Floats, worth: Floats, n: int = N_PROMISING) -> Ints:
     return np.array(chosen, dtype=np.int64)
 
 
-def ask(belief: Floats, worth: Floats, asked: set[tuple[int, int]]) -> AskedPair | None:
+def ask_next(
+    belief: Floats, worth: Floats, asked: set[tuple[int, int]], ways: Ints
+) -> AskedPair | None:
+    """Return the pair to ask next: the first few are of the representatives of ways (w,)."""
+    question = None
+    if len(asked) < WAYS_FIRST and len(ways) > 1:
+        question = ask(belief, worth, asked, ways)
+    return question or ask(belief, worth, asked)
+
+
+def ask(
+    belief: Floats, worth: Floats, asked: set[tuple[int, int]], among: Ints | None = None
+) -> AskedPair | None:
     """Return the pair whose answer is expected to improve the recommendation most, if any is left.
 
-    It is judged by the belief (n_particles,) and utilities (n_particles, n_candidates). Pairs that
-    were `asked` before, the smaller index first, are left out.
+    It is judged by the belief (n_particles,) and utilities (n_particles, n_candidates). Only
+    candidates `among` these are asked about and could be recommended, or all if that is None. Pairs
+    that were `asked` before, the smaller index first, are left out.
     """
-    some = promising(belief, worth)
+    among = np.arange(worth.shape[1]) if among is None else among
+    some = among[promising(belief, worth[:, among])]
     few = worth[:, some]
     best: AskedPair | None = None
     for i in range(len(some)):
@@ -179,7 +208,7 @@ class Pair:
     Parameters
     ----------
     positions : (int, int)
-        The positions of A and B in the result.
+        The positions of A and B in the interview's `found`.
     texts : (str, str)
         Both in words.
     text : str
@@ -200,12 +229,14 @@ class Interview(Generic[Result]):
     Made by `Counterfactuals.prefer`; docs/choosing.md says how it learns. Print it, `answer` it,
     `undo` what was a slip, and look at `best` whenever it seems enough: five answers usually are.
 
-    Candidates are those that reach the target, or all if none does; `prefer` has the settings.
+    Candidates are those that reach the target, or all if none does; `prefer` has the settings. The
+    first questions compare representatives of different ways.
 
     Attributes
     ----------
     found : ResultData
-        What there is to choose from.
+        What there is to choose from: the result, and after its own candidates the representatives
+        of ways that it lacks. Positions are those in it.
     attributes : Attributes
         The candidates, and what tells them apart.
     particles : ndarray of shape (512, k)
@@ -218,14 +249,18 @@ class Interview(Generic[Result]):
     """
 
     def __init__(self, found: Result, seed: int, lang: Lang, reader: Reader) -> None:
-        self.found = found
+        self.found, ways = with_ways(found)
         self._grammar: Grammar = grammar_of(lang, reader)
-        self.attributes: Attributes = attributes_of(found, _candidates(found, reader))
+        candidates = _candidates(self.found, reader)
+        self.attributes: Attributes = attributes_of(self.found, candidates)
+        self._ways: Ints = np.flatnonzero(np.isin(candidates, ways))
         n = N_PARTICLES
         self.particles = draw_particles(
             len(self.attributes.aims), len(self.attributes.features), n, check_seed(seed)
         )
-        self._worth = utilities(self.particles, self.attributes.shares)
+        self._worth = utilities(
+            in_steps(self.particles) / STEPS, in_steps(self.attributes.shares) / STEPS
+        )
         # One more belief than answers; the last one is what is believed now.
         self._beliefs: list[Floats] = [np.full(n, 1.0 / n)]
         self._asked: list[AskedPair | None] = [self._next([])]
@@ -234,7 +269,7 @@ class Interview(Generic[Result]):
     def _next(self, asked: list[AskedPair | None]) -> AskedPair | None:
         """Return the question that tells most now."""
         pairs = {(min(q.a, q.b), max(q.a, q.b)) for q in asked if q is not None}
-        return ask(self._beliefs[-1], self._worth, pairs)
+        return ask_next(self._beliefs[-1], self._worth, pairs, self._ways)
 
     @property
     def question(self) -> Pair | None:
@@ -298,7 +333,7 @@ class Interview(Generic[Result]):
 
     @property
     def position(self) -> int:
-        """The position of what the answers so far recommend."""
+        """The position in `found` of what the answers so far recommend."""
         place = recommend(self._beliefs[-1], self._worth)
         return int(self.attributes.candidates[place])
 

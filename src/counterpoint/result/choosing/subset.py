@@ -273,6 +273,20 @@ def with_others(shown: Result, found: Result, n: int) -> Result:
     return joined(shown, rest.take(more))
 
 
+def with_ways(found: Result) -> tuple[Result, Ints]:
+    """Return a result and, after its own candidates, the representatives of ways that it lacks.
+
+    Also where the representatives of all ways are in it, as `safe_first` orders them.
+    """
+    shown: Result = ways_of(found).safe_first().representatives
+    places = {genome.tobytes(): i for i, genome in enumerate(found.genomes)}
+    keys = [genome.tobytes() for genome in shown.genomes]
+    lacking = [i for i, key in enumerate(keys) if key not in places]
+    places |= {keys[i]: len(found.genomes) + k for k, i in enumerate(lacking)}
+    whole = joined(found, shown.take(lacking)) if lacking else found
+    return whole, np.array([places[key] for key in keys], dtype=np.int64)
+
+
 def joined(first: Result, second: Result) -> Result:
     """Return the candidates of two results of the same row, one after the other."""
     names = ("genomes", "predictions", "scores", "codes", "objectives")

@@ -220,8 +220,8 @@ def report_page(
 ) -> str:
     """Return the report as HTML of at most so many bytes.
 
-    If not all counterfactuals fit, the representatives and the most balanced others are shown, and
-    a note says so.
+    If not all counterfactuals fit, the representatives of ways and the most balanced others are
+    shown, and a note says so.
     """
     summary = summarise(found, now)
     page = build_page(summary, figures)
@@ -241,7 +241,8 @@ def report_page(
 def _cut(found: ResultData, summary: dict[str, Any], room: int) -> dict[str, Any]:
     """Return a summary of those counterfactuals that fit into so many bytes."""
     named = [each["number"] for each in summary["representatives"]]
-    numbers = dict.fromkeys([*named, *(knee(found) + 1).tolist()])
+    of_ways = [each["number"] for each in summary["counterfactuals"] if each["is_way"]]
+    numbers = dict.fromkeys([*named, *of_ways, *(knee(found) + 1).tolist()])
     kept: set[int] = set()
     for number in numbers:
         room -= 1 + len(script_json(summary["counterfactuals"][number - 1]))
@@ -249,8 +250,8 @@ def _cut(found: ResultData, summary: dict[str, Any], room: int) -> dict[str, Any
             break
         kept.add(number)
     note = (
-        f"The page shows {len(kept):,} of {len(found.genomes):,} candidates, the most balanced "
-        "ones; all of them would not fit into its size."
+        f"The page shows {len(kept.difference(of_ways)):,} of {len(found.genomes):,} candidates, "
+        "the most balanced ones; all of them would not fit into its size."
     )
     return summary | {
         "counterfactuals": [each for each in summary["counterfactuals"] if each["number"] in kept],

@@ -22,8 +22,10 @@ from counterpoint.problem.limits import Limits
 from counterpoint.problem.ranges import range_text
 from counterpoint.result.choosing import interview as preference
 from counterpoint.result.choosing.orders import attributes_of, best_of, knee, representatives
+from counterpoint.result.choosing.subset import with_ways
 from counterpoint.result.data import ResultData
-from counterpoint.result.words.sentences import changes_protected, message, sentence
+from counterpoint.result.ways import name_of, ways_of
+from counterpoint.result.words.sentences import changes_protected, message, sentence, way_sentence
 from counterpoint.table.features import Feature, Kind
 from counterpoint.table.values import EXACT, write_level, write_number, write_pair
 from counterpoint.version import __version__
@@ -38,8 +40,10 @@ def write_questions(
     """Return the candidates of the interview with their attributes, and the particles.
 
     Only those are asked about whose numbers are `shown` (None for all): of more than a page should
-    hold, the most balanced. None is returned if there is nothing to choose between.
+    hold, the representatives of ways and the most balanced others. None is returned if there is
+    nothing to choose between.
     """
+    found, ways = with_ways(found)
     pool = best_of(found) & ~changes_protected(found)  # what is protected is no advice
     candidates = np.array(
         [i for i in np.flatnonzero(pool).tolist() if shown is None or i + 1 in shown],
@@ -51,7 +55,8 @@ def write_questions(
     width = attributes.shares.shape[1]
     if width == 0:
         return None
-    kept = _balanced(found, candidates, max(2, MOST_NUMBERS // width))
+    order = [*ways.tolist(), *knee(found).tolist()]
+    kept = _first_of(order, candidates, max(2, MOST_NUMBERS // width))
     n_particles = max(1, min(preference.N_PARTICLES, MOST_NUMBERS // width))
     n_aims, n_features = len(attributes.aims), len(attributes.features)
     particles = preference.draw_particles(n_aims, n_features, n_particles, SEED)
@@ -60,14 +65,15 @@ def write_questions(
         "width": width,
         "attributes": pack_shares(attributes.shares[kept]),
         "particles": pack_shares(particles),
+        "ways": np.flatnonzero(np.isin(candidates[kept], ways)).tolist(),
     }
 
 
-def _balanced(found: ResultData, candidates: Ints, most: int) -> Ints:
-    """Return the places of at most so many of the candidates, the most balanced, in their order."""
+def _first_of(order: list[int], candidates: Ints, most: int) -> Ints:
+    """Return the places of at most so many of the candidates, the first in an order."""
     places = {position: place for place, position in enumerate(candidates.tolist())}
-    order = [position for position in knee(found).tolist() if position in places]
-    return np.array(sorted(places[position] for position in order[:most]), dtype=np.int64)
+    kept = [places[position] for position in dict.fromkeys(order) if position in places]
+    return np.array(sorted(kept[:most]), dtype=np.int64)
 
 
 def pack_shares(shares: Floats) -> str:
@@ -78,7 +84,7 @@ def pack_shares(shares: Floats) -> str:
     >>> pack_shares(np.array([[0.0, 1.0]]))
     'AAD//w=='
     """
-    steps = np.rint(np.clip(np.nan_to_num(shares, nan=1.0), 0.0, 1.0) * 65535.0).astype("<u2")
+    steps = preference.in_steps(shares).astype("<u2")
     return base64.b64encode(steps.tobytes()).decode("ascii")
 
 
@@ -142,6 +148,7 @@ def _limits(limits: Limits) -> dict[str, Any]:
 FORMAT = "counterpoint/report"
 VERSION = 1
 DIGITS = 6  # of an objective, which only ranks and draws
+MOST_CARDS = 12
 # What each built-in objective asks of a counterfactual, in a reader's words: less is better.
 LABELS = {
     "gap": ("Missing the target", "Gap", "how far the prediction stays from the target"),
@@ -152,9 +159,12 @@ LABELS = {
 
 
 def summarise(found: ResultData, now: datetime.datetime) -> dict[str, Any]:
-    """Return all the page shows of a result, but its figures, as what JSON can hold."""
+    """Return all the page shows of a result, but its figures, as what JSON can hold.
+
+    After the counterfactuals of the set come the representatives of ways that it lacks.
+    """
     features = found.encoding.schema.features
-    row = found.genome
+    row, (whole, _) = found.genome, with_ways(found)
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -171,8 +181,8 @@ def summarise(found: ResultData, now: datetime.datetime) -> dict[str, Any]:
         ],
         "objectives": _write_objectives(found),
         "counterfactuals": [
-            _write_one(found, i, bool(is_protected))
-            for i, is_protected in enumerate(changes_protected(found))
+            _write_one(whole, i, bool(is_protected)) | {"is_way": i >= len(found.genomes)}
+            for i, is_protected in enumerate(changes_protected(whole))
         ],
         "representatives": _representatives(found),
         "interview": write_questions(found),
@@ -253,7 +263,17 @@ def _write_one(found: ResultData, i: int, is_protected: bool) -> dict[str, Any]:
 
 
 def _representatives(found: ResultData) -> list[dict[str, Any]]:
-    """Return the named representatives by number; what changes protected features is no advice."""
+    """Return what is on cards, by number: one of each way, or else near misses with names.
+
+    What changes protected features is no advice.
+    """
+    if found.reaches.any():
+        cards = [
+            {"name": name_of(way.features), "number": int(i) + 1, "sentence": way_sentence(way)}
+            for way, i in zip(ways_of(found).safe_first(), with_ways(found)[1], strict=True)
+            if not changes_protected(way.representative)[0]
+        ]
+        return cards[:MOST_CARDS]
     advised = np.flatnonzero(~changes_protected(found))
     if not len(advised):
         return []

@@ -340,20 +340,20 @@ def summary(found: ResultData, n: int = SHOWN) -> str:
 
 def told(found: ResultData, few: ResultData, marks: tuple[str, str]) -> list[str]:
     """Return a sentence on each of the ways that are shown, or on each near miss."""
-    grammar, n = grammar_of("en"), len(few.genomes)
-    if not found.reaches.any():
-        return [said(few, k, grammar, "analyst", marks) for k in range(n)]
-    outcome = grammar.outcome(wish_of(found.target, grammar, "analyst"))
-    texts = []
-    for k, way in enumerate(ways_of(found).safe_first()[:n]):
-        changes = [
-            change._replace(name=f"{marks[0]}{change.name}{marks[1]}")
-            for change in changes_of_way(way, grammar)
-        ]
-        names = protected_changes(few, k)
-        marked = f" [{grammar.marked(names)}]" if names else ""
-        texts.append(f"{grammar.reached(outcome, changes)}{marked}.")
-    return texts
+    if found.reaches.any():
+        ways = ways_of(found).safe_first()[: len(few.genomes)]
+        return [way_sentence(way, marks) for way in ways]
+    return [said(few, k, ENGLISH, "analyst", marks) for k in range(len(few.genomes))]
+
+
+def way_sentence(way: Way[Any], marks: tuple[str, str] = ("", "")) -> str:
+    """Return the sentence of a way, with marks around the names of features."""
+    plain = changes_of_way(way, ENGLISH)
+    changes = [each._replace(name=f"{marks[0]}{each.name}{marks[1]}") for each in plain]
+    outcome = ENGLISH.outcome(wish_of(way.representative.target, ENGLISH, "analyst"))
+    names = protected_changes(way.representative, 0)
+    marked = f" [{ENGLISH.marked(names)}]" if names else ""
+    return f"{ENGLISH.reached(outcome, changes)}{marked}."
 
 
 def more_lines(found: ResultData, n_shown: int) -> list[str]:

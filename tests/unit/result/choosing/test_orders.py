@@ -14,6 +14,7 @@ import counterpoint as cp
 from counterpoint.arrays import MISSING
 from counterpoint.neighbours.gower import gower_to_all
 from counterpoint.result.choosing import orders
+from counterpoint.result.choosing.interview import WAYS_FIRST
 from counterpoint.result.choosing.orders import MARGIN_ONLY, neighbours_of
 from counterpoint.result.words.sentences import sentence
 from counterpoint.streams import row_keys
@@ -383,19 +384,42 @@ def test_an_interview_asks_in_words_and_recommends(found: cp.Counterfactuals) ->
     assert set(interview.weights["objectives"]) <= set(found.objective_names)
 
 
+def test_the_first_questions_compare_different_ways() -> None:
+    explainer = cp.Explainer(
+        lambda rows: np.maximum.reduce([rows["age"] / 80, rows["pay"] / 80, rows["rooms"] / 5]),
+        DATA,
+    )
+    row = {"age": 20, "pay": 40.0, "rooms": 1, "job": "clerk"}
+    found = explainer.explain(row, (0.8, None), cp.Search(evaluations=500))
+    interview = found.prefer()
+    shown = {way.representative.genomes.tobytes() for way in found.ways()}
+    assert len(shown) == 3
+
+    for _ in range(WAYS_FIRST):
+        assert interview.question is not None
+        a, b = interview.found.genomes[list(interview.question.positions)]
+        assert {a.tobytes(), b.tobytes()} <= shown
+        interview.answer("A")
+
+    n = len(found.genomes)
+    np.testing.assert_array_equal(interview.found.genomes[:n], found.genomes)
+    beside = {genome.tobytes() for genome in interview.found.genomes[n:]}
+    assert beside == shown - {genome.tobytes() for genome in found.genomes}
+
+
 def test_answers_move_the_recommendation(found: cp.Counterfactuals) -> None:
-    def asked(prefers: int) -> int:
+    def asked(prefers: int) -> Any:
         interview = found.prefer()
         for _ in range(6):
             assert interview.question is not None
-            a, b = found.objectives[list(interview.question.positions), prefers]
+            a, b = interview.found.objectives[list(interview.question.positions), prefers]
             interview.answer("A" if a < b else "B" if b < a else "equal")
-        return interview.position
+        return interview.best.objectives[0]
 
     fewest, typical = asked(2), asked(3)
 
-    assert found.objectives[fewest, 2] == found.valid().objectives[:, 2].min()
-    assert found.objectives[typical, 3] < found.objectives[fewest, 3]
+    assert fewest[2] == found.valid().objectives[:, 2].min()
+    assert typical[3] < fewest[3]
 
 
 def test_the_questions_come_in_german(found: cp.Counterfactuals) -> None:
@@ -408,7 +432,7 @@ def test_customers_are_not_asked_about_protected_features() -> None:
 
     everybody, customer = found.prefer(reader="analyst"), found.prefer()
 
-    changed = found.changed[customer.attributes.candidates]
+    changed = customer.found.changed[customer.attributes.candidates]
     assert not changed[:, 0].any()
     assert len(everybody.attributes.candidates) > len(customer.attributes.candidates)
 

@@ -14,8 +14,9 @@ const MEANING = {
 const MOST = 6; // changes on a card; more are read in a table
 
 /** Return a counterfactual as a card; `actions` has toggleBookmark and showDetails. */
-export function buildCard(report, number, { title, meaning, actions, level = "h3" }) {
+export function buildCard(report, number, options) {
   const each = report.byNumber.get(number);
+  const { title, meaning, actions, sentence = each.sentence, level = "h3" } = options;
   return h(
     "article",
     { class: "card", "data-number": number },
@@ -26,7 +27,7 @@ export function buildCard(report, number, { title, meaning, actions, level = "h3
       { class: "sentence" },
       each.changes.length > MOST
         ? `${counted(each.changes.length, "value")} would differ.`
-        : each.sentence,
+        : sentence,
     ),
     changeList(report, each),
     h(
@@ -77,7 +78,7 @@ export function changeList(report, each) {
   );
 }
 
-/** Return the section of the named representatives; one that has several names is shown once. */
+/** Return the section of the ways, or of near misses by name; one of several names is shown once. */
 export function buildCards(report, actions) {
   const groups = grouped(report.representatives);
   const isReached = report.counterfactuals.some((each) => each.is_valid);
@@ -97,13 +98,11 @@ export function buildCards(report, actions) {
       ? h(
           "div",
           { class: "cards" },
-          groups.map(({ number, names }) =>
+          groups.map(({ number, names, sentence }) =>
             buildCard(report, number, {
               title: titleOf(names),
-              meaning: names
-                .map((name) => MEANING[name])
-                .filter(Boolean)
-                .join("; "),
+              meaning: sentence ? null : names.map((name) => MEANING[name]).join("; "),
+              sentence,
               actions,
             }),
           ),
@@ -121,10 +120,11 @@ export function buildCards(report, actions) {
 /** Return representatives by number, in the order of their first names. */
 export function grouped(representatives) {
   const groups = new Map();
-  for (const { name, number } of representatives) {
-    groups.set(number, [...(groups.get(number) ?? []), name]);
+  for (const { name, number, sentence } of representatives) {
+    const names = [...(groups.get(number)?.names ?? []), name];
+    groups.set(number, { number, names, ...(sentence && { sentence }) });
   }
-  return [...groups].map(([number, names]) => ({ number, names }));
+  return [...groups.values()];
 }
 
 function titleOf(names) {

@@ -1,13 +1,14 @@
 /**
  * The interview: what "A or B?" tells of somebody's trade-off.
  *
- * Line by line what result/choosing/preference.py does, on the same particles; see there for why.
+ * Line by line what result/choosing/interview.py does, on the same particles; see there for why.
  * Matrices are arrays of rows. `worth[s][i]` is what candidate i is worth to particle s.
  */
 
 const SURE = 16.0;
 const TIE = 0.5;
 const N_PROMISING = 14;
+const WAYS_FIRST = 2;
 
 /** Return what each candidate is worth to each particle, from 0, the worst, to 1. */
 export function utilities(particles, attributes) {
@@ -72,9 +73,17 @@ function gainsOver(best, belief, worth) {
   return gains;
 }
 
-/** Return the pair whose answer is expected to improve the recommendation most, or null. */
-export function ask(belief, worth, asked) {
-  const some = promising(belief, worth);
+/** Return the pair to ask next: the first few are of the representatives of ways. */
+export function askNext(belief, worth, asked, ways) {
+  const isAboutWays = asked.size < WAYS_FIRST && ways.length > 1;
+  const question = isAboutWays ? ask(belief, worth, asked, ways) : null;
+  return question ?? ask(belief, worth, asked);
+}
+
+/** Return the pair among candidates whose answer is expected to be worth most, or null. */
+export function ask(belief, worth, asked, among = [...worth[0].keys()]) {
+  const own = worth.map((values) => among.map((i) => values[i]));
+  const some = promising(belief, own).map((k) => among[k]);
   const few = worth.map((values) => some.map((i) => values[i]));
   let best = null;
   for (let i = 0; i < some.length; i += 1) {
@@ -106,11 +115,11 @@ export function pairKey(a, b) {
 }
 
 /** Return the state of an interview after answers [{a, b, answer}]: question and recommendation. */
-export function replay(worth, answers) {
+export function replay(worth, answers, ways) {
   let belief = worth.map(() => 1 / worth.length);
   for (const { a, b, answer } of answers) belief = update(belief, worth, a, b, answer);
   const asked = new Set(answers.map(({ a, b }) => pairKey(a, b)));
-  return { question: ask(belief, worth, asked), best: recommend(belief, worth) };
+  return { question: askNext(belief, worth, asked, ways), best: recommend(belief, worth) };
 }
 
 /** Return shares from 0 to 1 that were written as 16 bits each, in rows of `width`. */

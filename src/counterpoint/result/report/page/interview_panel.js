@@ -22,7 +22,7 @@ export function buildInterview(report, store, actions) {
     shown = answers;
     if (!answers) return fill(body, button("start-interview", "main", "Start", begin));
     worth ??= worthOf(given);
-    const { question, best } = replay(worth, answers);
+    const { question, best } = replay(worth, answers, given.ways);
     fill(
       body,
       question ? buildQuestion(question) : h("p", {}, "There is nothing left to ask."),

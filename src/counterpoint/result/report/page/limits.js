@@ -138,6 +138,13 @@ export function bestRelaxation(constraints, alone) {
   return most === 0 ? null : { constraint: constraints[alone.indexOf(most)], n: most };
 }
 
+/** Return how many are shown that represent ways beside the set, if any. */
+export function othersText(n) {
+  if (n === 0) return "";
+  const ways = counted(n, "more way");
+  return ` ${ways} that the set leaves out ${n === 1 ? "is" : "are"} in the table.`;
+}
+
 /** Return "n of N remain, because ..." and, if none does, what would help. */
 export function remainText(all, constraints, { kept, removed, alone }) {
   const [n, total] = [kept.length, all.length];

@@ -5,7 +5,7 @@ import { changedFeatures } from "./report.js";
 
 /** Return the panel of limits: one row per feature that some counterfactual changes. */
 export function buildLimits(report, store) {
-  const places = changedFeatures(report);
+  const places = changedFeatures(report, [...report.byNumber.values()]);
   const rest = report.features.filter((_, j) => !places.includes(j));
   const setLimit = (j, changes) => {
     const limits = store

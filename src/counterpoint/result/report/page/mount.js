@@ -19,9 +19,12 @@ import { buildWeights } from "./weights_panel.js";
 function viewOf(report, state) {
   const constraints = constraintsOf(report, state);
   const weighed = weigh(report.counterfactuals, constraints);
+  const others = weigh(report.others, constraints).kept; // they are shown, and not counted
+  const shown = [...weighed.kept, ...others];
   const pool = report.counterfactuals.filter((each) => each.is_valid || !state.onlyValid);
   const ranges = rangesOf(pool, report.objectives.length); // of all: a limit must not move the scale
-  return { constraints, ...weighed, ranges, ranks: ranksOf(weighed.kept, ranges, state.weights) };
+  const ranks = ranksOf(shown, ranges, state.weights);
+  return { constraints, ...weighed, others, shown, ranges, ranks };
 }
 
 /** Return the actions that any panel may offer for a counterfactual. */

@@ -1,9 +1,12 @@
 /** The report's data: the summary as Python wrote it, with what is easier to reckon here. */
 
-/** Return the summary with whole counterfactuals: values of all features, changed or not. */
+/**
+ * Return the summary with whole counterfactuals: values of all features, changed or not.
+ * `counterfactuals` are those of the set; `others` represent ways that the set leaves out.
+ */
 export function readReport(summary) {
   const row = summary.features.map((feature) => feature.row);
-  const counterfactuals = summary.counterfactuals.map((each) => {
+  const all = summary.counterfactuals.map((each) => {
     const values = row.slice();
     const texts = summary.features.map((feature) => feature.text);
     const isChanged = row.map(() => false);
@@ -14,8 +17,10 @@ export function readReport(summary) {
     }
     return { ...each, values, texts, isChanged };
   });
-  const byNumber = new Map(counterfactuals.map((each) => [each.number, each]));
-  return { ...summary, counterfactuals, byNumber };
+  const counterfactuals = all.filter((each) => !each.is_way);
+  const others = all.filter((each) => each.is_way);
+  const byNumber = new Map(all.map((each) => [each.number, each]));
+  return { ...summary, counterfactuals, others, byNumber };
 }
 
 /** Return a text with the feature's unit, if it has one; nothing has no unit. */

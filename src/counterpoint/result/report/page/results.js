@@ -1,6 +1,6 @@
 /** All counterfactuals: how many remain and why, and a table that can be sorted. */
 import { fill, h } from "./dom.js";
-import { bestRelaxation, remainText } from "./limits.js";
+import { bestRelaxation, othersText, remainText } from "./limits.js";
 import { changedFeatures } from "./report.js";
 import { sorted } from "./sorting.js";
 import { body, caption, head } from "./table.js";
@@ -20,7 +20,7 @@ export function buildResults(report, store, actions) {
     onlyUnprotected: checkbox("only-unprotected", UNPROTECTED, setting("onlyUnprotected")),
     onlyBookmarked: checkbox("only-bookmarked", "Only bookmarked", setting("onlyBookmarked")),
   };
-  const hasProtected = report.counterfactuals.some((each) => each.is_protected);
+  const hasProtected = [...report.byNumber.values()].some((each) => each.is_protected);
   const element = h(
     "section",
     { id: "results", tabindex: -1, "aria-labelledby": "results-title" },
@@ -42,11 +42,12 @@ export function buildResults(report, store, actions) {
     more,
   );
   function refresh(state, view) {
-    remain.textContent = remainText(report.counterfactuals, view.constraints, view);
+    const text = remainText(report.counterfactuals, view.constraints, view);
+    remain.textContent = `${text}${othersText(view.others.length)}`;
     for (const [key, { box }] of Object.entries(boxes)) box.checked = state[key];
     fill(helpers, relaxButton(view, store), resetButton(report, view, store));
-    const rows = sorted(view.kept, state.sort, view.ranks);
-    const places = changedFeatures(report, view.kept);
+    const rows = sorted(view.shown, state.sort, view.ranks);
+    const places = changedFeatures(report, view.shown);
     fill(
       table,
       caption(state, view),

@@ -22,7 +22,7 @@ export function initialState(report) {
     weights: report.objectives.map(() => 0.5),
     limits: report.features.map(() => ({})),
     onlyValid: report.counterfactuals.some((each) => each.is_valid),
-    onlyUnprotected: report.counterfactuals.some((each) => each.is_protected),
+    onlyUnprotected: [...report.byNumber.values()].some((each) => each.is_protected),
     onlyBookmarked: false,
     brush: null,
     sort: { key: "rank", isDescending: false },

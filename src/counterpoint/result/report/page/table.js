@@ -5,11 +5,11 @@ import { ariaSort, nextSort } from "./sorting.js";
 
 /** Return what the table is, in a line. */
 export function caption(state, view) {
-  const shown = Math.min(state.nShown, view.kept.length);
+  const shown = Math.min(state.nShown, view.shown.length);
   return h(
     "caption",
     {},
-    `${shown} of ${view.kept.length} shown. Changed values are bold, unchanged ones grey.`,
+    `${shown} of ${view.shown.length} shown. Changed values are bold, unchanged ones grey.`,
   );
 }
 
