@@ -270,7 +270,7 @@ def with_others(shown: Result, found: Result, n: int) -> Result:
     others = np.array([genome.tobytes() not in known for genome in found.genomes], dtype=np.bool_)
     rest = found.take(np.flatnonzero(others))
     more = greatest_contribution(rest.objectives, n - len(shown.genomes), rest.facts.worst)
-    return joined(shown, rest.take(more))
+    return joined(shown, rest.take(more[np.argsort(~rest.reaches[more], kind="stable")]))
 
 
 def with_ways(found: Result) -> tuple[Result, Ints]:
