@@ -170,7 +170,7 @@ def toy_scores(rows: pd.DataFrame) -> Floats:
 
 def use_all(explainer: Callable[..., Any]) -> None:
     """Use every kernel of default searches, for the types they are used for."""
-    search = Search(evaluations=200)
+    search = Search(evaluations=300)  # which looks for ways, too
     plain, gappy = toy_data(misses=False), toy_data(misses=True)
     whole, missing = explainer(toy_scores, plain), explainer(toy_scores, gappy)
     row = plain.iloc[[0]]
@@ -182,7 +182,7 @@ def use_all(explainer: Callable[..., Any]) -> None:
     missing.explain(gappy.iloc[[0]], TARGET, search)
     use_far_rows(whole.observed)
     use_trees()
-    found.select(3)
+    found.select(3, "hypervolume")
     found.representatives()
     found.diversity()
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import MISSING, Bools, Floats, Ints
+from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.kernels import inner, kernel, part
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.problem.observed import Observed
@@ -74,8 +74,10 @@ class Niches(NamedTuple):
         The sets that the next wave tries; -1 for none.
     n_plans : ndarray of shape (r,)
         How many plans were made.
-    lateness, ranked, ranks, free : ndarray of shape (slots,), (d,), (d,), (d,)
+    lateness, ranked, ranks, free, state : ndarray of shape (slots,), (d,), (d,), (d,), (1,)
         Space for the work on one row.
+    candidate : ndarray of shape (r, slots, d)
+        The candidates that were made of the planned sets.
     """
 
     niche: Any
@@ -98,6 +100,8 @@ class Niches(NamedTuple):
     ranked: Ints
     ranks: Floats
     free: Ints
+    state: Keys
+    candidate: Floats
 
 
 class TrialValues(NamedTuple):
@@ -187,6 +191,8 @@ def empty_niches(knowledge: Any, d: int, slots: int) -> Niches:
         ranked=np.empty(max(d, MOST_PAIRED), dtype=np.int64),
         ranks=np.empty(max(d, MOST_PAIRED)),
         free=np.empty(d, dtype=np.int64),
+        state=np.empty(1, dtype=np.uint64),
+        candidate=np.empty((r, slots, d)),
     )
 
 

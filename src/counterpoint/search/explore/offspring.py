@@ -25,7 +25,7 @@ from counterpoint.search.explore.moves import (
 from counterpoint.search.explore.niches import Niches, TrialValues
 from counterpoint.search.explore.parents import ArchiveView, ParentClasses, choose_parent, classify
 from counterpoint.search.explore.plan import plan_wave
-from counterpoint.search.explore.way_moves import WaySpace, try_niche
+from counterpoint.search.explore.way_moves import WaySource, try_planned
 from counterpoint.search.feasibility import (
     RowRepairs,
     SearchSpace,
@@ -352,10 +352,27 @@ def make_offspring(source: OffspringSource, wave: int, size: int) -> tuple[Float
     r, d = source.rows.shape
     children, is_new = np.empty((r, size, d)), np.zeros((r, size), dtype=np.bool_)
     if wave >= FIRST_WAYS:
-        may_change = np.ascontiguousarray(source.space.features["may_change"])
-        plan_wave(source.niches, source.places, source.trials, may_change, source.space.max_free)
+        look_for_ways(source, wave)
     _make_offspring(source, wave, children, is_new)
     return children, is_new
+
+
+def look_for_ways(source: OffspringSource, wave: int) -> None:
+    """Plan which sets of features the wave tries, and make a candidate of each."""
+    space, near = source.space, source.near_rows
+    may_change = np.ascontiguousarray(space.features["may_change"])
+    plan_wave(source.niches, source.places, source.trials, may_change, space.max_free)
+    given = WaySource(
+        source.places,
+        source.keys,
+        space,
+        source.trials,
+        source.archive.genomes,
+        near.weight,
+        near.cap,
+        near.at,
+    )
+    try_planned(source.niches, given, wave)
 
 
 @kernel
@@ -380,14 +397,7 @@ def make_children(
     anchor, a = source.space.anchor[w], source.places[w]
     space = RowSpace(anchor, features, scratch.free[:n_free], source.space.max_free[w])
     n_parents, draws = classify(source.archive, a, scratch.classes), Draws(scratch.state)
-    niches, at = source.niches, source.near_rows.at[w]
-    ways = WaySpace(
-        space,
-        source.trials,
-        source.archive.genomes[a],
-        source.near_rows.weight[at],
-        source.near_rows.cap,
-    )
+    niches = source.niches
     looks_for_ways = wave >= FIRST_WAYS
     for i in range(len(children)):
         start_draws(draws, source.keys[w], wave, i)
@@ -404,8 +414,7 @@ def make_children(
                 assign(child, anchor)
                 child[first.feature[first.n_tried + i]] = first.value[w, first.n_tried + i]
             elif attempt < 0:
-                assign(child, anchor)
-                try_niche(child, a, niches.plan[a, i // WAYS_EVERY], niches, ways, draws)
+                assign(child, niches.candidate[a, i // WAYS_EVERY])
             elif n_parents > 0:
                 parent = choose_parent(scratch.classes, chances.p_valid, chances.odds, draws)
                 assign(child, source.archive.genomes[a, parent])

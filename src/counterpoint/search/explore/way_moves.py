@@ -6,14 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import MISSING, Floats
-from counterpoint.kernels import assign, inner, part
+from counterpoint.arrays import MISSING, Floats, Ints, Keys
+from counterpoint.kernels import assign, inner, kernel, part
 from counterpoint.neighbours.gower import term
 from counterpoint.search.explore import moves
 from counterpoint.search.explore.moves import Draws, RowSpace, draw, move_towards, pick
 from counterpoint.search.explore.niches import Niches, TrialValues, niche_of
+from counterpoint.search.feasibility import SearchSpace
+from counterpoint.streams import WHOLE, Stage, word_at
 from counterpoint.table.space import from_uniform, snap
 
+WAY = np.int64(Stage.WAY)
 MOST_SWEPT = 128.0  # grid points of a feature that are all asked about once it is a way alone
 
 
@@ -37,6 +40,59 @@ class WaySpace(NamedTuple):
     genomes: Floats
     weight: Floats
     cap: Floats
+
+
+class WaySource(NamedTuple):
+    """What candidates of the planned sets of r rows are made of.
+
+    Attributes
+    ----------
+    places : ndarray of shape (r,)
+        Which rows of the archive these are.
+    keys : ndarray of shape (r, 2)
+        The keys of their draws.
+    space : SearchSpace
+        Where they may be searched.
+    trials : TrialValues
+        Values of single changes.
+    genomes : ndarray of shape (rows, capacity, d)
+        All candidates.
+    weight, cap, at : ndarray of shape (…, d), (d,), (r,)
+        Of Gower's distance, and which weight is each row's.
+    """
+
+    places: Ints
+    keys: Keys
+    space: SearchSpace
+    trials: TrialValues
+    genomes: Floats
+    weight: Floats
+    cap: Floats
+    at: Ints
+
+
+@kernel
+def try_planned(niches: Niches, source: WaySource, wave: int) -> None:
+    """Make a candidate of each planned set; see `Niches.candidate`.
+
+    It is a kernel of its own, because it is compiled faster so than as part of a larger one.
+    """
+    draws = Draws(niches.state)
+    for w, a in enumerate(source.places):
+        anchor, features, n_free = source.space.anchor[w], source.space.features[w], 0
+        for j in range(len(features)):
+            if features[j].may_change:
+                niches.free[n_free] = j
+                n_free += 1
+        space = RowSpace(anchor, features, niches.free[:n_free], source.space.max_free[w])
+        weight = source.weight[source.at[w]]
+        ways = WaySpace(space, source.trials, source.genomes[a], weight, source.cap)
+        for slot in range(niches.plan.shape[1]):
+            if niches.plan[a, slot] >= 0:
+                draws.state[0] = word_at(source.keys[w], WAY, wave, slot, WHOLE)
+                child = niches.candidate[a, slot]
+                assign(child, anchor)
+                try_niche(child, a, niches.plan[a, slot], niches, ways, draws)
 
 
 @part
