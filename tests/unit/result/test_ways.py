@@ -164,7 +164,7 @@ def test_what_is_shown_stands_a_margin_inside_the_target_if_it_can() -> None:
 
     way, edge = found.ways()[0], found.ways(margin=0)[0]
 
-    assert found.margin == pytest.approx(0.07)
+    assert 0.01 < found.margin < 0.2
     assert way.representative.predictions[0] >= 0.5 + found.margin
     assert edge.representative.predictions[0] < 0.5 + found.margin
     assert edge.representative.objectives[0, 1] == edge.closest["distance"].item()
