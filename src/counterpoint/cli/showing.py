@@ -131,7 +131,8 @@ def as_json(found: Counterfactuals, n: int) -> dict[str, Any]:
     """
     names, own = found.encoding.schema.names, own_cells(found)
     row: dict[Any, Any] = dict(zip(own.columns, own.astype(object).iloc[0], strict=True))
-    few = shown_first(found, n) if n > 0 else found.take([])
+    few = found.select(n) if n > 0 else found.take([])
+    few = few.valid() if found else few
     candidates = candidates_json(few)
     return {
         "status": found.status,

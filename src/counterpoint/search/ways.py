@@ -160,7 +160,8 @@ class WayFinder:
         inside = safety_margins(self.pool.target, self.pool.scores[self._valid])
         values = np.ascontiguousarray(self.pool.objectives[self._valid])
         ends = np.cumsum(self.n_valid)
-        choose_rows(values, inside, ends, self.pool.margin, places, is_front)
+        front = np.empty(len(values), dtype=np.int64)
+        choose_rows(values, inside, ends, self.pool.margin, places, is_front, front)
         is_row = places >= 0
         self.way, self.is_front = np.nonzero(is_row)[0], is_front[is_row]
         self.candidates = self._valid[places[is_row]]
@@ -302,6 +303,7 @@ def choose_rows(
     margin: float,
     places: Ints,
     is_front: Bools,
+    front: Ints,
 ) -> None:
     """Write which candidates of each set are kept, and which of them are on its front.
 
@@ -312,11 +314,13 @@ def choose_rows(
     """
     most, start = places.shape[1], 0
     for g in range(len(ends)):
-        own = places[g]
+        own, n_front = places[g], 0
         shown, n, typical = place_to_show(objectives, inside, start, ends[g], margin), 1, -1
         for i in range(start, ends[g]):
-            if is_dominated(objectives, start, i):
+            if is_dominated(objectives, front[:n_front], i):
                 continue
+            front[n_front] = i
+            n_front += 1
             is_front[g, 0] |= i == shown
             if typical < 0 or objectives[i, IMPLAUSIBILITY] < objectives[typical, IMPLAUSIBILITY]:
                 typical = i
@@ -352,9 +356,9 @@ def place_to_show(objectives: Floats, inside: Floats, start: int, end: int, marg
 
 
 @inner
-def is_dominated(objectives: Floats, start: int, i: int) -> bool:
-    """Whether a candidate from `start` on and before i is no worse than i and better somewhere."""
-    for k in range(start, i):
+def is_dominated(objectives: Floats, front: Ints, i: int) -> bool:
+    """Whether one of the front is no worse than candidate i and better somewhere."""
+    for k in front:
         is_no_worse, is_better = True, False
         for m in range(objectives.shape[1]):
             is_no_worse &= objectives[k, m] <= objectives[i, m]

@@ -55,7 +55,8 @@ def test_the_first_row_kept_is_the_nearest_safe_one(pairs: Floats, margin: float
     objectives, inside = np.ascontiguousarray(objectives[order]), pairs[::-1, 1].copy()
     places, is_front = np.full((1, 8), -1), np.zeros((1, 8), dtype=np.bool_)
 
-    choose_rows(objectives, inside, np.array([len(pairs)]), margin, places, is_front)
+    front = np.empty(len(pairs), dtype=np.int64)
+    choose_rows(objectives, inside, np.array([len(pairs)]), margin, places, is_front, front)
 
     shown, distances = int(places[0, 0]), objectives[:, 1]
     is_safe = inside >= margin
