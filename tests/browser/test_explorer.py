@@ -93,8 +93,8 @@ def test_a_search_shows_its_progress_and_lands_in_the_report(page: Any, model: H
     assert page.locator("#ask").is_hidden()
     page.locator("#figures .figure-frame svg").nth(5).wait_for()
     page.locator("#weight-3").fill("100")
-    page.locator("#lock-2").check()
-    assert "duration is locked" in page.locator("#remain").inner_text()
+    page.locator("#lock-0").check()
+    assert "age is locked" in page.locator("#remain").inner_text()
 
 
 def test_a_search_that_is_cancelled_shows_what_was_found(page: Any, model: Held) -> None:
