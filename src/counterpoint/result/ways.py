@@ -12,6 +12,7 @@ import pandas as pd
 
 from counterpoint.arrays import Floats, Ints
 from counterpoint.checks import check_number, check_whole
+from counterpoint.errors import InvalidInput
 from counterpoint.problem.objectives import DISTANCE, IMPLAUSIBILITY
 from counterpoint.result.data import ResultData
 from counterpoint.search.ways import (
@@ -135,6 +136,11 @@ class Ways(Sequence[Way[Result]]):
         """Return one way, or the ways of a slice."""
         if isinstance(index, slice):
             return Ways(self._found, self._rows, self._which[index], self.margin)
+        if isinstance(index, bool) or not isinstance(index, int | np.integer):
+            raise InvalidInput(
+                f"ways[...] takes a whole number or a slice, got {index!r}; to_frame() shows which "
+                "way is which."
+            )
         if not -len(self) <= index < len(self):
             raise IndexError(f"ways[{index}]: there are {len(self)} ways.")
         w = int(self._which[index])

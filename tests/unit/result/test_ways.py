@@ -139,6 +139,13 @@ def test_ways_are_a_sequence_with_a_frame() -> None:
     assert ways[-1].features == list(ways)[-1].features
     with pytest.raises(IndexError, match=f"there are {len(ways)} ways"):
         ways[len(ways)]
+    with pytest.raises(
+        cp.InvalidInput, match=r"takes a whole number or a slice, got 'a'; to_frame"
+    ):
+        ways["a"]  # type: ignore[call-overload]
+    for others in ({"by": "knee"}, {"weights": {"distance": 1}}):
+        with pytest.raises(cp.InvalidInput, match=r"select: margin=0.1 is for by='ways'"):
+            found.select(2, margin=0.1, **others)
 
 
 def test_a_choice_by_ways_has_each_way_once_and_near_misses_last() -> None:

@@ -250,6 +250,12 @@ def select(
 ) -> Result:
     """Return at most n counterfactuals, all different, valid ones first; see `Counterfactuals`."""
     if by not in BY_WAYS or weights is not None:
+        if margin is not None:
+            chosen = f"by={by!r}" if weights is None else f"weights={weights!r}"
+            raise InvalidInput(
+                f"select: margin={margin!r} is for by='ways' and by='diverse', not for {chosen}; "
+                "leave one out."
+            )
         return found.take(select_positions(found, n, by, weights))
     check_whole("select: n", n, 1)
     shown: Result = ways_of(found, margin=margin).safe_first().representatives
