@@ -26,7 +26,7 @@ from counterpoint.kernels import (
     mark_as_complete,
     sole_compiler,
 )
-from counterpoint.models.fast_paths import N_CATEGORIES, Forest, add_up
+from counterpoint.models.trees import Forest, add_up
 from counterpoint.neighbours.index import FarRows, find_near_rows
 from counterpoint.problem.observed import Observed
 from counterpoint.progress import StopFlag, is_watched, stopped_by_signals
@@ -200,7 +200,7 @@ def use_far_rows(observed: Observed) -> None:
 def use_trees() -> None:
     """Walk a tree of one leaf, with more rows than are walked side by side."""
     zero, off = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.bool_)
-    sets = np.zeros((0, N_CATEGORIES), dtype=np.bool_)
+    sets = np.zeros((0, 1), dtype=np.bool_)
     leaf = Forest(
         zero, np.zeros((1, 2), dtype=np.int32), zero, np.zeros(1), zero, off, sets, np.zeros((1, 1))
     )

@@ -17,6 +17,7 @@ from counterpoint.errors import CounterpointError, PredictorError, listed, told_
 from counterpoint.models.adapters.choice import adapt, asked_method, unbound
 from counterpoint.models.adapters.multi_output import several_outputs
 from counterpoint.models.adapters.scorer import is_scorer
+from counterpoint.models.additive import AdditiveModel, additive_of, is_true
 from counterpoint.models.answers import (
     are_labels,
     as_probabilities,
@@ -28,7 +29,7 @@ from counterpoint.models.answers import (
     remark_on,
     remark_on_repeats,
 )
-from counterpoint.models.fast_paths import Ask, quick_ways, quickest
+from counterpoint.models.fast_paths import Ask, quick_ways, quickest, trial_rows
 from counterpoint.models.threads import answers_alike, is_known, one_thread
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Kind
@@ -268,6 +269,15 @@ class Predictor:
         if outputs.shape[1] == 2:  # as a search decides: by the second probability alone
             leading = np.where(outputs[:, 1] > 0.5, 1, np.where(outputs[:, 0] >= 0.5, 0, -1))
         return bool(np.array_equal(leading, labels))
+
+    @cached_property
+    def additive(self) -> AdditiveModel | None:
+        """The model as sums over trees or genes; None if it is none, or a trial tells otherwise."""
+        own = self.plain
+        with own.one_thread():
+            rows_of, questions = own._decode_of(own.model), trial_rows(own.observed)[:3]
+            found = additive_of(own.model, rows_of, own.encoding, own.observed)
+            return found if found and is_true(found, own.outputs, own.encoding, questions) else None
 
     @property
     def has_decision(self) -> bool:

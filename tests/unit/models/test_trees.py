@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.models.fast_paths import doubled, starts, unpacked
+from counterpoint.models.trees import doubled, starts, unpacked
 
 
 @given(st.lists(st.sets(st.integers(0, 255)), min_size=1, max_size=4))

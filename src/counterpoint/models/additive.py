@@ -1,0 +1,188 @@
+"""Additive models: trees and weights as data in gene space, to score, search and prove with.
+
+A tree ensemble or a linear model that is known is read once. Encoders and scalers before it are
+gone from what is read: it is written for genes. It is believed after a trial only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from counterpoint.arrays import MISSING, Floats
+from counterpoint.models.answers import awake
+from counterpoint.models.column_tables import as_dense
+from counterpoint.models.gene_space import ModelColumns, columns_of, forest_in_genes
+from counterpoint.models.threads import is_known
+from counterpoint.models.trees import BY_THRESHOLD, Forest, add_up, is_leaf, of_forest
+from counterpoint.table.encoding import Encoding
+from counterpoint.table.features import Feature, Kind
+
+Link: TypeAlias = Literal["identity", "mean", "logistic", "softmax"]
+
+MOST_THRESHOLDS = 512  # at which a trial asks
+TOLERANCE = 1e-6  # how far answers may be from the model's, of numbers above 1 relative to them
+
+
+class AdditiveModel(NamedTuple):
+    """A model whose raw scores are sums: of one leaf of each tree, or of a share for each gene.
+
+    The raw scores of a genome are ``(base + leaves + shares of genes) / divisor``.
+
+    Attributes
+    ----------
+    forest : Forest or None
+        The trees in gene space: `feature` is a gene, `threshold` in units of it, categories are
+        codes of levels. None for linear models.
+    base : ndarray of shape (c,)
+        What the sums begin with.
+    slopes : ndarray of shape (d, c)
+        What a unit of a numeric gene adds; 0 for levels and for trees.
+    level_values : ndarray of shape (d, most levels + 1, c)
+        What a level adds; what a missing value adds, of numbers too, comes last.
+    divisor : float
+        The number of trees of a forest that averages, else 1.
+    link : {"identity", "mean", "logistic", "softmax"}
+        What makes outputs of raw scores: nothing ("identity" for a number, "mean" for
+        probabilities), the logistic function, of which the one raw score gives the probability
+        of the second class, or softmax.
+    """
+
+    forest: Forest | None
+    base: Floats
+    slopes: Floats
+    level_values: Floats
+    divisor: float
+    link: Link
+
+    def raw(self, genomes: Floats) -> Floats:
+        """Return the raw scores (n, c) of genomes (n, d)."""
+        total = np.repeat(self.base[None], len(genomes), axis=0)
+        if self.forest is not None:
+            add_up(np.ascontiguousarray(genomes), self.forest, total)
+            return total / self.divisor
+        is_missing = genomes == MISSING
+        total += np.where(is_missing, 0.0, genomes) @ self.slopes
+        is_level = self.level_values[:, :-1].any(axis=(1, 2))
+        codes = np.where(is_level & ~is_missing, genomes, np.where(is_missing, -1.0, 0.0))
+        values = self.level_values[np.arange(genomes.shape[1]), codes.astype(np.int64)]
+        total += np.where((is_level | is_missing)[:, :, None], values, 0.0).sum(axis=1)
+        return total / self.divisor
+
+    def outputs(self, genomes: Floats) -> Floats:
+        """Return what the model's outputs are by these sums: shape (n, classes) or (n, 1)."""
+        raw = self.raw(genomes)
+        if self.link == "logistic":
+            return np.column_stack([expit(-raw[:, 0]), expit(raw[:, 0])])
+        return np.asarray(softmax(raw, axis=1)) if self.link == "softmax" else raw
+
+
+def additive_of(
+    model: Any, rows_of: Callable[[Floats], Any], encoding: Encoding, observed: Floats
+) -> AdditiveModel | None:
+    """Return a model as sums over genes; None if it is none that is known, or cannot be rewritten.
+
+    Parameters
+    ----------
+    model : object
+        An estimator, or a pipeline that ends with one.
+    rows_of : callable
+        Returns the rows that `model` takes for genomes (n, d).
+    encoding, observed : Encoding, ndarray of shape (n, d)
+        What genes mean, and the observed rows.
+    """
+    if not is_known(model):
+        return None
+    while hasattr(model, "best_estimator_"):
+        model = model.best_estimator_
+    steps = [step for _, step in awake(model).steps] if hasattr(model, "steps") else [model]
+    try:
+        own = own_sums(steps[-1])
+        if own is None:
+            return None
+
+        def encode(genomes: Floats) -> Floats:
+            rows = rows_of(genomes)
+            for step in steps[:-1]:
+                rows = step.transform(rows)
+            return np.asarray(as_dense(rows), dtype=np.float64)
+
+        return in_genes(own, columns_of(encode, encoding, observed))
+    except Exception:  # whatever an encoder makes of rows it does not expect: then there is none
+        return None
+
+
+def own_sums(model: Any) -> AdditiveModel | None:
+    """Return an estimator as sums over its own columns; None if it is none that is known."""
+    trees = [model] if hasattr(model, "tree_") else getattr(model, "estimators_", None)
+    if not isinstance(trees, list) or not all(hasattr(tree, "tree_") for tree in trees):
+        return None
+    forest, is_classifier = of_forest([tree.tree_ for tree in trees]), hasattr(model, "classes_")
+    link: Link = "mean" if is_classifier else "identity"
+    return of_trees(forest, np.zeros(forest.value.shape[1]), float(len(trees)), link)
+
+
+def of_trees(forest: Forest, base: Floats, divisor: float, link: Link) -> AdditiveModel:
+    """Return a sum over trees alone."""
+    nothing = np.zeros((0, len(base)))
+    return AdditiveModel(forest, base, nothing, nothing[:, None], divisor, link)
+
+
+def in_genes(own: AdditiveModel, columns: ModelColumns) -> AdditiveModel:
+    """Return sums over a model's columns as sums over genes."""
+    d, c = len(columns.features), len(own.base)
+    n_levels = max(len(feature.levels) for feature in columns.features)
+    slopes, level_values = np.zeros((d, c)), np.zeros((d, n_levels + 1, c))
+    forest = None if own.forest is None else forest_in_genes(own.forest, columns)
+    return own._replace(forest=forest, slopes=slopes, level_values=level_values)
+
+
+def is_true(
+    found: AdditiveModel,
+    ask: Callable[[Floats], Floats],
+    encoding: Encoding,
+    questions: list[Floats],
+) -> bool:
+    """Whether sums say what the model says of some genomes, and of these at its thresholds."""
+    if found.forest is not None:
+        features = encoding.schema.features
+        questions = [*questions, rows_at_thresholds(found.forest, features, questions[-1])]
+    try:
+        for rows in questions:
+            answers, expected = found.outputs(rows), ask(rows)
+            room = TOLERANCE * np.maximum(1.0, np.abs(expected))
+            if answers.shape != expected.shape or (np.abs(answers - expected) > room).any():
+                return False
+    except Exception:  # the model refuses rows that nobody has
+        return False
+    return True
+
+
+def rows_at_thresholds(forest: Forest, features: tuple[Feature, ...], genomes: Floats) -> Floats:
+    """Return genomes with one gene each at a threshold of a forest and the values beside it."""
+    nodes = np.flatnonzero(~is_leaf(forest) & (forest.category_set == BY_THRESHOLD))
+    nodes = nodes[np.linspace(0, len(nodes) - 1, min(len(nodes), MOST_THRESHOLDS)).astype(np.int64)]
+    rows = []
+    for i, node in enumerate(nodes.tolist()):
+        j = int(forest.feature[node])
+        for value in beside(float(forest.threshold[node]), features[j]):
+            row = genomes[i % len(genomes)].copy()
+            row[j] = value
+            rows.append(row)
+    return np.array(rows) if rows else genomes
+
+
+def beside(threshold: float, feature: Feature) -> list[float]:
+    """Return the values of a feature at a threshold, as its dtype has them, on both sides."""
+    low, high = feature.dtype_range
+    if not low < threshold < high:
+        return []
+    if feature.kind is Kind.INTEGER:
+        return [np.floor(threshold), np.floor(threshold) + 1.0]
+    if feature.is_single:
+        at = np.float32(threshold)
+        return [float(np.nextafter(at, np.float32(side))) for side in (-np.inf, at, np.inf)]
+    return [float(np.nextafter(threshold, side)) for side in (-np.inf, threshold, np.inf)]
