@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from counterpoint.models.adapters.multi_output import one_output
     from counterpoint.models.adapters.remote import RemoteModel
     from counterpoint.models.files import load_model
+    from counterpoint.neighbours.gower import Gower
     from counterpoint.problem.limits import Limits
     from counterpoint.problem.own_objectives import Distance, Objective
     from counterpoint.problem.target import Target
@@ -58,6 +59,7 @@ _HOMES = {
     "Explainer": "explainer.explainer",
     "Explore": "search.settings",
     "ForestPlausibility": "density.plausibility",
+    "Gower": "neighbours.gower",
     "Integer": "table.features",
     "InvalidInput": "errors",
     "Limits": "problem.limits",
@@ -102,6 +104,7 @@ __all__ = [  # noqa: RUF022 - sorted as plain text
     "Explainer",
     "Explore",
     "ForestPlausibility",
+    "Gower",
     "Integer",
     "InvalidInput",
     "Limits",

@@ -494,6 +494,8 @@ RUNS: dict[str, Callable[[], Any]] = {
     "own/objective-by-nsga2": partial(with_own, SHORT, objectives=OBJECTIVES[:1]),
     "own/distance": partial(with_own, distance=DISTANCE),
     "own/distance-by-nsga2": partial(with_own, SHORT, distance=DISTANCE),
+    "own/scale": partial(with_own, distance=cp.Gower("mad")),
+    "own/scale-by-nsga2": partial(with_own, SHORT, distance=cp.Gower("percentile")),
     "own/plausibility": partial(with_own, plausibility=RARITY),
     "own/everything": partial(
         with_own, FEWER, objectives=OBJECTIVES, distance=DISTANCE, plausibility=RARITY

@@ -165,7 +165,7 @@ def test_nothing_found_is_an_answer_with_its_own_status(run: Any) -> None:
 def test_costs_and_methods_are_passed_on(run: Any) -> None:
     plain = run(f"{EXPLAIN} --row {BAD} --target good --json")[1]
 
-    for more in ("--cost age=50", "--method moc", "--method what-if", "--seed 3"):
+    for more in ("--cost age=50", "--distance mad", "--method moc", "--method what-if", "--seed 3"):
         command = EXPLAIN.replace("--evaluations 300", "") if "what-if" in more else EXPLAIN
         status, out, _ = run(f"{command} --row {BAD} --target good --json {more}")
         assert status == 0

@@ -16,6 +16,7 @@ from tests.strategies import generator
 
 import counterpoint as cp
 from counterpoint.cli.main import main
+from counterpoint.neighbours.gower import Scale
 from counterpoint.result.file.saving import signed
 from counterpoint.search.settings import Method
 
@@ -174,6 +175,33 @@ def test_gowers_distance_as_a_function_finds_the_same_bits(method: Method) -> No
         own.objectives[:, 1], gower(own.to_frame(near_misses=True), DATA.iloc[[0]])
     )
     assert abs(own.hypervolume() - plain.hypervolume()) < 0.02 * plain.hypervolume()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_gowers_distance_by_ranges_is_the_default_bit_for_bit(method: Method) -> None:
+    named, plain = explained(method, distance=cp.Gower(scale="range")), explained(method)
+
+    assert named == plain
+    assert str(named) == str(plain)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scale", ["percentile", "mad"])
+def test_another_scale_is_what_the_distance_of_every_result_says(
+    method: Method, scale: Scale
+) -> None:
+    found = explained(method, distance=cp.Gower(scale))
+
+    apart = np.abs(found.to_frame(near_misses=True)[NUMBERS] - DATA[NUMBERS].iloc[0])
+    middle = DATA[NUMBERS].median()
+    widths = {
+        "percentile": DATA[NUMBERS].quantile(0.95) - DATA[NUMBERS].quantile(0.05),
+        "mad": 4.8773 * (DATA[NUMBERS] - middle).abs().median(),
+    }[scale]
+    total = (apart / widths).clip(upper=1.0).sum(axis=1)
+    total += found.to_frame(near_misses=True)["job"] != DATA["job"].iloc[0]
+    np.testing.assert_allclose(found.objectives[:, 1], total / 4.0, atol=1e-12)
+    assert "Minimised: gap, distance (Gower's, in " in str(found)
 
 
 def test_the_hypervolume_ends_at_the_worst() -> None:
@@ -396,6 +424,9 @@ def test_a_loaded_function_says_that_it_is_not_there(path: Path) -> None:
         objective.function(DATA, DATA[:1])
 
 
+NO_AIMS: dict[str, Any] = {"distance": None, "plausibility": None, "score": None, "objectives": []}
+
+
 def put(*keys: Any) -> Any:
     *path, last, value = keys
 
@@ -420,6 +451,15 @@ def put(*keys: Any) -> Any:
         (put("aims", "objectives", 0, "name", "age"), "the name 'age' of an objective is taken"),
         (put("aims", "objectives", 0, "end", None), "objectives[0].end must be a finite number"),
         (put("aims", "score", "a forest"), "$.aims.score must be null, where a function tells pla"),
+        (
+            put("aims", "gower", "scale", "iqr"),
+            "$.aims.gower.scale must be one of 'mad', 'percen",
+        ),
+        (put("aims", "gower", "widths", [1.0]), "$.aims.gower.widths must have 0 entries, got 1."),
+        (
+            put("aims", "gower", {"scale": "mad", "widths": [1.0, 1.0, 1.0, -1.0]}),
+            "$.aims.gower.widths must be a list of numbers of at least 0",
+        ),
         (put("aims", "objectives", [{}] * 9), "$.aims.objectives must have at most 8 entries."),
         (put("objectives", 0, 1, -1.0), "$.objectives[0][1] must be at least 0, got -1.0."),
         (put("trace", "objectives", 0, 1, -1.0), "must be at least 0, got -1.0."),
@@ -428,7 +468,7 @@ def put(*keys: Any) -> Any:
             "costs weigh Gower's distance, which distance='effort' replaces",
         ),
         (
-            put("aims", {"distance": None, "plausibility": None, "score": None, "objectives": []}),
+            put("aims", {**NO_AIMS, "gower": {"scale": "range", "widths": []}}),
             "$.aims must be null where there are only the built-in objectives",
         ),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from tests.strategies import generator
 
 from counterpoint.arrays import Floats
 from counterpoint.neighbours import gower as distance
-from counterpoint.neighbours.gower import gower_to_all, gower_weights
+from counterpoint.neighbours.gower import Gower, Scale, gower_to_all, gower_weights
 from counterpoint.neighbours.index import (
     NEAR,
     WIDE_BYTES,
@@ -44,6 +44,7 @@ class Case(NamedTuple):
     space: Space
     rows: Floats
     candidates: Floats
+    scale: Scale = "range"
 
 
 def table(n: int, seed: int, offset: float = 0.0) -> pd.DataFrame:
@@ -54,6 +55,8 @@ def table(n: int, seed: int, offset: float = 0.0) -> pd.DataFrame:
             "count": rng.integers(-3, 4, n),
             "wide": offset + rng.normal(0.0, 1e4, n),
             "narrow": rng.normal(0.0, 1e-4, n).round(5),
+            "tailed": (rng.standard_cauchy(n) * 1e3).round(2),
+            "mostly": np.where(rng.random(n) < 0.1, rng.integers(1, 9, n), 0),
             "single": rng.random(n).astype(np.float32),
             "flag": rng.random(n) < 0.5,
             "job": rng.choice(["clerk", "nurse", "smith"], n),
@@ -64,12 +67,13 @@ def table(n: int, seed: int, offset: float = 0.0) -> pd.DataFrame:
     )
 
 
-def case(n: int, seed: int, offset: float = 0.0) -> Case:
+def case(n: int, seed: int, offset: float = 0.0, scale: Scale = "range") -> Case:
     """Draw rows in, on and outside the data's range, and candidates that include observed rows."""
     data = table(n, seed, offset)
     encoding = Encoding(Schema.infer(data))
     observed = encoding.encode(data)
     space = describe_space(encoding.schema, observed)
+    space = space._replace(width=Gower(scale).widths(observed, space))
     rng = generator(seed + 1)
     d, n_other = observed.shape[1], 4
 
@@ -86,7 +90,7 @@ def case(n: int, seed: int, offset: float = 0.0) -> Case:
     candidates = np.concatenate([rows[:, None], picked, mixes, halves], axis=1)
     for array in (observed, rows, candidates):
         array.setflags(write=False)
-    return Case(observed, space, rows, candidates)
+    return Case(observed, space, rows, candidates, scale)
 
 
 def look(
@@ -98,32 +102,49 @@ def look(
     return near_rows, FarRows(case.rows, near_rows, wide_bytes=wide_bytes)
 
 
+def middle_of(values: Floats, scale: Scale) -> float:
+    """Return the width of the middle of some values, by its definition; 0 for the range."""
+    if scale == "percentile":
+        return float(np.quantile(values, 0.95) - np.quantile(values, 0.05))
+    if scale == "mad":
+        return float(4.8773 * np.median(np.abs(values - np.median(values))))
+    return 0.0
+
+
+def by_definition(case: Case, a: int, others: Floats) -> Floats:
+    """Return the distances of row a's candidates (m, d) to others (n, d), feature by feature."""
+    low, high = np.minimum(case.space.low, case.rows[a]), np.maximum(case.space.high, case.rows[a])
+    total = np.zeros((case.candidates.shape[1], len(others)))
+    for j in range(others.shape[1]):
+        difference = np.abs(case.candidates[a, :, None, j] - others[None, :, j])
+        width = middle_of(case.observed[:, j], case.scale)
+        if case.space.is_level[j]:
+            total += difference > 0
+        elif width > 0.0:
+            total += np.minimum(difference / width, 1.0)
+        elif high[j] > low[j]:
+            total += difference / (high[j] - low[j])
+    return np.asarray(total / others.shape[1])
+
+
 def brute_force(case: Case, shares: Floats) -> Floats:
-    """Measure every candidate (r, m) against every observed row, one feature at a time."""
-    low = np.minimum(case.space.low, case.rows)
-    high = np.maximum(case.space.high, case.rows)
-    found = np.empty(case.candidates.shape[:2])
-    for a, candidates in enumerate(case.candidates):
-        total = np.zeros((len(candidates), len(case.observed)))
-        for j in range(case.observed.shape[1]):
-            difference = np.abs(candidates[:, None, j] - case.observed[None, :, j])
-            if case.space.is_level[j]:
-                total += difference > 0
-            elif high[a, j] > low[a, j]:
-                total += difference / (high[a, j] - low[a, j])
-        distances = np.sort(total / case.observed.shape[1], axis=1)[:, : len(shares)]
-        found[a] = distances @ shares
-    return found
+    """Measure every candidate (r, m) against every observed row."""
+    nearest = [
+        np.sort(by_definition(case, a, case.observed), axis=1)[:, : len(shares)] @ shares
+        for a in range(len(case.rows))
+    ]
+    return np.stack(nearest)
 
 
 @pytest.mark.parametrize("near", [1, 3, 20, 90])
 @pytest.mark.parametrize("wide", [0, 60, 10_000])
 @pytest.mark.parametrize("k", [1, 3])
-def test_few_rows_at_hand_change_nothing(near: int, wide: int, k: int) -> None:
+@pytest.mark.parametrize("scale", ["range", "mad"])
+def test_few_rows_at_hand_change_nothing(near: int, wide: int, k: int, scale: Scale) -> None:
     """Whether neighbours are at hand, are fetched, or all rows must be looked at."""
     shares = np.full(k, 1.0 / k)
     for seed in range(3):
-        given_case = case(150, 7 * seed + near)
+        given_case = case(150, 7 * seed + near, scale=scale)
         d = given_case.observed.shape[1]
 
         near_rows, far_rows = look(
@@ -197,11 +218,12 @@ def test_the_nearest_come_first_and_ties_by_index(distances: list[float], n: int
 
 @pytest.mark.parametrize("n", [1, 2, LANES - 1, LANES, LANES + 1, 61, 200])
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
-def test_implausibility_equals_a_full_scan(n: int, k: int) -> None:
+@pytest.mark.parametrize("scale", ["range", "percentile", "mad"])
+def test_implausibility_equals_a_full_scan(n: int, k: int, scale: Scale) -> None:
     shares = np.arange(min(k, n), 0.0, -1.0)
     shares /= shares.sum()
     for seed in range(4):
-        given_case = case(n, 100 * n + 10 * k + seed)
+        given_case = case(n, 100 * n + 10 * k + seed, scale=scale)
 
         near_rows, far_rows = look(given_case, shares)
         measured = closeness(given_case.candidates, given_case.rows, near_rows, far_rows)
@@ -268,9 +290,9 @@ def test_what_a_row_sees_does_not_depend_on_its_company() -> None:
 
 
 @settings(deadline=None)
-@given(seed=st.integers(0, 10**6), n=st.integers(1, 40))
-def test_gower_is_a_metric_within_zero_and_one(seed: int, n: int) -> None:
-    data = case(n, seed)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 40), scale=st.sampled_from([*get_args(Scale)]))
+def test_gower_is_a_metric_within_zero_and_one(seed: int, n: int, scale: Scale) -> None:
+    data = case(n, seed, scale=scale)
     weight, cap = gower_weights(data.rows, data.space)
     a, b, c = data.candidates[1][generator(seed).integers(0, data.candidates.shape[1], 3)]
 
@@ -338,4 +360,49 @@ def test_distances_in_single_precision_are_off_by_no_more_than_the_slack(
     rough = rough_distances(rows, index_rows(genomes, 1, space), weight, cap)
 
     exact = [gower_to_all(rows[a], genomes, weight[a], cap) for a in range(3)]
-    np.testing.assert_allclose(rough, exact, rtol=0, atol=single_slack(d + 1))
+    np.testing.assert_allclose(rough, exact, rtol=0, atol=single_slack(np.zeros(d + 1)))
+
+
+@pytest.mark.parametrize("scale", ["percentile", "mad"])
+def test_distances_are_capped_shares_of_the_middle_of_the_data(scale: Scale) -> None:
+    given_case = case(80, 21, scale=scale)
+    near_rows, far_rows = look(given_case, np.ones(1))
+
+    measured = closeness(given_case.candidates, given_case.rows, near_rows, far_rows)
+
+    for a, row in enumerate(given_case.rows):
+        expected = by_definition(given_case, a, row[None])[:, 0]
+        np.testing.assert_allclose(measured[a, :, DISTANCE], expected, rtol=0, atol=EXACT)
+
+
+@pytest.mark.parametrize("tail", [1e2, 1e5, 1e9])
+def test_outliers_far_beyond_the_width_lose_no_neighbour_to_single_precision(tail: float) -> None:
+    rng = generator(3)
+    data = pd.DataFrame({"x": np.r_[rng.normal(0.0, 1.0, 300), tail, 2.0 * tail]})
+    encoding = Encoding(Schema.infer(data, precision="full"))
+    observed = encoding.encode(data)
+    space = describe_space(encoding.schema, observed)
+    space = space._replace(width=Gower("mad").widths(observed, space))
+    candidates = rng.normal(0.0, 1.0, (1, 200, 1))
+    given_case = Case(observed, space, observed[:1], candidates, "mad")
+
+    measured = closeness(candidates, given_case.rows, *look(given_case, np.ones(1)))
+
+    width = space.width[0]
+    apart = np.abs(candidates[0] - observed[:, 0]).min(axis=1)
+    expected = np.minimum(apart / width, 1.0)
+    np.testing.assert_allclose(measured[0, :, IMPLAUSIBILITY], expected, rtol=0, atol=1e-9)
+
+
+def test_the_width_of_normal_data_is_the_same_by_percentiles_and_by_deviations() -> None:
+    data = pd.DataFrame({"x": generator(1).normal(5.0, 2.0, 200_000)})
+    encoding = Encoding(Schema.infer(data, precision="full"))
+    observed = encoding.encode(data)
+    space = describe_space(encoding.schema, observed)
+
+    by_percentiles, by_deviations = (
+        Gower(scale).widths(observed, space) for scale in ("percentile", "mad")
+    )
+
+    np.testing.assert_allclose(by_percentiles, 2.0 * 3.2897, rtol=0.01)
+    np.testing.assert_allclose(by_deviations, 2.0 * 3.2897, rtol=0.01)

@@ -151,7 +151,7 @@ def results(draw: st.DrawFn) -> cp.Counterfactuals:
 
     aims: Any = {
         "objectives": [cp.Objective(name, own) for name in draw(own_names(names))],
-        "distance": draw(st.sampled_from([None, cp.Distance("distance", own, worst=9)])),
+        "distance": draw(st.sampled_from([None, cp.Gower("mad"), cp.Distance("distance", own, 9)])),
         "plausibility": draw(st.sampled_from([None, cp.Objective("implausibility", own)])),
     }
     precision: Any = draw(st.sampled_from(["observed", "full"]))
@@ -162,7 +162,7 @@ def results(draw: st.DrawFn) -> cp.Counterfactuals:
     rules = draw(st.sampled_from([[], *RULES]))
     limits: Any = {"fixed": fixed, "max_changed": max_changed, "constraints": rules}
     costs = draw(st.none() | st.dictionaries(st.sampled_from(names), st.floats(0.1, 9.0)))
-    if aims["distance"] is not None:
+    if isinstance(aims["distance"], cp.Distance):
         costs = None
     try:
         return explainer.explain(row, target, search, seed, **limits, costs=costs)

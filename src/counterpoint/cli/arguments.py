@@ -373,6 +373,12 @@ def add_columns(parser: argparse.ArgumentParser, *, is_read_only: bool = False) 
     if is_read_only:
         return
     columns.add_argument(
+        "--distance",
+        default="range",
+        choices=["range", "percentile", "mad"],
+        help="the scale of Gower's distance: ranges, or one that outliers do not stretch",
+    )
+    columns.add_argument(
         "--allow-missing",
         action="append",
         nargs="?",

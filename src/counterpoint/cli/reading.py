@@ -17,6 +17,7 @@ import pandas as pd
 from counterpoint.errors import InvalidInput, UnknownFeatureError, did_you_mean, listed
 from counterpoint.models.answers import unknown_columns
 from counterpoint.models.files import load_model
+from counterpoint.neighbours.gower import Gower
 from counterpoint.problem.limits import Limits
 from counterpoint.table.features import (
     Categorical,
@@ -246,6 +247,7 @@ def settings_of(options: argparse.Namespace, columns: Sequence[Any]) -> dict[str
     """Return the keywords of `Explainer` that the options state."""
     return {
         "classes": read_classes(options.classes),
+        "distance": Gower(options.distance),
         "allow_missing": True in options.allow_missing or options.allow_missing,
         **columns_of(options, columns),
     }

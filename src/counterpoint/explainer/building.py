@@ -10,12 +10,14 @@ import pickle
 from collections.abc import Hashable, Sequence
 from typing import Any, Literal, NamedTuple, Self
 
+import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats
 from counterpoint.models.files import pickled
 from counterpoint.models.onnx import accelerated
 from counterpoint.models.predictor import Predictor
+from counterpoint.neighbours.gower import Gower
 from counterpoint.problem.observed import Observed
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_aims
 from counterpoint.table.encoding import Encoding
@@ -68,7 +70,7 @@ class Given(NamedTuple):
 
     model: Any
     objectives: tuple[Objective, ...]
-    distance: Distance | None
+    distance: Distance | Gower | None
     plausibility: Plausibility | Objective | None
     classes: Sequence[Any] | None
 
@@ -130,6 +132,8 @@ class Built:
         aims = check_aims(
             given.objectives, given.distance, given.plausibility, self.encoding, genomes, space
         )
+        if aims.widths:
+            space = space._replace(width=np.array(aims.widths))
         predictor = Predictor(given.model, self.encoding, genomes, given.classes)
         self.predictor = accelerated(predictor, accelerate)
         outputs = self.predictor.observed_outputs

@@ -35,6 +35,7 @@ from counterpoint.explainer.task import (
 from counterpoint.explainer.warm_up import warm_up
 from counterpoint.models.adapters.choice import unbound
 from counterpoint.models.answers import order_of
+from counterpoint.neighbours.gower import Gower
 from counterpoint.problem.limits import CheckedLimits, Constraint, Limits, join_limits
 from counterpoint.problem.observed import find_ids, remarks_on_data
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_objectives
@@ -72,8 +73,8 @@ class Explainer(Built):
         Their weights, the nearest first; scaled to sum to one. None weighs them equally.
     objectives : iterable of Objective, default=()
         What else is to be minimised: functions with names, which join the built-in four.
-    distance : Distance, optional
-        What `distance` is, in place of Gower's.
+    distance : Gower or Distance, optional
+        What `distance` is: Gower's, on which scale, or another in its place.
     plausibility : ForestPlausibility or Objective, optional
         What `implausibility` is, in place of the nearness of observed rows.
     classes : sequence, optional
@@ -123,7 +124,7 @@ class Explainer(Built):
         k: int = 1,
         weights: Sequence[float] | None = None,
         objectives: Iterable[Objective] = (),
-        distance: Distance | None = None,
+        distance: Gower | Distance | None = None,
         plausibility: Plausibility | Objective | None = None,
         classes: Sequence[Any] | None = None,
         features: Mapping[Any, Declared] | None = None,

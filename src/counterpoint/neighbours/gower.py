@@ -2,7 +2,8 @@
 
 A feature contributes ``min(|a - b| * weight, cap)``: for a number, weight 1 / range and no cap; for
 a level, weight 1 and cap 1, so that codes count as equal or not; for a constant feature, weight 0.
-The distance is the mean over the features.
+The distance is the mean over the features. `Gower` can measure numbers by another width than their
+range, which then may not hold all differences: they are capped at 1.
 
 A feature that is missing on either side does not count, and the distance is 1 if two rows share
 none. That is no metric, so no bound can spare a look: observed rows with missing values, and all
@@ -16,13 +17,89 @@ in blocks values in single precision.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from counterpoint.arrays import MISSING, NARROWEST, Bools, Floats, Ints
+from counterpoint.checks import check_choice
 from counterpoint.kernels import inner, kernel, part
 from counterpoint.table.space import Space
+
+Scale = Literal["range", "percentile", "mad"]
+MIDDLE = (5.0, 95.0)  # percentiles, between which lie the middle 90 % of the data
+PER_MAD = 4.8773  # what lies between these of normal data, in median absolute deviations
+THINNEST = 1e-6  # of a range: the least width, so that round-off stays below the slack of bounds
+
+
+@dataclass(frozen=True)
+class Gower:
+    """Gower's distance, and what a difference of numbers is divided by.
+
+    It is what `distance` says, and what tells which observed rows are near, for `implausibility`,
+    too. A single outlier stretches a range, so that all other differences seem small; the other
+    scales look at the middle of the data. What they divide by may be less than a difference, which
+    then counts 1, as much as another level does: so every feature counts between 0 and 1, and a
+    distance does, too. Values that are that far apart are all equally far.
+
+    Parameters
+    ----------
+    scale : {"range", "percentile", "mad"}, default="range"
+        The range of the observed values and the row's own, as in the paper; the width of the middle
+        90 % of the observed values (from the 5th to the 95th percentile); or 4.8773 times their
+        median absolute deviation from the median, which is the same of normal data. Where the
+        latter two are 0, as for a number that is mostly 0, the range is taken.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import counterpoint as cp
+    >>> data = pd.DataFrame({"income": [*range(10, 50), 5_000]})
+    >>> for scale in ("range", "percentile", "mad"):
+    ...     explainer = cp.Explainer(
+    ...         lambda rows: rows["income"] / 100, data, distance=cp.Gower(scale=scale)
+    ...     )
+    ...     found = explainer.explain({"income": 10}, target=(0.2, 1.0), seed=0)
+    ...     print(round(float(found.to_frame()["distance"].min()), 3))
+    0.002
+    0.002
+    0.205
+    """
+
+    scale: Scale = "range"
+
+    def __post_init__(self) -> None:
+        check_choice("Gower.scale", self.scale, get_args(Scale))
+
+    @property
+    def words(self) -> str:
+        """What it is, for readers of a result."""
+        widths = {
+            "range": "ranges",
+            "percentile": "widths of the middle 90 % of the observed values",
+            "mad": "multiples of the median absolute deviation",
+        }
+        return f"Gower's, in {widths[self.scale]}"
+
+    def widths(self, genomes: Floats, space: Space) -> Floats:
+        """Return how far apart values count 1, of observed rows (n, d); 0 means their range."""
+        columns = [genes[genes != MISSING] for genes in genomes.T]
+        found = np.array([self._width(genes) if len(genes) else 0.0 for genes in columns])
+        least = np.maximum((space.high - space.low) * THINNEST, NARROWEST)
+        return np.where(space.is_level | (found <= 0.0), 0.0, np.maximum(found, least))
+
+    def _width(self, genes: Floats) -> float:
+        """Return the width of the middle of some values."""
+        if self.scale == "range":
+            return 0.0
+        if self.scale == "mad":
+            return PER_MAD * float(np.median(np.abs(genes - np.median(genes))))
+        low, high = np.percentile(genes, MIDDLE)
+        return float(high - low)
+
+
+RANGES = Gower()
 
 
 def gower_weights(rows: Floats, space: Space) -> tuple[Floats, Floats]:
@@ -32,9 +109,10 @@ def gower_weights(rows: Floats, space: Space) -> tuple[Floats, Floats]:
     """
     rows = np.where(rows == MISSING, space.low, rows)
     ranges = np.maximum(space.high, rows) - np.minimum(space.low, rows)
+    ranges = np.where(space.width > 0.0, space.width, ranges)
     weight = np.where(ranges > 0, 1.0 / np.maximum(ranges, NARROWEST), 0.0)
     weight = np.ascontiguousarray(np.where(space.is_level, 1.0, weight))
-    return weight, np.where(space.is_level, 1.0, np.inf)
+    return weight, np.where(space.is_level | (space.width > 0.0), 1.0, np.inf)
 
 
 @part

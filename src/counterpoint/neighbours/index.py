@@ -46,6 +46,8 @@ class IndexedRows(NamedTuple):
         The genomes in single precision: a look at all of them takes a fraction of the time.
     places : ndarray of shape (n,)
         0 … n - 1.
+    slack : float
+        How far a distance in single precision may be off.
     """
 
     genomes: Floats
@@ -54,6 +56,7 @@ class IndexedRows(NamedTuple):
     unit: Floats
     blocks: Singles
     places: Ints
+    slack: float
 
 
 def index_rows(genomes: Floats, k: int, space: Space) -> IndexedRows:
@@ -70,11 +73,13 @@ def index_rows(genomes: Floats, k: int, space: Space) -> IndexedRows:
     genomes.flags.writeable = False  # always, for kernels are compiled anew for what is not
     span = space.high - space.low
     origin = np.where(space.is_level, 0.0, space.low)
-    unit = 1.0 / np.where(space.is_level | (span <= 0.0), 1.0, np.maximum(span, NARROWEST))
+    lengths = np.where(space.width > 0.0, space.width, np.maximum(span, NARROWEST))
+    unit = 1.0 / np.where(space.is_level | (span <= 0.0), 1.0, lengths)
     places = np.arange(len(genomes)) if len(genomes) < n_all else which
     blocks = empty_blocks(len(genomes), genomes.shape[1])
     fill_blocks(genomes, padded(places), origin, unit, blocks)
-    return IndexedRows(genomes, which, origin, unit, blocks, places)
+    wide = np.where(space.width > 0.0, span * unit, 0.0)
+    return IndexedRows(genomes, which, origin, unit, blocks, places, single_slack(wide))
 
 
 def empty_blocks(n: int, d: int) -> Singles:
@@ -88,7 +93,7 @@ def padded(places: Ints) -> Ints:
 
 
 def rough_distances(rows: Floats, indexed: IndexedRows, weight: Floats, cap: Floats) -> Singles:
-    """Return the distances (r, n) of rows (r, d) to all indexed ones, off by `single_slack`."""
+    """Return the distances (r, n) of rows (r, d) to all indexed ones, off by its slack."""
     distances = np.empty((len(rows), len(indexed.blocks), LANES), dtype=np.float32)
     rough = ((rows - indexed.origin) * weight).astype(np.float32)
     ratio = ratio_of(weight, indexed)
@@ -97,7 +102,7 @@ def rough_distances(rows: Floats, indexed: IndexedRows, weight: Floats, cap: Flo
 
 
 def ratio_of(weight: Floats, indexed: IndexedRows) -> Singles:
-    """Return weights (r, d) in the units of the index: at most 1, for ranges hold all indexed rows.
+    """Return weights (r, d) in the units of the index: at most 1, for no range is narrower there.
 
     Where these are all the same, 0 stands in the blocks and any finite number will do.
     """
@@ -105,9 +110,14 @@ def ratio_of(weight: Floats, indexed: IndexedRows) -> Singles:
     return ratio
 
 
-def single_slack(d: int) -> float:
-    """Return how far a distance of d features in single precision may be off."""
-    return ROUGH * (d + 4)
+def single_slack(wide: Floats) -> float:
+    """Return how far a distance in single precision may be off.
+
+    `wide` (d,) tells how many units numbers spread over in the blocks, where that is more than one:
+    so many times as much are they off, and at most by the 1 that such a feature can count.
+    """
+    d = len(wide)
+    return float(ROUGH * (d + 4) + np.minimum(4.0 * ROUGH * wide, 1.0).sum() / d)
 
 
 def nearest_first(distances: Singles, n: int, after: int = -1) -> Ints:
@@ -223,6 +233,7 @@ def neighbourhood_at(near_rows: NearRows, at: int, row: Floats) -> Neighbourhood
         near_rows.order[at],
         near_rows.n_near,
         near_rows.indexed.genomes,
+        near_rows.indexed.slack,
         -1.0,
         -1,
     )
@@ -284,7 +295,7 @@ def fill_near(near_rows: NearRows, a: int, nearest: Ints, distances: Singles) ->
     fill_blocks(indexed.genomes, order, indexed.origin, indexed.unit, near_rows.blocks[a])
     is_all = len(nearest) == len(indexed.genomes)
     farthest = float(distances[nearest[-1]])
-    near_rows.horizon[a] = np.inf if is_all else farthest - single_slack(indexed.genomes.shape[1])
+    near_rows.horizon[a] = np.inf if is_all else farthest - indexed.slack
 
 
 def bytes_per_near_row(d: int) -> int:
@@ -367,7 +378,7 @@ class FarRows:
         if n_now >= self.most:
             return None
         distances, near_rows = self.distances_of(at), self.near_rows
-        slack = 2.0 * single_slack(self.rows.shape[1])
+        slack = 2.0 * near_rows.indexed.slack
         n_within = int(np.count_nonzero(distances <= reach + slack))
         n = min(max(2 * n_now, min(4 * n_now, n_within + n_within // 4)), self.most)
         next_ones = nearest_first(distances, n, after=known[-1].last_place)
@@ -399,6 +410,7 @@ class FarRows:
             order=indexed.places,
             n=len(indexed.places),
             observed=indexed.genomes,
+            slack=indexed.slack,
             least=float(radius[last]),
             after=int(last),
         )

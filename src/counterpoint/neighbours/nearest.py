@@ -72,6 +72,8 @@ class Neighbourhood(NamedTuple):
         How many there are.
     observed : ndarray of shape (at least n, d)
         All observed rows, in any order.
+    slack : float
+        How far a distance in single precision may be off.
     least, after : float, int
         Rows nearer than `least`, and those at `least` that are `after` in `observed` or before, are
         passed over: they are known already.
@@ -87,6 +89,7 @@ class Neighbourhood(NamedTuple):
     order: Ints
     n: int
     observed: Floats
+    slack: float
     least: float
     after: int
 
@@ -114,7 +117,7 @@ def find_nearest(
     the blocks are visited outwards from the genome's own distance, and the visit ends when that
     bound passes the k-th best distance on both sides.
     """
-    n_blocks, best, slack = len(neighbourhood.blocks), near.distances, ROUGH * (len(genome) + 4)
+    n_blocks, best, slack = len(neighbourhood.blocks), near.distances, neighbourhood.slack
     prepare(genome, neighbourhood, near)
     above = _block_of(own, neighbourhood.radius)
     below = above - 1
@@ -149,7 +152,7 @@ def prepare(genome: Floats, neighbourhood: Neighbourhood, near: Neighbours) -> N
 def visit(genome: Floats, block: int, neighbourhood: Neighbourhood, near: Neighbours) -> None:
     """Keep what is nearest in a block: single precision tells what is too far, by some slack."""
     d, best, first = len(genome), near.distances, block * LANES
-    slack = ROUGH * (d + 4)
+    slack = neighbourhood.slack
     limit = np.float32((best[-1] + slack) * d)
     sum_up(neighbourhood.blocks, block, near.rough, neighbourhood.ratio, near.rough_cap, near.sums)
     for q in range(min(LANES, neighbourhood.n - first)):

@@ -22,7 +22,7 @@ from counterpoint.arrays import MISSING, Floats
 from counterpoint.checks import as_float, is_number
 from counterpoint.errors import CounterpointError, InvalidInput, listed, told_by
 from counterpoint.models.predictor import BLOCK, pad
-from counterpoint.neighbours.gower import complete_rows
+from counterpoint.neighbours.gower import RANGES, Gower, complete_rows
 from counterpoint.problem.objectives import DISTANCE, IMPLAUSIBILITY, OBJECTIVES
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import RESULT_COLUMNS
@@ -235,11 +235,18 @@ class Aims:
         Stands for o2.
     plausibility : Objective or Score, optional
         Stands for o4.
+    gower : Gower
+        On which scale Gower's distance is measured.
+    widths : tuple of float
+        What it divides differences by, as the data tell: one for each feature, 0 where that is the
+        range; empty if it is for all.
     """
 
     objectives: tuple[Objective, ...] = ()
     distance: Distance | None = None
     plausibility: Objective | Score | None = None
+    gower: Gower = RANGES
+    widths: tuple[float, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -272,6 +279,8 @@ class Aims:
         names = list(self.names)
         if self.distance is not None:
             names[DISTANCE] += " (the distance)"
+        elif self.gower != RANGES:
+            names[DISTANCE] += f" ({self.gower.words})"
         if isinstance(self.plausibility, Objective):
             names[IMPLAUSIBILITY] += " (the implausibility)"
         elif self.plausibility is not None:
@@ -343,12 +352,15 @@ def check_aims(
 
     The objectives have been through `check_objectives`.
     """
+    all_observed = observed
     has_missing, observed = bool((observed == MISSING).any()), complete_rows(observed)
-    if distance is not None and not isinstance(distance, Distance):
+    if distance is not None and not isinstance(distance, (Distance, Gower)):
         raise InvalidInput(
-            f"distance must be a Distance or None, got {distance!r}; for example "
-            "distance=Distance('effort', function)."
+            f"distance must be a Gower, a Distance or None, got {distance!r}; for example "
+            "distance=Gower(scale='mad') or distance=Distance('effort', function)."
         )
+    gower = distance if isinstance(distance, Gower) else RANGES
+    own = distance if isinstance(distance, Distance) else None
     fitted: Objective | Score | None = None
     if isinstance(plausibility, Objective):
         fitted = plausibility
@@ -364,7 +376,8 @@ def check_aims(
             f"plausibility must be a ForestPlausibility, an Objective or None, got "
             f"{plausibility!r}."
         )
-    aims = Aims(objectives, distance, fitted)
+    widths = () if gower == RANGES else tuple(gower.widths(all_observed, space).tolist())
+    aims = Aims(objectives, own, fitted, gower, widths)
     if aims == PLAIN:
         return PLAIN  # it is told by its identity: nothing is asked then
     check_names(aims, encoding.schema)

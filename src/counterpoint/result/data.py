@@ -164,7 +164,7 @@ class ResultData:
     @cached_property
     def space(self) -> Space:
         """Kinds, grids and ranges of the features."""
-        return describe_space(self.encoding.schema, self.genome[None])
+        return describe_space(self.encoding.schema, self.genome[None], width=self.facts.aims.widths)
 
     @property
     def target(self) -> Target:

@@ -183,7 +183,8 @@ def _named_aims(aims: Aims) -> Aims:
     elif plausibility is not None:
         plausibility = AbsentScore(plausibility.words)
     own = tuple(_named(each) for each in aims.objectives)
-    return Aims(own, None if distance is None else _named(distance), plausibility)
+    known = None if distance is None else _named(distance)
+    return replace(aims, objectives=own, distance=known, plausibility=plausibility)
 
 
 def _named(function: Named) -> Named:

@@ -16,7 +16,7 @@ import numpy as np
 from counterpoint.arrays import Bools, Floats, Ints, Keys
 from counterpoint.kernels import inner, kernel
 from counterpoint.neighbours.gower import gower_to_all
-from counterpoint.neighbours.index import nearest_first, rough_distances, single_slack
+from counterpoint.neighbours.index import nearest_first, rough_distances
 from counterpoint.problem.problem import Problem
 from counterpoint.rules.bounds import DOMAIN, RowDomains
 from counterpoint.rules.program import Program, Records, compile_rules, make_scratch
@@ -232,7 +232,7 @@ def nearest_wanted_of(problem: Problem, a: int, n: int) -> Ints:
     while nearest is None:
         near = nearest_first(distances, min(n_near, len(reaching)))
         is_all = len(near) == len(reaching)
-        horizon = np.inf if is_all else distances[near[-1]] - single_slack(problem.rows.shape[1])
+        horizon = np.inf if is_all else distances[near[-1]] - indexed.slack
         nearest = _nearest_among(problem, a, n, reaching[near], horizon)
         n_near *= 4
     return nearest

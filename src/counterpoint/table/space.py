@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -52,6 +53,9 @@ class Space(NamedTuple):
         Standard deviation of each gene in the data.
     may_miss : ndarray of shape (d,)
         Whether a counterfactual may lack it, even if the row does not.
+    width : ndarray of shape (d,)
+        How far apart numbers count 1 in Gower's distance; 0 where that is their range, which holds
+        the explained row, too.
     """
 
     is_level: Bools
@@ -63,12 +67,19 @@ class Space(NamedTuple):
     high: Floats
     deviation: Floats
     may_miss: Bools
+    width: Floats
 
 
-def describe_space(schema: Schema, observed: Floats, may_miss: Bools | None = None) -> Space:
+def describe_space(
+    schema: Schema,
+    observed: Floats,
+    may_miss: Bools | None = None,
+    width: Sequence[float] = (),
+) -> Space:
     """Return the space of `schema`, with scales from the encoded data `observed` (n, d).
 
-    `may_miss` (d,) tells what counterfactuals may lack: nothing if it is None.
+    `may_miss` (d,) tells what counterfactuals may lack: nothing if it is None. `width` (d,) is what
+    distances are measured in: the ranges if it is empty.
     """
     features = schema.features
     kinds = [feature.kind for feature in features]
@@ -86,6 +97,7 @@ def describe_space(schema: Schema, observed: Floats, may_miss: Bools | None = No
         high=np.array([feature.high for feature in features]),
         deviation=np.ascontiguousarray(spread),
         may_miss=np.zeros(len(features), dtype=np.bool_) if may_miss is None else may_miss,
+        width=np.array(width or [0.0] * len(features)),
     )
 
 

@@ -101,6 +101,7 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], object]] = {
     "nearest": (score, PLAIN, {"k": 3, "weights": [3, 2, 1], "precision": "full"}, (0.9, 1.5)),
     "objectives": (score, PLAIN, {"objectives": [cp.Objective("hours", hours)]}, (0.9, 1.5)),
     "distance": (score, PLAIN, {"distance": cp.Distance("hours", hours)}, (0.9, 1.5)),
+    "scale": (score, PLAIN, {"distance": cp.Gower("mad")}, (0.9, 1.5)),
     "forest": (score, PLAIN, {"plausibility": cp.ForestPlausibility(trees=5)}, (0.9, 1.5)),
     "classifier": (*labelled(), {}, "good"),
     "accelerated": (*labelled(), {"accelerate": "onnx"}, "good"),

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
+from counterpoint.neighbours.gower import gower_weights
 from counterpoint.problem.own_objectives import PLAIN, check_aims, check_objectives
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
@@ -35,6 +36,40 @@ def test_without_any_the_aims_are_the_plain_ones() -> None:
     assert str(PLAIN) == ""
     assert PLAIN.names == ("gap", "distance", "changes", "implausibility")
     assert PLAIN.functions == ()
+
+
+def test_gowers_distance_by_ranges_is_the_plain_one_and_other_scales_are_told() -> None:
+    assert aims_of(distance=cp.Gower()) is PLAIN
+    assert aims_of(distance=cp.Gower("range")) is PLAIN
+
+    by_middle, by_deviation = (aims_of(distance=cp.Gower(s)) for s in ("percentile", "mad"))
+
+    assert by_middle.names == by_deviation.names == PLAIN.names
+    assert by_middle.functions == ()
+    assert by_middle.widths == pytest.approx((35.5, 7.25))  # of 20, 30, 40, 60 and 1, 2, 5, 9
+    assert by_deviation.widths == pytest.approx((4.8773 * 10.0, 4.8773 * 2.0))
+    assert str(by_middle) == (
+        "gap, distance (Gower's, in widths of the middle 90 % of the observed values), changes, "
+        "implausibility"
+    )
+    assert "in multiples of the median absolute deviation" in str(by_deviation)
+
+
+def test_a_scale_that_there_is_not_is_refused() -> None:
+    with pytest.raises(cp.InvalidInput, match=r"Gower.scale must be .*'range'.* got 'iqr'"):
+        cp.Gower("iqr")  # type: ignore[arg-type]
+
+
+def test_a_number_without_a_middle_is_measured_in_its_range() -> None:
+    mostly = np.zeros((40, 2))
+    mostly[0], mostly[:, 1] = 8.0, np.arange(40.0)
+    space = SPACE._replace(low=mostly.min(axis=0), high=mostly.max(axis=0))
+
+    for scale in ("percentile", "mad"):
+        assert cp.Gower(scale).widths(mostly, space)[0] == 0.0
+    weight, cap = gower_weights(mostly[:1], space._replace(width=np.array([0.0, 5.0])))
+    assert weight.tolist() == [[0.125, 0.2]]
+    assert cap.tolist() == [np.inf, 1.0]
 
 
 def test_names_stand_where_the_objectives_do() -> None:
@@ -90,10 +125,10 @@ def test_the_worst_is_asked_for_each_row() -> None:
             {"objectives": [cp.Objective(f"o{i}", pay) for i in range(9)]},
             "objectives must be at most 8, got 9.",
         ),
-        ({"distance": pay}, "distance must be a Distance or None, got <function pay"),
+        ({"distance": pay}, "distance must be a Gower, a Distance or None, got <function pay"),
         (
             {"distance": cp.Objective("a", pay)},
-            "distance must be a Distance or None, got Objective",
+            "distance must be a Gower, a Distance or None, got Objective",
         ),
         ({"plausibility": pay}, "plausibility must be a ForestPlausibility, an Objective or None"),
         (

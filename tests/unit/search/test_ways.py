@@ -89,7 +89,16 @@ def test_a_number_can_change_to_all_points_of_its_grid_but_its_own(
     own = at if at == MISSING else at / grid
     d = np.ones(1)
     space = Space(
-        d < 0, d < 0, d < 0, d * grid, np.zeros(1, dtype=np.int64), d, d, d, np.array([may_miss])
+        d < 0,
+        d < 0,
+        d < 0,
+        d * grid,
+        np.zeros(1, dtype=np.int64),
+        d,
+        d,
+        d,
+        np.array([may_miss]),
+        0 * d,
     )
 
     n = other_values(space, points[:1], points[-1:], np.array([own]))
@@ -110,6 +119,7 @@ def test_a_level_can_change_to_all_others_and_a_real_to_infinitely_many() -> Non
         np.ones(3),
         np.ones(3),
         none,
+        np.zeros(3),
     )
 
     n = other_values(space, np.zeros(3), np.array([3.0, 3.0, 1.0]), np.array([2.0, MISSING, 0.5]))

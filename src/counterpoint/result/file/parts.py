@@ -7,12 +7,13 @@ the caller's objectives the document keeps names and where their hypervolume end
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput
+from counterpoint.neighbours.gower import RANGES, Gower, Scale
 from counterpoint.problem.limits import CheckedLimits, Limits
 from counterpoint.problem.objectives import CHANGES
 from counterpoint.problem.own_objectives import (
@@ -45,6 +46,7 @@ def write_aims(facts: Facts) -> dict[str, Any] | None:
     o4 = score if isinstance(score, Objective) else None
     return {
         "distance": _write(aims.distance, distance),
+        "gower": {"scale": aims.gower.scale, "widths": list(aims.widths)},
         "plausibility": _write(o4, plausibility),
         "score": None if score is None or isinstance(score, Objective) else score.words,
         "objectives": [
@@ -69,8 +71,8 @@ def read_aims(node: Node, schema: Schema) -> tuple[Aims, Floats]:
     """
     if node.value is None:
         return PLAIN, np.ones(2)
-    keys = ("distance", "plausibility", "score", "objectives")
-    distance, plausibility, score, objectives = node.fields(*keys)
+    keys = ("distance", "gower", "plausibility", "score", "objectives")
+    distance, gower, plausibility, score, objectives = node.fields(*keys)
     entries = objectives.items()
     if len(entries) > MOST_OBJECTIVES:
         raise InvalidInput(f"{objectives.path} must have at most {MOST_OBJECTIVES} entries.")
@@ -82,11 +84,22 @@ def read_aims(node: Node, schema: Schema) -> tuple[Aims, Floats]:
     fitted: Objective | Score | None = o4
     if score.value is not None:
         fitted = AbsentScore(score.text())
-    aims = Aims(tuple(each for each, _ in own if each is not None), o2, fitted)
+    named = tuple(each for each, _ in own if each is not None)
+    aims = Aims(named, o2, fitted, *_read_gower(gower, len(schema)))
     if aims == PLAIN:
         node.refuse("null where there are only the built-in objectives")
     check_names(aims, schema)
     return aims, np.array([o2_end, o4_end, *(end for _, end in own)])
+
+
+def _read_gower(node: Node, d: int) -> tuple[Gower, tuple[float, ...]]:
+    """Return the scale of Gower's distance, and what it divides differences of d features by."""
+    scale, widths = node.fields("scale", "widths")
+    made = Gower(scale.one_of({*get_args(Scale)}))  # type: ignore[arg-type]
+    known = widths.numbers(0 if made == RANGES else d)
+    if (known < 0.0).any():
+        widths.refuse("a list of numbers of at least 0")
+    return made, tuple(known.tolist())
 
 
 def _read(node: Node, kinds: set[str], *, is_needed: bool = False) -> tuple[Any, float]:
