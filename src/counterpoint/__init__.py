@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from counterpoint.result.file.loading import load
     from counterpoint.result.file.many import load_many, save_many
     from counterpoint.result.ways import Way, Ways
+    from counterpoint.search.nice import NICE
     from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
     from counterpoint.table.features import Categorical, Date, Integer, Ordered, Real
     from counterpoint.table.schema import Schema
@@ -65,6 +66,7 @@ _HOMES = {
     "Limits": "problem.limits",
     "MissingDependency": "errors",
     "ModelWarning": "errors",
+    "NICE": "search.nice",
     "NSGA2": "search.settings",
     "NoSuchFile": "errors",
     "Objective": "problem.own_objectives",
@@ -110,6 +112,7 @@ __all__ = [  # noqa: RUF022 - sorted as plain text
     "Limits",
     "MissingDependency",
     "ModelWarning",
+    "NICE",
     "NSGA2",
     "NoSuchFile",
     "Objective",

@@ -484,6 +484,10 @@ RUNS: dict[str, Callable[[], Any]] = {
     "limits/whatif": partial(
         many, "linear", cp.WhatIf(n=2), fixed=["city"], ranges=LIMITS["ranges"], max_changed=6
     ),
+    "limits/nice": partial(
+        many, "linear", cp.NICE(n=2), fixed=["city"], ranges=LIMITS["ranges"], max_changed=6
+    ),
+    "missing/nice": partial(missing, cp.NICE(variant="proximity", n=3)),
     "missing/explore": partial(missing, FEW),
     "missing/gaussian": partial(missing, SHORT.with_(mutation="gaussian")),
     "missing/random": partial(missing, SHORT.with_(method="random")),

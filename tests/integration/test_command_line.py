@@ -165,8 +165,12 @@ def test_nothing_found_is_an_answer_with_its_own_status(run: Any) -> None:
 def test_costs_and_methods_are_passed_on(run: Any) -> None:
     plain = run(f"{EXPLAIN} --row {BAD} --target good --json")[1]
 
-    for more in ("--cost age=50", "--distance mad", "--method moc", "--method what-if", "--seed 3"):
-        command = EXPLAIN.replace("--evaluations 300", "") if "what-if" in more else EXPLAIN
+    for more in (
+        *("--cost age=50", "--distance mad", "--seed 3"),
+        *("--method moc", "--method what-if", "--method nice-proximity"),
+    ):
+        has_budget = "what-if" not in more and "nice" not in more
+        command = EXPLAIN if has_budget else EXPLAIN.replace("--evaluations 300", "")
         status, out, _ = run(f"{command} --row {BAD} --target good --json {more}")
         assert status == 0
         assert out != plain

@@ -103,6 +103,9 @@ exit status:
 """
 
 
+NICES = ("nice-sparsity", "nice-proximity", "nice-plausibility")
+
+
 def build_parser() -> Parser:
     """Return the parser of all commands."""
     parser = Parser(prog="counterpoint", description=ABOUT, formatter_class=Plain)
@@ -431,8 +434,10 @@ def add_search(parser: argparse.ArgumentParser, *, seconds: bool = True) -> None
     search.add_argument(
         "--method",
         default="default",
-        choices=["default", "moc", "mocice", "moccond", "mocmod", "random", "what-if"],
-        help="our own search, a variant of the paper's, or the nearest observed rows",
+        choices=["default", "moc", "mocice", "moccond", "mocmod", "random", "what-if", *NICES],
+        metavar="NAME",
+        help="default is our own; moc, mocice, moccond, mocmod and random are the paper's, what-if "
+        f"takes the nearest observed rows, and {', '.join(NICES)} step towards one",
     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from counterpoint.cli.arguments import NICES
 from counterpoint.errors import InvalidInput, UnknownFeatureError, did_you_mean, listed
 from counterpoint.models.answers import unknown_columns
 from counterpoint.models.files import load_model
@@ -399,6 +400,7 @@ def read_classes(text: str | None) -> list[Any] | None:
 
 def search_of(options: argparse.Namespace) -> Any:
     """Return the search that is asked for."""
+    from counterpoint.search.nice import NICE
     from counterpoint.search.settings import Search, WhatIf
 
     budget: dict[str, Any] = {
@@ -406,11 +408,13 @@ def search_of(options: argparse.Namespace) -> Any:
         for name in ("evaluations", "seconds")
         if (value := getattr(options, name, None)) is not None
     }
+    if budget and options.method in ("what-if", *NICES):
+        raise InvalidInput(
+            f"--method {options.method} needs no budget, so --{min(budget)} has no meaning."
+        )
+    if options.method in NICES:
+        return NICE(variant=options.method.removeprefix("nice-"))
     if options.method == "what-if":
-        if budget:
-            raise InvalidInput(
-                f"--method what-if asks no model, so --{min(budget)} has no meaning."
-            )
         return WhatIf(n=max(1, options.keep if options.command == "batch" else options.show))
     if options.method == "default":
         return Search(**budget)

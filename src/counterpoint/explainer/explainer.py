@@ -211,7 +211,7 @@ class Explainer(Built):
             set of classes where it says one of them; without a `predict` the largest probability
             decides, the first on ties. A label with an interval is about its probability; `None`
             leaves a side open; "opposite" wants any class but the one the model says now.
-        search : Search or WhatIf, optional
+        search : Search, WhatIf or NICE, optional
             Budget and method; `Search()` if left out.
         seed : int, default=0
             Same seed, same result.

@@ -95,7 +95,8 @@ def check_search(search: object) -> Search | WhatIf:
         is_named = isinstance(search, str) and search in get_args(Variant)
         example = f"Search.paper({search!r})" if is_named else "Search(evaluations=2000)"
         raise InvalidInput(
-            f"search must be a Search or WhatIf, got {search!r}; for example search={example}."
+            f"search must be a Search, WhatIf or NICE, got {search!r}; for example "
+            f"search={example}."
         )
     return search
 

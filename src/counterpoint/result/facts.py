@@ -65,7 +65,7 @@ class Trace:
         return cls(
             archive.objectives[a, entered],
             archive.generation[a, entered],
-            1 + np.cumsum(archive.is_asked[a])[ends - 1],
+            1 + archive.n_passed[a] + np.cumsum(archive.is_asked[a])[ends - 1],
             archive.predictions[a, archive.n_learnt : size].copy(),
             archive.stopped[a],
         )

@@ -45,6 +45,8 @@ class Archive:
         How many of the first candidates were known beforehand, so that nobody was asked.
     places : ndarray of shape (r, capacity) or None
         Where in the data each candidate stands, if all of them are observed rows.
+    n_passed : ndarray of shape (r,)
+        Rows the model was asked about that are not kept here.
     stopped : list of str
         Why each row's search ended.
     """
@@ -66,6 +68,7 @@ class Archive:
         self.is_asked: Bools = np.zeros((r, capacity), dtype=np.bool_)
         self.n_learnt = 0
         self.places: Ints | None = None
+        self.n_passed: Ints = np.zeros(r, dtype=np.int64)
         self.stopped: list[Any] = [""] * r
 
     def add(
@@ -161,6 +164,7 @@ class Archive:
         again.generation[0] = self.generation[row, :n]
         again.is_asked[0] = self.is_asked[row, :n]
         again.n_learnt, again.stopped[0] = self.n_learnt, self.stopped[row]
+        again.n_passed[0] = self.n_passed[row]
         again.places = None if self.places is None else self.places[[row], :n]
         return again
 
@@ -173,7 +177,7 @@ class Archive:
     @property
     def evaluations(self) -> Ints:
         """Rows the model was asked for each explained row, everything included."""
-        return np.asarray(1 + np.sum(self.is_asked, axis=1))
+        return np.asarray(1 + np.sum(self.is_asked, axis=1) + self.n_passed)
 
 
 class ArchiveArrays(NamedTuple):

@@ -1,6 +1,6 @@
 """Run: which function runs which settings, and the two shortest methods: random search and What-If.
 
-A new method has a line in `RUNS` and a class in `settings`.
+A new method has a line in `RUNS` and a class in `settings`, or beside the function that runs it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from counterpoint.progress import Watch
 from counterpoint.search.archive import Archive
 from counterpoint.search.explore.loop import explore
 from counterpoint.search.feasibility import feasible, nearest_wanted, observed_predictions
+from counterpoint.search.nice import NICE, walk_to_neighbours
 from counterpoint.search.nsga2.initialization import random_candidates
 from counterpoint.search.nsga2.loop import evolve
 from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
@@ -74,6 +75,7 @@ RUNS: dict[type, Callable[[Problem, Any, Watch | None], Archive]] = {
     NSGA2: evolve,
     RandomSearch: search_randomly,
     WhatIf: take_nearest,
+    NICE: walk_to_neighbours,
 }
 
 

@@ -389,7 +389,7 @@ class WhatIf:
     n: int = 1
 
     def __post_init__(self) -> None:
-        check_whole("WhatIf.n", self.n, 1)
+        check_whole(f"{type(self).__name__}.n", self.n, 1)
 
     @property
     def most_candidates(self) -> int:

@@ -36,7 +36,7 @@ CLASSES = cp.Explainer(score, DATA, classes=["bad", "good"])
         ),
         (Order((0.4, 1.0), limits=Limits(constraints=("agee increases",))), "agee"),
         (Order((0.4, 1.0), limits=Limits(costs={"agee": 2.0})), "agee"),
-        (Order((0.4, 1.0), search="quick"), "search must be a Search or WhatIf"),  # type: ignore[arg-type]
+        (Order((0.4, 1.0), search="quick"), "search must be a Search, WhatIf or NICE"),  # type: ignore[arg-type]
         (
             Order((0.4, 1.0), limits=Limits(constraints=["age >= 60"], ranges={"age": (None, 50)})),
             "the constraints exclude each of 4 observed rows that were tried; of the first: ",

@@ -69,5 +69,5 @@ def test_a_search_that_is_none_is_told_with_the_one_that_is_meant(
         check_search(search)
 
     assert str(caught.value) == (
-        f"search must be a Search or WhatIf, got {search!r}; for example {example}"
+        f"search must be a Search, WhatIf or NICE, got {search!r}; for example {example}"
     )

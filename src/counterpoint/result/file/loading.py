@@ -42,6 +42,7 @@ from counterpoint.result.file.parts import (
 from counterpoint.result.file.saving import signed
 from counterpoint.result.file.ways import genomes_node, read_ways
 from counterpoint.rules.rules import Rules
+from counterpoint.search.nice import NICE
 from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
 from counterpoint.search.ways import WayRows
 from counterpoint.table.features import Kind
@@ -343,7 +344,7 @@ def read_target(node: Node, n_outputs: int, classes: tuple[Any, ...]) -> Target:
     )
 
 
-SEARCHES = {made.__name__: made for made in (Explore, NSGA2, RandomSearch, WhatIf)}
+SEARCHES = {made.__name__: made for made in (Explore, NSGA2, RandomSearch, WhatIf, NICE)}
 
 
 def read_search(node: Node) -> Search | WhatIf:
