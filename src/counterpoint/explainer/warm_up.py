@@ -26,7 +26,7 @@ from counterpoint.kernels import (
     mark_as_complete,
     sole_compiler,
 )
-from counterpoint.models.trees import Forest, add_up
+from counterpoint.models.trees import Forest, add_up, small, walk_of
 from counterpoint.neighbours.index import FarRows, find_near_rows
 from counterpoint.problem.observed import Observed
 from counterpoint.progress import StopFlag, is_watched, stopped_by_signals
@@ -198,10 +198,8 @@ def use_far_rows(observed: Observed) -> None:
 
 
 def use_trees() -> None:
-    """Walk a tree of one leaf, with more rows than are walked side by side."""
+    """Walk a tree of one leaf."""
     zero, off = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.bool_)
-    sets = np.zeros((0, 1), dtype=np.bool_)
-    leaf = Forest(
-        zero, np.zeros((1, 2), dtype=np.int32), zero, np.zeros(1), zero, off, sets, np.zeros((1, 1))
-    )
-    add_up(np.zeros((9, 1)), leaf, np.zeros((9, 1)))
+    one = np.zeros((1, 1))
+    leaf = Forest(zero, small([[0, 0]]), zero, one[0], zero, off, off[None], one)
+    add_up(one, walk_of(leaf), one.copy())

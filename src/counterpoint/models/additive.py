@@ -7,17 +7,14 @@ gone from what is read: it is written for genes. It is believed after a trial on
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import expit, softmax
 
 from counterpoint.arrays import MISSING, Floats
-from counterpoint.models.answers import awake
-from counterpoint.models.column_tables import as_dense
-from counterpoint.models.gene_space import ModelColumns, columns_of, forest_in_genes
-from counterpoint.models.threads import is_known
-from counterpoint.models.trees import BY_THRESHOLD, Forest, add_up, is_leaf, of_forest
+from counterpoint.models.gene_space import ModelColumns, forest_in_genes
+from counterpoint.models.trees import BY_THRESHOLD, Forest, Walk, add_up, is_leaf, walk_of
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Feature, Kind
 
@@ -49,6 +46,10 @@ class AdditiveModel(NamedTuple):
         What makes outputs of raw scores: nothing ("identity" for a number, "mean" for
         probabilities), the logistic function, of which the one raw score gives the probability
         of the second class, or softmax.
+    is_single : bool
+        Whether sums are rounded to single precision after each tree.
+    walk : Walk or None
+        The forest as kernels walk it; made anew for each call if it is None.
     """
 
     forest: Forest | None
@@ -57,12 +58,15 @@ class AdditiveModel(NamedTuple):
     level_values: Floats
     divisor: float
     link: Link
+    is_single: bool = False
+    walk: Walk | None = None
 
     def raw(self, genomes: Floats) -> Floats:
         """Return the raw scores (n, c) of genomes (n, d)."""
         total = np.repeat(self.base[None], len(genomes), axis=0)
         if self.forest is not None:
-            add_up(np.ascontiguousarray(genomes), self.forest, total)
+            walk = self.walk or walk_of(self.forest)
+            add_up(genomes, walk, total, is_single=self.is_single)
             return total / self.divisor
         is_missing = genomes == MISSING
         total += np.where(is_missing, 0.0, genomes) @ self.slopes
@@ -76,53 +80,9 @@ class AdditiveModel(NamedTuple):
         """Return what the model's outputs are by these sums: shape (n, classes) or (n, 1)."""
         raw = self.raw(genomes)
         if self.link == "logistic":
-            return np.column_stack([expit(-raw[:, 0]), expit(raw[:, 0])])
+            second = expit(raw[:, 0])
+            return np.column_stack([1.0 - second, second])
         return np.asarray(softmax(raw, axis=1)) if self.link == "softmax" else raw
-
-
-def additive_of(
-    model: Any, rows_of: Callable[[Floats], Any], encoding: Encoding, observed: Floats
-) -> AdditiveModel | None:
-    """Return a model as sums over genes; None if it is none that is known, or cannot be rewritten.
-
-    Parameters
-    ----------
-    model : object
-        An estimator, or a pipeline that ends with one.
-    rows_of : callable
-        Returns the rows that `model` takes for genomes (n, d).
-    encoding, observed : Encoding, ndarray of shape (n, d)
-        What genes mean, and the observed rows.
-    """
-    if not is_known(model):
-        return None
-    while hasattr(model, "best_estimator_"):
-        model = model.best_estimator_
-    steps = [step for _, step in awake(model).steps] if hasattr(model, "steps") else [model]
-    try:
-        own = own_sums(steps[-1])
-        if own is None:
-            return None
-
-        def encode(genomes: Floats) -> Floats:
-            rows = rows_of(genomes)
-            for step in steps[:-1]:
-                rows = step.transform(rows)
-            return np.asarray(as_dense(rows), dtype=np.float64)
-
-        return in_genes(own, columns_of(encode, encoding, observed))
-    except Exception:  # whatever an encoder makes of rows it does not expect: then there is none
-        return None
-
-
-def own_sums(model: Any) -> AdditiveModel | None:
-    """Return an estimator as sums over its own columns; None if it is none that is known."""
-    trees = [model] if hasattr(model, "tree_") else getattr(model, "estimators_", None)
-    if not isinstance(trees, list) or not all(hasattr(tree, "tree_") for tree in trees):
-        return None
-    forest, is_classifier = of_forest([tree.tree_ for tree in trees]), hasattr(model, "classes_")
-    link: Link = "mean" if is_classifier else "identity"
-    return of_trees(forest, np.zeros(forest.value.shape[1]), float(len(trees)), link)
 
 
 def of_trees(forest: Forest, base: Floats, divisor: float, link: Link) -> AdditiveModel:
@@ -137,7 +97,8 @@ def in_genes(own: AdditiveModel, columns: ModelColumns) -> AdditiveModel:
     n_levels = max(len(feature.levels) for feature in columns.features)
     slopes, level_values = np.zeros((d, c)), np.zeros((d, n_levels + 1, c))
     forest = None if own.forest is None else forest_in_genes(own.forest, columns)
-    return own._replace(forest=forest, slopes=slopes, level_values=level_values)
+    walk = None if forest is None else walk_of(forest)
+    return own._replace(forest=forest, slopes=slopes, level_values=level_values, walk=walk)
 
 
 def is_true(

@@ -13,7 +13,7 @@ from counterpoint.arrays import Floats
 from counterpoint.models.answers import awake
 from counterpoint.models.column_tables import ColumnTables, is_plain, tabulate, without_names
 from counterpoint.models.threads import is_known
-from counterpoint.models.trees import add_up, of_boosting, of_forest
+from counterpoint.models.trees import add_up, of_boosting, of_forest, walk_of
 from counterpoint.streams import Stage, row_keys, uniforms
 from counterpoint.table.encoding import Encoding
 
@@ -58,11 +58,11 @@ def core_of(model: Any) -> Any:
 
 def forest_score(trees: list[Any]) -> Callable[[Any], Any]:
     """Return the function that averages the leaves of scikit-learn's trees."""
-    forest, n_outputs = of_forest(trees), trees[0].value.shape[2]
+    walk, n_outputs = walk_of(of_forest(trees)), trees[0].value.shape[2]
 
     def score(rows: Any) -> Any:
         total = np.zeros((len(rows), n_outputs))
-        add_up(np.ascontiguousarray(rows, dtype=np.float64), forest, total)
+        add_up(rows, walk, total)
         return total / len(trees)
 
     return score
@@ -70,12 +70,12 @@ def forest_score(trees: list[Any]) -> Callable[[Any], Any]:
 
 def boosting_core(model: Any) -> Any:
     """Return a copy of scikit-learn's histogram boosting that adds up its trees in one go."""
-    forest, start = of_boosting(model), model._baseline_prediction
+    walk, start = walk_of(of_boosting(model)), model._baseline_prediction
 
     def raw_predict(rows: Any, n_threads: int | None = None) -> Any:  # noqa: ARG001 - its name
         total = np.zeros((len(rows), model.n_trees_per_iteration_))
         total += start
-        add_up(np.ascontiguousarray(rows, dtype=np.float64), forest, total)
+        add_up(rows, walk, total)
         return np.asfortranarray(total)
 
     core = copy.copy(model)

@@ -145,6 +145,7 @@ def forest_in_genes(forest: Forest, columns: ModelColumns) -> Forest:
     nodes = np.flatnonzero(by_level)
     left = goes_left_at(forest, nodes, columns.levels[forest.feature[nodes]])
     goes_left, category_set[nodes] = np.unique(left, axis=0, return_inverse=True)
+    may_miss = np.array([feature.has_missing for feature in columns.features])
     is_mirrored = by_number & falls(columns)[forest.feature]
     return Forest(
         forest.roots,
@@ -152,7 +153,7 @@ def forest_in_genes(forest: Forest, columns: ModelColumns) -> Forest:
         small(np.where(owner == CONSTANT, 0, owner)),
         threshold,
         small(category_set),
-        missing_left ^ is_mirrored,
+        (missing_left ^ is_mirrored) & may_miss[owner],
         goes_left,
         forest.value,
     )

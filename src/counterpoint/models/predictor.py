@@ -17,7 +17,7 @@ from counterpoint.errors import CounterpointError, PredictorError, listed, told_
 from counterpoint.models.adapters.choice import adapt, asked_method, unbound
 from counterpoint.models.adapters.multi_output import several_outputs
 from counterpoint.models.adapters.scorer import is_scorer
-from counterpoint.models.additive import AdditiveModel, additive_of, is_true
+from counterpoint.models.additive import AdditiveModel, is_true
 from counterpoint.models.answers import (
     are_labels,
     as_probabilities,
@@ -30,6 +30,7 @@ from counterpoint.models.answers import (
     remark_on_repeats,
 )
 from counterpoint.models.fast_paths import Ask, quick_ways, quickest, trial_rows
+from counterpoint.models.known_models import additive_of
 from counterpoint.models.threads import answers_alike, is_known, one_thread
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Kind

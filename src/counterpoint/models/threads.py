@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
@@ -51,6 +52,8 @@ def is_known(model: Any) -> bool:
             waiting += thing.ravel().tolist() if thing.dtype == object else ()
         elif isinstance(thing, MethodType):
             waiting += (thing.__func__, thing.__self__)
+        elif isinstance(thing, partial):
+            waiting += (thing.func, thing.args, thing.keywords)
         elif (package := package_of(thing)) not in ESTIMATORS | DATA:
             return False
         elif not isinstance(thing, NAMED) and (package in ESTIMATORS or callable(thing)):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import inspect
 import time
+from functools import partial
 from typing import Any
 
 import joblib
@@ -138,12 +139,13 @@ def known_models() -> list[Any]:
         make_pipeline(encode, LogisticRegression()).fit(NUMBERS, labels),
         GradientBoostingClassifier(n_estimators=3).fit(NUMBERS, labels),
         HistGradientBoostingClassifier(max_iter=3).fit(NUMBERS, labels),
+        HistGradientBoostingClassifier(max_iter=3).fit(NUMBERS.astype({"b": "category"}), labels),
         GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 3]}).fit(NUMBERS, labels),
         make_pipeline(FunctionTransformer(np.log1p), SVC()).fit(NUMBERS, labels),
     ]
 
 
-@pytest.mark.parametrize("i", range(5))
+@pytest.mark.parametrize("i", range(6))
 def test_estimators_are_known(i: int) -> None:
     inspect.signature(np.log1p)  # which the function then keeps
 
@@ -158,6 +160,7 @@ class OwnForest(RandomForestClassifier):  # type: ignore[misc]
     "part",
     [
         FunctionTransformer(lambda rows: rows),
+        FunctionTransformer(partial(np.asarray, like=Buffered())),
         FunctionTransformer(np.vectorize(lambda cell: cell)),
         FunctionTransformer(np.frompyfunc(lambda cell: cell, 1, 1)),
         OwnForest(2).fit(NUMBERS, NUMBERS["a"] > 50),
