@@ -31,7 +31,7 @@ LAYERS = [
     {"result.file.fingerprint"},
     {"result.facts"},
     {"result.data"},
-    {"result.measures", "result.ways"},
+    {"result.measures", "result.proof", "result.ways"},
     {"result.choosing"},
     {"result.words"},
     {"result.choosing.interview"},

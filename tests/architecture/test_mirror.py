@@ -31,6 +31,11 @@ ELSEWHERE = {
     "neighbours.nearest": "property/test_distance_laws.py",
     "problem.objectives": "property/test_distance_laws.py",
     "result.choosing.interview": "property/test_choosing_laws.py",
+    "search.exact.finish": "property/test_proof_laws.py",
+    "search.exact.leaves": "property/test_proof_laws.py",
+    "search.exact.program": "property/test_proof_laws.py",
+    "search.exact.ruled": "property/test_proof_laws.py",
+    "search.exact.solve": "property/test_proof_laws.py",
     "search.explore.moves": "property/test_moves_laws.py",
     "search.explore.parents": "property/test_moves_laws.py",
     "search.nsga2.loop": "integration/test_settings_matter.py",
@@ -47,6 +52,11 @@ THROUGH = {
     "models.adapters.frameworks": 'framework("torch")',
     "models.adapters.onnx_file": 'framework("skl2onnx")',
     "models.adapters.scorer": "check_scorer(",
+    "search.exact.finish": "cp.Search(prove=True",
+    "search.exact.leaves": "cp.Search(prove=True",
+    "search.exact.program": "cp.Search(prove=True",
+    "search.exact.ruled": "cp.Search(prove=True",
+    "search.exact.solve": "cp.Search(prove=True",
     "search.nsga2.loop": 'method="nsga2"',
 }
 # Modules that hold names only.

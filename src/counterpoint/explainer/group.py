@@ -20,6 +20,7 @@ from counterpoint.problem.problem import Problem
 from counterpoint.progress import Watch
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.facts import Again, Facts, Live
+from counterpoint.result.proof import settled
 from counterpoint.search.archive import Archive
 from counterpoint.search.confirmation import (
     Confirmation,
@@ -119,7 +120,8 @@ def confirmed(found: Counterfactuals, check: Confirmation) -> Counterfactuals:
     codes, predictions = check.told(found.genomes)
     shown = predictions if found.target.is_lead else found.predictions
     trace = replace(found.trace, confirmations=check.n_asked)
-    return replace(found, codes=codes, predictions=shown, trace=trace, way_rows=check.ways_told())
+    found = replace(found, codes=codes, predictions=shown, trace=trace, way_rows=check.ways_told())
+    return found if found.proof is None else settled(found)
 
 
 def search_plainly(

@@ -7,7 +7,7 @@ functions of what is here; only those that ask the model again need `ResultData.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, Self
 
@@ -21,10 +21,20 @@ from counterpoint.problem.limits import Limits
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.problem.problem import Problem, reference_point
 from counterpoint.problem.target import Target
-from counterpoint.result.facts import Diagnosis, Facts, Live, Origin, Stopped, Trace, diagnose
+from counterpoint.result.facts import (
+    Diagnosis,
+    Facts,
+    Live,
+    Origin,
+    Stopped,
+    Trace,
+    diagnose,
+    is_same,
+)
 from counterpoint.result.file.fingerprint import Fingerprints, take_fingerprints
 from counterpoint.result.long_table import check_prefix, taken_names
 from counterpoint.search.archive import Archive
+from counterpoint.search.exact.proof import Proof
 from counterpoint.search.front import hypervolume_history
 from counterpoint.search.settings import Search, WhatIf
 from counterpoint.search.ways import WayRows
@@ -78,6 +88,8 @@ class ResultData:
     way_rows : WayRows, optional
         The ways that were found, with candidates beside the set; see `Counterfactuals.ways`. None
         for a part of a result, whose ways are those of its own counterfactuals.
+    proof : Proof, optional
+        What a solver proved of all counterfactuals of the row; None if none was asked.
     """
 
     encoding: Encoding
@@ -94,6 +106,7 @@ class ResultData:
     live: Live | None = None
     observed: pd.Index[Any] | None = None
     way_rows: WayRows | None = None
+    proof: Proof | None = None
 
     @classmethod
     def of(cls, archive: Archive, a: int, row: Any, facts: Facts, live: Live) -> Self:
@@ -117,6 +130,7 @@ class ResultData:
             Trace.of(archive, a),
             live=live,
             observed=observed,
+            proof=archive.proofs[a],
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -426,20 +440,6 @@ def classes_column(classes: tuple[Any, ...], codes: Ints) -> Any:
     if len({type(label) for label in classes}) > 1:
         classes = tuple(map(str, classes))
     return pd.Index(classes, tupleize_cols=False).take(codes)
-
-
-def is_same(one: Any, other: Any) -> bool:
-    """Whether two values are equal, arrays and dataclasses by what they hold; NaN equals NaN."""
-    if isinstance(one, np.ndarray):
-        return isinstance(other, np.ndarray) and np.array_equal(one, other, equal_nan=True)
-    if isinstance(one, pd.Index):
-        return one.equals(other)
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(is_same(one[key], other[key]) for key in one)
-    if not is_dataclass(one) or type(one) is not type(other):
-        return bool(one == other)
-    compared = (each.name for each in fields(one) if each.compare)
-    return all(is_same(getattr(one, name), getattr(other, name)) for name in compared)
 
 
 def _changed_in_order(objectives: Floats, members: Ints) -> Ints:

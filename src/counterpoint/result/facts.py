@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal, NoReturn, TypeVar
 
 import numpy as np
+import pandas as pd
 
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.errors import InvalidInput
@@ -66,7 +67,7 @@ class Trace:
             archive.objectives[a, entered],
             archive.generation[a, entered],
             1 + archive.n_passed[a] + np.cumsum(archive.is_asked[a])[ends - 1],
-            archive.predictions[a, archive.n_learnt : size].copy(),
+            archive.predictions[a, archive.n_learnt : size - int(archive.n_added[a])].copy(),
             archive.stopped[a],
         )
 
@@ -321,3 +322,17 @@ class Live:
 
     problem: Problem
     again: Again | None = None
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two values are equal, arrays and dataclasses by what they hold; NaN equals NaN."""
+    if isinstance(one, np.ndarray):
+        return isinstance(other, np.ndarray) and np.array_equal(one, other, equal_nan=True)
+    if isinstance(one, pd.Index):
+        return one.equals(other)
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(is_same(one[key], other[key]) for key in one)
+    if not is_dataclass(one) or type(one) is not type(other):
+        return bool(one == other)
+    compared = (each.name for each in fields(one) if each.compare)
+    return all(is_same(getattr(one, name), getattr(other, name)) for name in compared)

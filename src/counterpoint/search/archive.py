@@ -9,6 +9,7 @@ import numpy as np
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.kernels import assign, inner, kernel
 from counterpoint.problem.problem import Evaluation, Problem
+from counterpoint.search.exact.proof import Proof
 from counterpoint.search.front import admit, clear_place, empty_front
 from counterpoint.table.space import are_equal
 
@@ -49,6 +50,10 @@ class Archive:
         Rows the model was asked about that are not kept here.
     stopped : list of str
         Why each row's search ended.
+    n_added : ndarray of shape (r,)
+        How many of the last candidates a solver added, which no search recalls.
+    proofs : list of Proof or None
+        What a solver proved of each row; None where none was asked.
     """
 
     def __init__(self, problem: Problem, capacity: int) -> None:
@@ -70,6 +75,8 @@ class Archive:
         self.places: Ints | None = None
         self.n_passed: Ints = np.zeros(r, dtype=np.int64)
         self.stopped: list[Any] = [""] * r
+        self.n_added: Ints = np.zeros(r, dtype=np.int64)
+        self.proofs: list[Proof | None] = [None] * r
 
     def add(
         self,
@@ -166,7 +173,26 @@ class Archive:
         again.n_learnt, again.stopped[0] = self.n_learnt, self.stopped[row]
         again.n_passed[0] = self.n_passed[row]
         again.places = None if self.places is None else self.places[[row], :n]
+        again.n_added[0], again.proofs[0] = self.n_added[row], self.proofs[row]
         return again
+
+    def with_added(
+        self, problem: Problem, added: list[tuple[Floats, Evaluation]], proofs: list[Proof]
+    ) -> Archive:
+        """Return the archive with more evaluated candidates of every row, and what is proved."""
+        n_most = max(genomes.shape[1] for genomes, _ in added)
+        more = Archive(problem, self.genomes.shape[1] + n_most)
+        for name, known in vars(self).items():
+            if isinstance(known, np.ndarray) and known.ndim > 1 and name != "reference":
+                getattr(more, name)[:, : known.shape[1]] = known
+            else:
+                setattr(more, name, known)
+        more.n_added, more.proofs = np.array([genomes.shape[1] for genomes, _ in added]), [*proofs]
+        for a, (genomes, judged) in enumerate(added):
+            if genomes.shape[1]:
+                generation = int(self.generation[a, : self.size[a]].max(initial=0))
+                more.add(np.ascontiguousarray(genomes), judged, np.array([a]), generation)
+        return more
 
     def keep_all(self, row: int) -> None:
         """Make every candidate of one row a member, dominated or not."""

@@ -15,6 +15,7 @@ import numpy as np
 from counterpoint.problem.problem import Problem
 from counterpoint.progress import Watch
 from counterpoint.search.archive import Archive
+from counterpoint.search.exact.finish import finish
 from counterpoint.search.explore.loop import explore
 from counterpoint.search.feasibility import feasible, nearest_wanted, observed_predictions
 from counterpoint.search.nice import NICE, walk_to_neighbours
@@ -81,4 +82,9 @@ RUNS: dict[type, Callable[[Problem, Any, Watch | None], Archive]] = {
 
 def run(problem: Problem, search: Search | WhatIf, watch: Watch | None = None) -> Archive:
     """Search the counterfactuals of every row of `problem`; return all that was evaluated."""
-    return RUNS[type(search)](problem, search, watch)
+    watch, start = watch or Watch(), time.monotonic()
+    archive = RUNS[type(search)](problem, search, watch)
+    if isinstance(search, Explore) and search.prove:
+        deadline = None if search.seconds is None else start + search.seconds
+        return finish(problem, archive, deadline, watch)
+    return archive

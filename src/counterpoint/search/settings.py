@@ -44,6 +44,7 @@ class SearchSettings(TypedDict, total=False):
     p_mutate: float
     p_mutate_gene: float
     p_mutate_keep: float
+    prove: bool
 
 
 @dataclass(frozen=True, kw_only=True, init=False)
@@ -71,13 +72,15 @@ class Search:
         is not given, and None has no end.
     seconds : float, optional
         Stop after this time and return the best so far.
+    prove : bool, optional
+        Of `Explore`: whether a solver proves what it can.
     epsilon, initialization, p_min, … : optional
         The settings of `NSGA2`.
 
     Examples
     --------
-    >>> Search(evaluations=3520)
-    Explore(evaluations=3520, generations=None, population=24, patience=50, seconds=None)
+    >>> type(Search(evaluations=3520)).__name__
+    'Explore'
     >>> Search.paper("moc").initialization
     'random'
     """
@@ -135,11 +138,6 @@ class Search:
         -------
         NSGA2 or RandomSearch
             Population 20, 175 generations after the initial one, epsilon 0.
-
-        Raises
-        ------
-        InvalidInput
-            If there is no such variant.
         """
         check_choice("Search.paper(variant)", variant, get_args(Variant))
         if variant == "random":
@@ -225,18 +223,21 @@ class Explore(Search):
     method : {"explore"}, default="explore"
         The name `Search` knows it by.
     evaluations, generations, patience, seconds : optional
-        When to stop; see `Search`.
+        When to stop; see `Search`. With `prove`, `seconds` are the solver's, too.
     population : int, default=24
         Candidates made per generation; in the first 24 generations a third of it.
+    prove : bool, default=False
+        Whether a solver completes the search and proves what it can, as `Exact` does.
 
     Examples
     --------
-    >>> Explore(evaluations=3520, patience=None).population
+    >>> Explore(evaluations=3520, patience=None, prove=True).population
     24
     """
 
     method: Literal["explore"] = field(default="explore", repr=False)
     population: int = 24
+    prove: bool = False
 
     @property
     def first_generation(self) -> int:

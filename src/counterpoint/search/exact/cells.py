@@ -1,0 +1,203 @@
+"""Cells: the finitely many values of each gene that can matter to an additive model.
+
+Between two neighbouring thresholds all trees say the same, so that of all values of the grid there
+only the one nearest to the row can be part of a nearest counterfactual. Levels, the row's own value
+and a missing one are cells of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from counterpoint.arrays import MISSING, Bools, Floats
+from counterpoint.neighbours.gower import gower_weights
+from counterpoint.problem.problem import Problem
+from counterpoint.search.exact.ruled import Ruled
+
+MOST_VALUES = 4096  # of a number, that are told apart where a rule looks at it
+
+
+class Options(NamedTuple):
+    """The values that one gene of one row may take, by what they add to the distance.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n,)
+        The genes; the row's own comes first if it is allowed.
+    shares : ndarray of shape (n,)
+        What each adds to the distance, ascending.
+    is_own : ndarray of shape (n,)
+        Whether it is the row's own value.
+    """
+
+    values: Floats
+    shares: Floats
+    is_own: Bools
+
+    def take(self, which: Any) -> Options:
+        """Return some of the options."""
+        return Options(*(known[which] for known in self))
+
+
+class Grid(NamedTuple):
+    """The values of one number between two bounds.
+
+    Attributes
+    ----------
+    lower, upper : float
+        The bounds, on the grid.
+    pitch : float
+        The distance between values; 0 for the reals.
+    per_unit : float
+        Grid points per unit; 0 for the reals.
+    is_single : bool
+        Whether values must survive the cast to single precision.
+    """
+
+    lower: float
+    upper: float
+    pitch: float
+    per_unit: float
+    is_single: bool
+
+    @property
+    def n_values(self) -> float:
+        """How many values there are; infinite for the reals."""
+        if self.pitch == 0.0:
+            return np.inf
+        return float(np.rint((self.upper - self.lower) / self.pitch)) + 1.0
+
+    def at(self, steps: Floats) -> Floats:
+        """Return the values so many steps above the lower bound, as they will be emitted."""
+        values = self.lower + steps * self.pitch
+        if self.per_unit > 0.0:
+            values = np.rint(values * self.per_unit) / self.per_unit + 0.0
+        values = np.clip(values, self.lower, self.upper)
+        return values.astype(np.float32).astype(np.float64) if self.is_single else values
+
+    def at_most(self, ends: Floats) -> Floats:
+        """Return the largest value that does not exceed each of `ends`; NaN where there is none."""
+        return self._beside(ends, is_above=False)
+
+    def above(self, ends: Floats) -> Floats:
+        """Return the least value that exceeds each of `ends`; NaN where there is none."""
+        return self._beside(ends, is_above=True)
+
+    def _beside(self, ends: Floats, *, is_above: bool) -> Floats:
+        """Return the value next to each of `ends`."""
+        if self.pitch == 0.0:
+            return self._beside_reals(ends, is_above=is_above)
+        found = np.full(len(ends), np.nan)
+        last = self.n_values - 1.0
+        near = np.clip(
+            np.floor((np.clip(ends, self.lower, self.upper) - self.lower) / self.pitch), 0.0, last
+        )
+        for shift in (2.0, 1.0, 0.0, -1.0) if is_above else (-1.0, 0.0, 1.0, 2.0):
+            steps = near + shift  # the last that fits is the nearest
+            values = self.at(np.clip(steps, 0.0, last))
+            fits = (values > ends) if is_above else (values <= ends)
+            found = np.where(fits & (steps >= 0.0) & (steps <= last), values, found)
+        return found
+
+    def _beside_reals(self, ends: Floats, *, is_above: bool) -> Floats:
+        """Return the number next to each of `ends`, in the precision of the column."""
+        values: Any = np.clip(ends, self.lower, self.upper)
+        values = values.astype(np.float32) if self.is_single else values
+        beside = np.nextafter(values, values.dtype.type(np.inf if is_above else -np.inf))
+        values = np.where((values > ends) if is_above else (values <= ends), values, beside)
+        found = values.astype(np.float64) + 0.0
+        fits = (found > ends) if is_above else (found <= ends)
+        return np.where(fits & (found >= self.lower) & (found <= self.upper), found, np.nan)
+
+
+def grid_of(problem: Problem, j: int) -> Grid:
+    """Return the grid of number j of a problem of one row."""
+    space, box, per_unit = problem.space, problem.box, float(problem.space.grid[j])
+    pitch = 1.0 / per_unit if per_unit > 0.0 else 0.0
+    if problem.row_rules is not None:
+        pitch = float(problem.row_rules.domains.features[0, j]["pitch"])
+    lower, upper = float(box.lower[0, j]), float(box.upper[0, j])
+    return Grid(lower, upper, pitch, per_unit, bool(space.is_single[j]))
+
+
+def options_of(
+    problem: Problem, thresholds: list[Floats], ruled: Ruled
+) -> tuple[list[Options], frozenset[int]]:
+    """Return the options of every gene of a problem of one row; `thresholds` ascend.
+
+    The second are the genes of which rules may allow more values than these, because there are too
+    many to tell them apart.
+    """
+    row, measure, every, is_open = problem.rows[0], share_measure(problem), [], set()
+    for j, known in enumerate(thresholds):
+        values, is_whole = _values(
+            problem, j, known, is_whole=j in ruled.whole | ruled.alone.keys()
+        )
+        allowed = ruled.allow(j, values)
+        if not is_whole and (j in ruled.whole or not allowed.all()):
+            is_open.add(j)
+        elif len(values) > 1:
+            values = values[allowed]
+        is_own = values == row[j]
+        shares = measure(j, values)
+        order = np.lexsort((values, ~is_own, shares))
+        every.append(Options(values, shares, is_own).take(order))
+    return every, frozenset(is_open)
+
+
+def _values(problem: Problem, j: int, thresholds: Floats, *, is_whole: bool) -> tuple[Floats, bool]:
+    """Return the values gene j may take, one of each cell or all; and whether these are all."""
+    box, space, own = problem.box, problem.space, float(problem.rows[0, j])
+    if not box.may_change[0, j]:
+        return box.anchor[0, [j]], True
+    known = [] if box.is_forced[0, j] else [own]
+    if space.may_miss[j] and own != MISSING:
+        known.append(MISSING)
+    if space.n_levels[j] > 0:
+        codes = np.arange(int(box.lower[0, j]), int(box.upper[0, j]) + 1)
+        if problem.row_rules is not None:
+            codes = codes[problem.row_rules.domains.allowed[0, j, codes]]
+        return np.concatenate([known, codes[codes != own]]), True
+    grid = grid_of(problem, j)
+    is_whole &= grid.n_values <= MOST_VALUES
+    if is_whole:
+        values = grid.at(np.arange(grid.n_values))
+        return np.concatenate([known, values[values != own]]), True
+    return np.concatenate([known, number_cells(grid, own, thresholds)]), False
+
+
+def number_cells(grid: Grid, own: float, thresholds: Floats) -> Floats:
+    """Return of each cell of a number the value nearest to `own`, which is none of them.
+
+    Of the row's own cell, and of those beside it, the values next to it on either side are among
+    them, for a way may need a feature to change.
+    """
+    ends = thresholds[(thresholds >= grid.lower) & (thresholds < grid.upper)]
+    ups = np.unique(grid.above(np.concatenate([[own], ends[ends >= own]])))
+    downs = np.unique(
+        grid.at_most(np.concatenate([[np.nextafter(own, -np.inf)], ends[ends < own]]))
+    )
+    values = np.concatenate([ups, downs])
+    others: Floats = values[~np.isnan(values) & (values != own)]
+    return others
+
+
+def share_measure(problem: Problem) -> Any:
+    """Return the function of a gene's place and values that gives what they add to the distance."""
+    row, space, observed = problem.rows[0], problem.space, problem.observed
+    weights, cap = gower_weights(problem.rows, space)
+    weight = weights[0]
+    costs = np.ones(len(row)) if problem.limits.costs is None else problem.limits.costs
+    parts = costs / costs.sum()
+    typical = observed.typical_change if observed.has_missing else np.zeros(len(row))
+
+    def measure(j: int, values: Floats) -> Floats:
+        filled = min(typical[j] * weight[j], 1.0) if typical[j] > 0.0 else 1.0
+        is_filled = (values == MISSING) != (row[j] == MISSING)
+        apart = np.minimum(np.abs(values - row[j]) * weight[j], cap[j])
+        apart = np.where(is_filled, filled, np.where(values == row[j], 0.0, apart))
+        return np.asarray(apart * parts[j])
+
+    return measure

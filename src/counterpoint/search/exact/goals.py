@@ -1,0 +1,61 @@
+"""Goals: a target as linear conditions on the raw scores of an additive model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from counterpoint.arrays import Floats
+from counterpoint.models.additive import AdditiveModel
+from counterpoint.problem.target import Target
+from counterpoint.search.exact.program import Goal
+
+# How far raw scores may miss a goal, as a share of what leaves add: no counterfactual is lost by
+# rounding, the model's or the solver's, and what the model then refuses is forbidden one by one.
+SLACK = 4e-6
+
+
+def goals_of(target: Target, model: AdditiveModel, n_outputs: int) -> list[Goal] | None:
+    """Return goals one of which every score that reaches the target meets; None if none are linear.
+
+    Several are needed where any of several classes will do.
+    """
+    c = len(model.base)
+    if model.link == "logistic":
+        return [_of_logistic(target, n_outputs)]
+    if target.is_decision:
+        others = [a for a in range(c) if a not in target.wanted]
+        return [_ahead(b, others, c) for b in target.wanted]
+    if model.link == "softmax":
+        return None
+    weights = np.zeros((1, c))
+    weights[0, target.column] = 1.0
+    return [Goal(weights, np.array([target.low]), np.array([target.high]))]
+
+
+def _ahead(b: int, others: list[int], c: int) -> Goal:
+    """Return the goal that class b is no less likely than the others."""
+    weights = np.zeros((len(others), c))
+    weights[:, b] = 1.0
+    weights[np.arange(len(others)), others] = -1.0
+    return Goal(weights, np.zeros(len(others)), np.full(len(others), np.inf))
+
+
+def _of_logistic(target: Target, n_outputs: int) -> Goal:
+    """Return the goal of a score whose logistic function is the probability of the second class."""
+    low, high = (0.5, 1.0) if target.is_decision else (target.low, target.high)
+    if n_outputs == 2 and target.column == 0:
+        low, high = 1.0 - high, 1.0 - low
+    return Goal(np.ones((1, 1)), np.array([_logit(low)]), np.array([_logit(high)]))
+
+
+def _logit(p: float) -> float:
+    """Return what the logistic function takes to p; infinite at its ends and beyond."""
+    if p <= 0.0 or p >= 1.0:
+        return -np.inf if p <= 0.0 else np.inf
+    return float(np.log(p) - np.log1p(-p))
+
+
+def widened(goal: Goal, sizes: Floats) -> Goal:
+    """Return a goal that scores of these sizes (k,) do not miss by rounding."""
+    slack = SLACK * np.maximum(1.0, sizes)
+    return Goal(goal.weights, goal.low - slack, goal.high + slack)

@@ -1,0 +1,321 @@
+"""The mixed-integer program of one row: cells, the leaves that can still be reached, the target.
+
+Of every tree one leaf is chosen, and leaves that need a gene on one side of a split are chosen no
+more than the gene is there. Which cell a gene is in is binary: numbers step outwards from the row's
+value, so that each step costs what it adds to the distance, and levels are chosen one by one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from counterpoint.arrays import MISSING, Bools, Floats
+from counterpoint.progress import Watch
+from counterpoint.search.exact.cells import Options
+from counterpoint.search.exact.leaves import Reached
+
+SCALE = 1e3  # what the largest distance becomes: the solver's own tolerance is absolute
+POLL = 0.05  # seconds between looks at whether the search should stop
+MOST_ENTRIES = 4_000_000  # of the matrix: above, nothing is claimed
+
+
+class Goal(NamedTuple):
+    """What is wanted of the raw scores: all of `low <= weights @ raw <= high`.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (k, c)
+        One row for each condition.
+    low, high : ndarray of shape (k,)
+        Its ends, which may be infinite.
+    """
+
+    weights: Floats
+    low: Floats
+    high: Floats
+
+
+class Solution(NamedTuple):
+    """What the solver says of a program.
+
+    Attributes
+    ----------
+    places : dict of int to int, or None
+        The option of each gene that has several; None if nothing was found.
+    bound : float
+        No solution has a lower objective; infinite if there is none.
+    is_whole : bool
+        Whether the solver was done, so that the solution is the best one.
+    """
+
+    places: dict[int, int] | None
+    bound: float
+    is_whole: bool
+
+
+NO_SOLUTION = Solution(None, np.inf, is_whole=True)
+NOT_KNOWN = Solution(None, 0.0, is_whole=False)
+
+
+class MatrixRows:
+    """The rows of a sparse matrix, filled one after the other."""
+
+    def __init__(self) -> None:
+        self.starts: list[int] = [0]
+        self.columns: list[int] = []
+        self.entries: list[float] = []
+        self.low: list[float] = []
+        self.high: list[float] = []
+
+    def add(self, columns: list[int], entries: list[float], low: float, high: float) -> None:
+        """Add `low <= sum of entries * columns <= high`."""
+        self.columns += columns
+        self.entries += entries
+        self.starts.append(len(self.columns))
+        self.low.append(low)
+        self.high.append(high)
+
+
+class GeneColumns:
+    """The binary columns of one gene, and each of its options as a sum of them.
+
+    Parameters
+    ----------
+    options : Options
+        What the gene may be.
+    mask : int
+        Which of them are left.
+    own : float
+        The row's value.
+    is_level : bool
+        Whether equality is all that counts.
+    first : int
+        The number of the first column.
+    """
+
+    def __init__(self, options: Options, mask: int, own: float, is_level: bool, first: int) -> None:
+        self.places = np.array([i for i in range(mask.bit_length()) if mask >> i & 1])
+        values, is_own = options.values[self.places], options.is_own[self.places]
+        self.first, self.shares, self.has_own = first, options.shares[self.places], is_own.any()
+        is_step = ~is_own & (values != MISSING) & (not is_level)
+        ups, downs = (
+            np.flatnonzero(is_step & (values > own)),
+            np.flatnonzero(is_step & (values < own)),
+        )
+        chains = [ups[np.argsort(values[ups])], downs[np.argsort(-values[downs])]]
+        chains += list(np.flatnonzero(~is_own & ~is_step)[:, None])
+        self.chains = [chain for chain in chains if len(chain)]
+        sizes = [len(chain) for chain in self.chains]
+        self.n, self.heads = sum(sizes), np.cumsum([0, *sizes])[:-1]
+        self.sums = np.zeros((len(values), self.n))
+        for at, chain in zip(self.heads, self.chains, strict=True):
+            self.sums[chain, at + np.arange(len(chain))] = 1.0
+            self.sums[chain[:-1], at + np.arange(1, len(chain))] = -1.0
+        self.sums[np.ix_(is_own, self.heads)] = -1.0
+        self.constants = is_own.astype(np.float64)
+        self._known: dict[int, tuple[list[int], list[float], float]] = {}
+
+    def one_of(self, mask: int) -> tuple[list[int], list[float], float]:
+        """Return columns, entries and constant of "the gene is one of these options"."""
+        if mask not in self._known:
+            which = np.array([mask >> int(i) & 1 for i in self.places], dtype=np.bool_)
+            total = self.sums[which].sum(axis=0)
+            columns = np.flatnonzero(total)
+            constant = float(self.constants[which].sum())
+            self._known[mask] = ((self.first + columns).tolist(), total[columns].tolist(), constant)
+        return self._known[mask]
+
+    def add_to(self, rows: MatrixRows) -> None:
+        """Say that one option is chosen: who steps farther has stepped before."""
+        for head, chain in zip(self.heads.tolist(), self.chains, strict=True):
+            for k in range(self.first + head, self.first + head + len(chain) - 1):
+                rows.add([k, k + 1], [1.0, -1.0], 0.0, np.inf)
+        heads = (self.first + self.heads).tolist()
+        if len(heads) > 1 or not self.has_own:
+            rows.add(heads, [1.0] * len(heads), 0.0 if self.has_own else 1.0, 1.0)
+
+    def chosen(self, x: Floats) -> int:
+        """Return the place of the option that a solution chooses."""
+        indicators = self.sums @ np.rint(x[self.first : self.first + self.n]) + self.constants
+        return int(self.places[np.argmax(indicators)])
+
+
+class RowProgram:
+    """The program of one row as a matrix.
+
+    Parameters
+    ----------
+    trees : list of Reached
+        What of each tree can be reached.
+    masks : list of int
+        Which options of each gene are left.
+    options : list of Options
+        What each gene may be.
+    row, is_level : ndarray of shape (d,)
+        The row, and whether equality is all that counts.
+    value : ndarray of shape (nodes, c)
+        What each leaf adds.
+    """
+
+    def __init__(
+        self,
+        trees: list[Reached],
+        masks: list[int],
+        options: list[Options],
+        row: Floats,
+        is_level: Bools,
+        value: Floats,
+    ) -> None:
+        self.masks, self.rows, self.n_columns = masks, MatrixRows(), 0
+        self.genes: dict[int, GeneColumns] = {}
+        self.distance = 0.0  # of the genes that have one option only
+        self.is_changed = np.zeros(len(masks), dtype=np.int64)
+        for j, mask in enumerate(masks):
+            if mask & (mask - 1):
+                gene = GeneColumns(
+                    options[j], mask, float(row[j]), bool(is_level[j]), self.n_columns
+                )
+                self.genes[j] = gene
+                self.n_columns += gene.n
+                gene.add_to(self.rows)
+            else:
+                self.distance += float(options[j].shares[mask.bit_length() - 1])
+                self.is_changed[j] = not options[j].is_own[mask.bit_length() - 1]
+        self.n_binary, self.constant = self.n_columns, np.zeros(value.shape[1])
+        values = [np.zeros((0, value.shape[1]))]
+        for tree in trees:
+            if len(tree.leaves) == 1:
+                self.constant += value[tree.leaves[0]]
+            else:
+                self._add_tree(tree)
+                values.append(value[tree.leaves])
+        self.values = np.concatenate(values)
+
+    def _add_tree(self, tree: Reached) -> None:
+        """Say that one leaf is chosen, and only where all genes lead to it."""
+        first, n = self.n_columns, len(tree.leaves)
+        self.n_columns += n
+        self.rows.add(list(range(first, first + n)), [1.0] * n, 1.0, 1.0)
+        # Sorted, for the order of a set is not the same in every process.
+        for j, goes in sorted({(j, goes & self.masks[j]) for j, goes in tree.splits}):
+            if j not in self.genes or goes in (0, self.masks[j]):
+                continue
+            columns, entries, constant = self.genes[j].one_of(goes)
+            inside, outside = [], []
+            for k, known in enumerate(tree.masks):
+                mask = known.get(j, self.masks[j]) & self.masks[j]
+                if mask & ~goes == 0:
+                    inside.append(first + k)
+                elif mask & goes == 0:
+                    outside.append(first + k)
+            if inside:
+                minus = [-entry for entry in entries]
+                self.rows.add(inside + columns, [1.0] * len(inside) + minus, -np.inf, constant)
+            if outside:
+                ones = [1.0] * len(outside)
+                self.rows.add(outside + columns, ones + entries, -np.inf, 1.0 - constant)
+
+    def want(self, goal: Goal, base: Floats) -> None:
+        """Add the conditions on the raw scores, to which `base` (c,) is added."""
+        leaves = list(range(self.n_binary, self.n_columns))
+        for weights, low, high in zip(*goal, strict=True):
+            entries, known = self.values @ weights, float((self.constant + base) @ weights)
+            size = max(1.0, float(np.abs(entries).max(initial=0.0)))
+            self.rows.add(
+                leaves, (entries / size).tolist(), (low - known) / size, (high - known) / size
+            )
+
+    def limit_changes(self, most: int, features: Iterable[int]) -> None:
+        """Let no more of some features change."""
+        columns, n_fixed = self.changes(features)
+        if len(columns) + n_fixed > most:
+            self.rows.add(columns, [1.0] * len(columns), -np.inf, most - n_fixed)
+
+    def change_together(self, features: Sequence[int]) -> None:
+        """Let all of some features change, or none."""
+        columns, n_fixed = self.changes(features[:1])
+        for j in features[1:]:
+            others, n_other = self.changes([j])
+            entries = [1.0] * len(columns) + [-1.0] * len(others)
+            self.rows.add(columns + others, entries, n_other - n_fixed, n_other - n_fixed)
+
+    def forbid(self, places: dict[int, int]) -> None:
+        """Forbid one combination of options; the genes that are not named may be anything."""
+        every: tuple[list[int], list[float]] = ([], [])
+        total = 0.0
+        for j, place in places.items():
+            if j in self.genes:
+                columns, entries, constant = self.genes[j].one_of(1 << place)
+                every[0].extend(columns)
+                every[1].extend(entries)
+                total += 1.0 - constant
+        self.rows.add(*every, -np.inf, total - 1.0)
+
+    def changes(self, features: Iterable[int]) -> tuple[list[int], int]:
+        """Return the columns that count which of some features change, and what they leave out."""
+        columns, n_fixed = list[int](), 0
+        for j in features:
+            if j in self.genes:
+                columns += (self.genes[j].first + self.genes[j].heads).tolist()
+            else:
+                n_fixed += self.is_changed[j]
+        return columns, n_fixed
+
+    def solve(self, seconds: float, *, counts: bool, scale: float, watch: Watch) -> Solution:
+        """Return the solution with the least distance, or with the fewest changes."""
+        if len(self.rows.entries) > MOST_ENTRIES or seconds <= 0.0:
+            return NOT_KNOWN
+        costs, fixed = np.zeros(self.n_columns), self.distance
+        if counts:
+            columns, fixed = self.changes(range(len(self.masks)))
+            costs[columns], scale = 1.0, 1.0
+        else:
+            for gene in self.genes.values():
+                costs[gene.first : gene.first + gene.n] = gene.shares @ gene.sums
+        if self.n_columns == 0:
+            is_kept = all(
+                low <= 0.0 <= high for low, high in zip(self.rows.low, self.rows.high, strict=True)
+            )
+            return Solution({}, fixed, is_whole=True) if is_kept else NO_SOLUTION
+        answer = self._ask(costs * scale, seconds, watch)
+        if answer is None:
+            return NOT_KNOWN
+        if answer.status == 2:
+            return NO_SOLUTION
+        bound = (
+            0.0 if answer.mip_dual_bound is None else float(answer.mip_dual_bound) / scale + fixed
+        )
+        bound = max(bound, 0.0) if np.isfinite(bound) else 0.0
+        places = None
+        if answer.x is not None:
+            places = {j: gene.chosen(answer.x) for j, gene in self.genes.items()}
+        return Solution(places, bound, is_whole=answer.status == 0)
+
+    def _ask(self, costs: Floats, seconds: float, watch: Watch) -> Any:
+        """Return the solver's answer, or None if the search should stop before there is one.
+
+        It is asked in a thread, so that the one that asks can be interrupted.
+        """
+        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.sparse import csr_array
+
+        rows, answers = self.rows, list[Any]()
+        shape = (len(rows.low), self.n_columns)
+        matrix = csr_array((rows.entries, rows.columns, rows.starts), shape=shape)
+        asked: dict[str, Any] = {
+            "constraints": LinearConstraint(matrix, rows.low, rows.high),
+            "integrality": (np.arange(self.n_columns) < self.n_binary).astype(np.int64),
+            "bounds": Bounds(0.0, 1.0),
+            "options": {"time_limit": seconds, "mip_rel_gap": 0.0},
+        }
+        thread = threading.Thread(target=lambda: answers.append(milp(costs, **asked)), daemon=True)
+        thread.start()
+        while thread.is_alive():
+            thread.join(POLL)
+            if watch.is_stopped:
+                return None
+        return answers[0] if answers else None

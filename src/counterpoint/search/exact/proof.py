@@ -1,0 +1,119 @@
+"""Proof: what is known of the best counterfactuals that exist, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+Status = Literal["optimal", "within", "none", "unknown"]
+CLOSE = 1e-9  # a bound this near to the value, as a share of it, is the value
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What was found, and below what nothing can be found.
+
+    Parameters
+    ----------
+    value : float
+        The least that was found; infinite if nothing was.
+    bound : float
+        Nothing below it exists; infinite if nothing exists at all, 0 if nobody knows.
+
+    Examples
+    --------
+    >>> print(Claim(0.25, 0.25)), print(Claim(0.25, 0.2)), print(Claim(0.25, 0.0));
+    0.25, optimal
+    0.25, within 25 %
+    0.25, unknown
+    """
+
+    value: float
+    bound: float
+
+    @property
+    def status(self) -> Status:
+        """What is known: "optimal", "within" some share of the optimum, "none", or "unknown"."""
+        if np.isinf(self.bound):
+            return "none"
+        if np.isinf(self.value):
+            return "unknown"
+        if self.bound >= self.value * (1.0 - CLOSE):
+            return "optimal"
+        return "within" if self.bound > 0.0 else "unknown"
+
+    @property
+    def gap(self) -> float:
+        """How far the value may be from the optimum, as a share of it; infinite if unknown."""
+        match self.status:
+            case "optimal" | "none":
+                return 0.0
+            case "within":
+                return self.value / self.bound - 1.0
+            case _:
+                return float("inf")
+
+    def __str__(self) -> str:
+        match self.status:
+            case "none":
+                return "none exists"
+            case "within":
+                return f"{self.value:.6g}, within {100.0 * self.gap:.3g} %"
+            case _:
+                found = "nothing found" if np.isinf(self.value) else f"{self.value:.6g}"
+                return f"{found}, {self.status}"
+
+
+UNKNOWN = Claim(float("inf"), 0.0)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What is proved of the counterfactuals of one row.
+
+    Distances are compared in the solver's arithmetic: "optimal" says that its bound meets the value
+    within a share of 1e-9.
+
+    Parameters
+    ----------
+    nearest : Claim
+        The least distance of all counterfactuals within the limits.
+    fewest : Claim
+        The least number of changes.
+    by_changes : mapping of int to Claim
+        The least distance with at most so many changes, from the fewest that is known to the
+        changes of the nearest.
+    ways : mapping of tuple to Claim
+        The least distance of each way that was found, by its features.
+    minimal : frozenset of tuple
+        The ways no part of which is a way, as far as that is proved.
+    reason : str
+        Why something is not known; empty if all is.
+
+    Examples
+    --------
+    >>> print(Proof(Claim(0.25, 0.25), Claim(1.0, 1.0), {1: Claim(0.25, 0.25)}))
+    nearest: 0.25, optimal
+    fewest changes: 1, optimal
+    with at most 1: 0.25, optimal
+    """
+
+    nearest: Claim = UNKNOWN
+    fewest: Claim = UNKNOWN
+    by_changes: Mapping[int, Claim] = field(default_factory=dict)
+    ways: Mapping[tuple[Hashable, ...], Claim] = field(default_factory=dict)
+    minimal: frozenset[tuple[Hashable, ...]] = frozenset()
+    reason: str = ""
+
+    def __str__(self) -> str:
+        lines = [f"nearest: {self.nearest}", f"fewest changes: {self.fewest}"]
+        lines += [f"with at most {n}: {claim}" for n, claim in self.by_changes.items()]
+        lines += [
+            f"{' + '.join(map(str, names))}: {claim}"
+            + (", no part of it is a way" if names in self.minimal and len(names) > 1 else "")
+            for names, claim in self.ways.items()
+        ]
+        return "\n".join([*lines, self.reason] if self.reason else lines)

@@ -1,0 +1,99 @@
+"""Ruled: what the caller's rules mean to a program.
+
+Conditions on one feature leave it some of its values. How many of some features change, and that
+some change together, are rows of the program. Of the features that other rules and functions look
+at, every value counts by itself, and what they refuse is forbidden.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from counterpoint.arrays import Bools, Floats
+from counterpoint.problem.problem import Problem
+from counterpoint.rules.normal_form import All, Count, Formula, Group, NormalRule, genes_of
+from counterpoint.rules.program import compile_rules, judge
+
+
+class SharedRule(NamedTuple):
+    """A rule on several features, and which they are."""
+
+    genes: frozenset[int]
+    rule: NormalRule
+
+
+class Ruled:
+    """The rules of one row, taken apart.
+
+    Attributes
+    ----------
+    alone : dict of int to list
+        The conditions on one feature alone.
+    shared : list of SharedRule
+        The others that are written.
+    whole : frozenset of int
+        The features of which rules look at every value.
+    apart : frozenset of int
+        Those of which it counts whether they change.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._row, row_rules = problem.rows[0], problem.row_rules
+        self.alone: dict[int, list[NormalRule]] = {}
+        self.shared: list[SharedRule] = []
+        rules = () if row_rules is None else row_rules.rules.normal_rules
+        self._rounding = np.ones(0) if row_rules is None else row_rules.rules.rounding
+        for rule in _taken_apart(list(rules)):
+            genes = frozenset(genes_of(rule))
+            if len(genes) == 1 and isinstance(rule, Formula):
+                self.alone.setdefault(min(genes), []).append(rule)
+            elif genes:
+                self.shared.append(SharedRule(genes, rule))
+        self.has_functions = row_rules is not None and bool(row_rules.rules.functions)
+        formulas = [each.genes for each in self.shared if isinstance(each.rule, Formula)]
+        groups = [each.genes for each in self.shared if isinstance(each.rule, Group)]
+        every = range(len(self._row)) if self.has_functions else ()
+        self.whole = frozenset(every).union(*formulas)
+        self.apart = frozenset[int]().union(*groups)
+
+    def allow(self, j: int, values: Floats) -> Bools:
+        """Return which values of feature j the conditions on it alone allow."""
+        if j not in self.alone:
+            return np.ones(len(values), dtype=np.bool_)
+        genomes = np.repeat(self._row[None], len(values), axis=0)
+        genomes[:, j] = values
+        program = compile_rules(self.alone[j], self._rounding)
+        return np.asarray(judge(program, genomes, self._row).all(axis=1))
+
+    def broken(self, genome: Floats) -> list[frozenset[int]]:
+        """Return the features of each shared rule that a genome breaks."""
+        if not self.shared:
+            return []
+        program = compile_rules([each.rule for each in self.shared], self._rounding)
+        holds = judge(program, genome[None], self._row)[0]
+        return [each.genes for each, held in zip(self.shared, holds, strict=True) if not held]
+
+    @property
+    def counts(self) -> list[Count]:
+        """How many of which features may change."""
+        return [each.rule for each in self.shared if isinstance(each.rule, Count)]
+
+    @property
+    def groups(self) -> list[tuple[int, ...]]:
+        """The features that change together."""
+        return [each.rule.features for each in self.shared if isinstance(each.rule, Group)]
+
+
+def _taken_apart(rules: list[NormalRule]) -> list[NormalRule]:
+    """Return rules with each part of a conjunction as a rule of its own."""
+    apart: list[NormalRule] = []
+    waiting = rules[::-1]
+    while waiting:
+        rule = waiting.pop()
+        if isinstance(rule, Formula) and isinstance(rule.condition, All):
+            waiting.extend(Formula(part) for part in reversed(rule.condition.parts))
+        else:
+            apart.append(rule)
+    return apart

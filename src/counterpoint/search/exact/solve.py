@@ -1,0 +1,271 @@
+"""Solve: the nearest counterfactual, the fewest changes and each way, proved as far as time goes.
+
+Every question is answered by programs that lose no counterfactual. What a program finds is asked of
+the model; what the model or a rule refuses is forbidden, and the program is solved again. So what
+the solver says is the least is a bound on all counterfactuals, whatever was refused.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from counterpoint.arrays import Bools, Floats
+from counterpoint.models.additive import AdditiveModel
+from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
+from counterpoint.problem.problem import Evaluation, Problem
+from counterpoint.progress import Watch
+from counterpoint.search.exact.cells import options_of
+from counterpoint.search.exact.combinations import combinations_within
+from counterpoint.search.exact.goals import widened
+from counterpoint.search.exact.leaves import Reach, Walker, bits_of, merged
+from counterpoint.search.exact.program import SCALE, Goal, RowProgram, Solution
+from counterpoint.search.exact.proof import Claim
+from counterpoint.search.exact.ruled import Ruled
+
+Verdict = Literal["taken", "rules", "model"]
+ROUND_OFF = 1e-9  # how far two sums of the same shares may be apart, as a share
+
+
+class Question(NamedTuple):
+    """What is asked of the counterfactuals of a row.
+
+    Attributes
+    ----------
+    changes : ndarray of shape (d,)
+        Which features may change.
+    must : bool
+        Whether all of them must.
+    most : int
+        How many may.
+    counts : bool
+        Whether the fewest changes are asked for, or else the least distance.
+    """
+
+    changes: Bools
+    must: bool
+    most: int
+    counts: bool = False
+
+
+class Found:
+    """The counterfactuals of one row that are known, and those that a solver added.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem of the row.
+    genomes, objectives : ndarray of shape (n, …)
+        What was known before.
+    """
+
+    def __init__(self, problem: Problem, genomes: Floats, objectives: Floats) -> None:
+        self.problem, self.genomes, self.objectives = problem, genomes, objectives
+        self.n_before, self.predictions = len(genomes), np.empty(0)
+
+    @property
+    def new(self) -> tuple[Floats, Evaluation]:
+        """What the solver added, with what is known of it, for an archive of one row."""
+        judged = Evaluation(self.predictions[None], self.objectives[None, self.n_before :])
+        return self.genomes[None, self.n_before :], judged
+
+    def hold(self, question: Question) -> Bools:
+        """Return which of the known ones answer a question."""
+        differs = self.genomes != self.problem.rows[0]
+        is_one: Bools = ~(differs & ~question.changes).any(axis=1)
+        is_one &= differs.sum(axis=1) <= question.most
+        if question.must:
+            is_one &= differs[:, question.changes].all(axis=1)
+        return is_one
+
+    def least(self, question: Question) -> float:
+        """Return the least that is known; infinite if nothing is."""
+        values = self.objectives[:, CHANGES if question.counts else DISTANCE]
+        return float(values[self.hold(question)].min(initial=np.inf))
+
+    def offer(self, genome: Floats) -> Verdict:
+        """Take a genome if it is a counterfactual; return who refuses it if it is none."""
+        one = np.ascontiguousarray(genome[None, None])
+        if not self.problem.obeys(one)[0, 0]:
+            return "rules"
+        judged = self.problem.evaluate(one)
+        if judged.objectives[0, 0, GAP] > 0.0:
+            return "model"
+        self.genomes = np.concatenate([self.genomes, one[0]])
+        self.objectives = np.concatenate([self.objectives, judged.objectives[0]])
+        self.predictions = np.append(self.predictions, judged.predictions[0])
+        return "taken"
+
+
+class Clock(NamedTuple):
+    """When to end.
+
+    Attributes
+    ----------
+    deadline : float
+        On the clock of `time.monotonic`.
+    watch : Watch
+        Who may ask to stop before.
+    """
+
+    deadline: float
+    watch: Watch
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return 0.0 if self.watch.is_stopped else self.deadline - time.monotonic()
+
+
+class Solver:
+    """Answers questions on one row of an additive model.
+
+    Parameters
+    ----------
+    found : Found
+        What is known of the row.
+    model : AdditiveModel
+        The model in terms of genes.
+    goals : list of Goal
+        What its raw scores should be, one of them.
+    clock : Clock
+        When to end.
+    """
+
+    def __init__(self, found: Found, model: AdditiveModel, goals: list[Goal], clock: Clock) -> None:
+        problem = found.problem
+        self.found, self.model, self.goals, self.clock = found, model, goals, clock
+        assert model.forest is not None
+        self.forest, self.row = model.forest, problem.rows[0]
+        self.ruled, thresholds = Ruled(problem), thresholds_of(model, len(self.row))
+        self.options, self.is_open = options_of(problem, thresholds, self.ruled)
+        self.walker = Walker(model.forest, self.options)
+
+    def answer(self, question: Question) -> Claim:
+        """Return the least of what is asked for, as far as it is known."""
+        bound = min(self._bound(question, goal) for goal in self.goals)
+        value = self.found.least(question)
+        if question.counts and np.isfinite(bound):
+            bound = float(np.ceil(bound - 1e-6))
+        return Claim(value, min(bound, value) if np.isfinite(value) else bound)
+
+    def _bound(self, question: Question, goal: Goal) -> float:
+        """Return below what nothing is that meets a goal; what is nearest of it is found."""
+        if self.clock.left <= 0.0:
+            return 0.0
+        least = self.found.least(question)
+        reach = Reach(np.inf, question.most)
+        if question.counts and np.isfinite(least):
+            reach = Reach(np.inf, int(least) - 1)
+        elif np.isfinite(least):
+            reach = Reach(least * (1.0 + ROUND_OFF), question.most)
+        which = [self._allowed(question, j, reach.distance) for j in range(len(self.row))]
+        several = combinations_within(self.options, which, reach)
+        if several is not None:
+            return min(least, self._least_of(*several, goal, counts=question.counts))
+        program = self.program(which, reach, goal)
+        return least if program is None else self._solved(program, question, least, reach.distance)
+
+    def _allowed(self, question: Question, j: int, distance: float) -> Bools:
+        """Return which options of a gene a question allows within a distance."""
+        each = self.options[j]
+        if not question.changes[j]:
+            return each.is_own
+        within = each.shares <= distance
+        return within & ~each.is_own if question.must else within
+
+    def _least_of(self, genomes: Floats, distances: Floats, goal: Goal, *, counts: bool) -> float:
+        """Return below what none of genomes (n, d) is a counterfactual; the first one is found.
+
+        Where rules may allow other values of the same cells, those of a refused genome count, too.
+        """
+        raw = self.model.raw(genomes) @ goal.weights.T
+        goal = widened(goal, np.abs(raw).max(axis=0, initial=0.0))
+        n_changed = (genomes != self.row).sum(axis=1)
+        values = n_changed.astype(np.float64) if counts else distances
+        which = np.flatnonzero(
+            ((raw >= goal.low) & (raw <= goal.high)).all(axis=1) & (n_changed > 0)
+        )
+        obeys = self.found.problem.obeys(np.ascontiguousarray(genomes[None, which]))[0]
+        refused = values[which[~obeys]].min(initial=np.inf) if self.is_open else np.inf
+        which = which[obeys]
+        for i in which[np.lexsort((distances[which], values[which]))]:
+            if self.clock.left <= 0.0 or self.found.offer(genomes[i]) == "taken":
+                return float(min(values[i], refused))
+        return float(refused)
+
+    def _solved(
+        self, program: RowProgram, question: Question, least: float, distance: float
+    ) -> float:
+        """Return what `_bound` does, by the solver."""
+        bound, scale = 0.0, SCALE / distance if 0.0 < distance < 1.0 else SCALE
+        while True:
+            solution = program.solve(
+                self.clock.left, counts=question.counts, scale=scale, watch=self.clock.watch
+            )
+            bound = min(least, max(bound, solution.bound))
+            if solution.places is None or not self._is_refused(program, solution):
+                return bound
+
+    def _is_refused(self, program: RowProgram, solution: Solution) -> bool:
+        """Offer a solution; return whether it was refused and could be forbidden."""
+        genome = self.genome(program, solution)
+        verdict = self.found.offer(genome)
+        if verdict == "taken" or not solution.is_whole:
+            return False
+        places = solution.places or {}
+        if verdict == "model":
+            program.forbid(places)
+            return True
+        broken = self.ruled.broken(genome) or [frozenset(range(len(self.row)))]
+        for genes in broken:
+            if genes & self.is_open:
+                return False
+            program.forbid({j: place for j, place in places.items() if j in genes})
+        return True
+
+    def genome(self, program: RowProgram, solution: Solution) -> Floats:
+        """Return the genome that a solution means."""
+        places = {j: mask.bit_length() - 1 for j, mask in enumerate(program.masks)}
+        places |= solution.places or {}
+        return np.array([each.values[places[j]] for j, each in enumerate(self.options)])
+
+    def program(self, which: list[Bools], reach: Reach, goal: Goal) -> RowProgram | None:
+        """Return the program of a question; None if nothing within reach can meet the goal."""
+        masks = [bits_of(each) for each in which]
+        trees = self.walker.reach(masks, reach)
+        if trees is None:
+            return None
+        base, value = self.model.base, self.forest.value
+        goal = Goal(goal.weights, goal.low * self.model.divisor, goal.high * self.model.divisor)
+        goal = widened(goal, np.abs(value @ goal.weights.T).max(axis=0))
+        parts = [value[tree.leaves] @ goal.weights.T for tree in trees]
+        known = base @ goal.weights.T
+        most = known + sum(part.max(axis=0) for part in parts)
+        least = known + sum(part.min(axis=0) for part in parts)
+        if (most < goal.low).any() or (least > goal.high).any():
+            return None
+        masks = merged(trees, self.options, masks, self.ruled)
+        is_level = self.found.problem.space.is_level
+        program = RowProgram(trees, masks, self.options, self.row, is_level, value)
+        program.want(goal, base)
+        program.limit_changes(reach.changes, range(len(self.row)))
+        for count in self.ruled.counts:
+            program.limit_changes(count.n, count.features)
+        for features in self.ruled.groups:
+            program.change_together(features)
+        return program
+
+
+def thresholds_of(model: AdditiveModel, d: int) -> list[Floats]:
+    """Return the thresholds of each of d genes, ascending."""
+    forest = model.forest
+    assert forest is not None
+    is_split = forest.children[:, 0] != np.arange(len(forest.feature))
+    is_split &= forest.category_set == -1
+    feature, threshold = forest.feature[is_split], forest.threshold[is_split]
+    order = np.lexsort((threshold, feature))
+    ends = np.searchsorted(feature[order], np.arange(d + 1))
+    return [np.unique(threshold[order[ends[j] : ends[j + 1]]]) for j in range(d)]
