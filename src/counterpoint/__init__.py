@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
     from counterpoint.result.file.loading import load
     from counterpoint.result.file.many import load_many, save_many
+    from counterpoint.result.judgement import Judgement
     from counterpoint.result.ways import Way, Ways
     from counterpoint.search.nice import NICE
     from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
@@ -63,6 +64,7 @@ _HOMES = {
     "Gower": "neighbours.gower",
     "Integer": "table.features",
     "InvalidInput": "errors",
+    "Judgement": "result.judgement",
     "Limits": "problem.limits",
     "MissingDependency": "errors",
     "ModelWarning": "errors",
@@ -109,6 +111,7 @@ __all__ = [  # noqa: RUF022 - sorted as plain text
     "Gower",
     "Integer",
     "InvalidInput",
+    "Judgement",
     "Limits",
     "MissingDependency",
     "ModelWarning",

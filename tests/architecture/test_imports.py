@@ -33,6 +33,7 @@ LAYERS = [
     {"result.data"},
     {"result.measures", "result.proof", "result.ways"},
     {"result.choosing"},
+    {"result.judgement"},
     {"result.words"},
     {"result.choosing.interview"},
     {"result.figures"},

@@ -7,20 +7,28 @@ the same results. What the data are is not inferred again, so nothing is warned 
 from __future__ import annotations
 
 import pickle
+import warnings
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats
+from counterpoint.errors import ModelWarning
+from counterpoint.explainer.schedule import check_workers
+from counterpoint.models.adapters.choice import unbound
+from counterpoint.models.answers import order_of
 from counterpoint.models.files import pickled
 from counterpoint.models.onnx import accelerated
 from counterpoint.models.predictor import Predictor
 from counterpoint.neighbours.gower import Gower
+from counterpoint.problem.limits import CheckedLimits
 from counterpoint.problem.observed import Observed
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_aims
 from counterpoint.table.encoding import Encoding
+from counterpoint.table.frames import Form, Rows, as_frame, only_known
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import describe_space, observed_on_grid
 
@@ -121,6 +129,35 @@ class Built:
         """The model's class labels, or None if it has a single output."""
         return self.predictor.classes
 
+    def _as_frame(self, rows: Rows, argument: str) -> pd.DataFrame:
+        """Return the columns of the data in rows; arrays are taken only where the data are one."""
+        is_array = self.encoding.form.kind == "numpy"
+        columns = [column.name for column in self.schema.columns]
+        return only_known(
+            as_frame(rows, argument, columns if is_array else None), columns, argument
+        )
+
+    def _is_shared(self, limits: CheckedLimits) -> bool:
+        """Whether all that is asked may be asked by several threads: of functions nobody knows."""
+        functions = (*limits.rules.functions, *self.observed.aims.functions)
+        return self.predictor.is_shared and not functions
+
+    def _threads(self, workers: int | None, limits: CheckedLimits) -> int:
+        """Return how many threads share the rows; one if the model is seen to bear no more.
+
+        Of a model that is known to bear threads there is no trial.
+        """
+        n = check_workers(workers, is_shared=self._is_shared(limits))
+        if n == 1 or self.predictor.is_known or self.predictor.bears_threads:
+            return n
+        warnings.warn(
+            f"workers={n} is not used: the model answers otherwise when two threads ask it at "
+            "once, so one searches all rows; give a model that keeps nothing between calls.",
+            ModelWarning,
+            stacklevel=3,
+        )
+        return 1
+
     def _build(self, data: EncodedData, given: Given, accelerate: Literal["onnx"] | None) -> None:
         """Fit what searches need, from the data and what else the caller gave."""
         self._given, self.encoding, genomes = given, data.encoding, data.genomes
@@ -163,3 +200,18 @@ class Built:
         """Build it again, with the same results bit for bit; nothing is warned of twice."""
         data, packed, accelerate = state
         self._build(data, Given.unpacked(packed), accelerate)
+
+
+def in_order_of(model: Any, frame: pd.DataFrame, form: Form) -> tuple[pd.DataFrame, Form]:
+    """Return the data with their columns in the order in which the model was trained on them."""
+    order = order_of(unbound(model), list(frame.columns))
+    if order is None:
+        return frame, form
+    warnings.warn(
+        "the model was trained on the columns of data in another order; its order is used, in "
+        "results, too.",
+        ModelWarning,
+        stacklevel=3,
+    )
+    types = tuple(form.types[j] for j in order) if len(form.types) > 1 else form.types
+    return frame.iloc[:, order], replace(form, types=types)

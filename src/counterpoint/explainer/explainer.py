@@ -5,22 +5,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 
 from counterpoint.arrays import Ints
 from counterpoint.errors import DataWarning, InvalidInput, ModelWarning
-from counterpoint.explainer.building import Built, EncodedData, Given
+from counterpoint.explainer.building import Built, EncodedData, Given, in_order_of
 from counterpoint.explainer.group import explain_group
 from counterpoint.explainer.schedule import (
     MEMORY,
     Grouping,
     check_memory,
     check_results_fit,
-    check_workers,
     plan_groups,
     search_groups,
 )
@@ -33,21 +30,20 @@ from counterpoint.explainer.task import (
     row_as_given,
 )
 from counterpoint.explainer.warm_up import warm_up
-from counterpoint.models.adapters.choice import unbound
-from counterpoint.models.answers import order_of
 from counterpoint.neighbours.gower import Gower
-from counterpoint.problem.limits import CheckedLimits, Constraint, Limits, join_limits
+from counterpoint.problem.limits import Constraint, Limits, join_limits
 from counterpoint.problem.observed import find_ids, remarks_on_data
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_objectives
 from counterpoint.problem.ranges import Range
 from counterpoint.problem.target import TargetLike
 from counterpoint.progress import Progress, Watch, tell_interrupted
 from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.result.judgement import Judgement, judge_rows
 from counterpoint.result.long_table import OutputSchema
 from counterpoint.search.settings import Search, WhatIf
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Declared, Precision
-from counterpoint.table.frames import Form, Rows, as_frame, only_known, read_data
+from counterpoint.table.frames import Rows, read_data
 from counterpoint.table.schema import infer_schema, remarked
 
 
@@ -234,14 +230,8 @@ class Explainer(Built):
         PredictorError
             If the model fails.
         """
-        frame = self._as_frame(row, "row")
-        if len(frame) != 1:
-            raise InvalidInput(
-                f"row must be one row, got {len(frame)}; use explain_many for several."
-            )
         asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
-        checked = asked.check(self.schema, self.kept)
-        task = Task.of(frame, "row", target, search, seed, checked, self)
+        task = self._task_of_one(row, target, search, seed, asked)
         return next(self._results(task, 1, np.inf, progress))
 
     def explain_many(
@@ -363,34 +353,58 @@ class Explainer(Built):
         memory, workers = check_memory(memory), self._threads(workers, checked)
         return self._results(task, workers, memory, progress)
 
-    def _as_frame(self, rows: Rows, argument: str) -> pd.DataFrame:
-        """Return the columns of the data in rows; arrays are taken only where the data are one."""
-        is_array = self.encoding.form.kind == "numpy"
-        columns = [column.name for column in self.schema.columns]
-        return only_known(
-            as_frame(rows, argument, columns if is_array else None), columns, argument
-        )
+    def judge(
+        self,
+        frame: Rows,
+        row: Rows,
+        target: TargetLike,
+        limits: Limits | None = None,
+        *,
+        safety: Iterable[Any] | None = None,
+    ) -> Judgement:
+        """Return what is to be said of rows that anybody made, as counterfactuals of one row.
 
-    def _is_shared(self, limits: CheckedLimits) -> bool:
-        """Whether all that is asked may be asked by several threads: of functions nobody knows."""
-        functions = (*limits.rules.functions, *self.observed.aims.functions)
-        return self.predictor.is_shared and not functions
+        Parameters
+        ----------
+        frame : DataFrame, Table, list of dicts; an array if the data are one
+            The rows to judge, of another tool or made by hand, with every column of the data; other
+            columns are ignored with a `DataWarning`.
+        row, target, limits
+            What they would explain, as in `explain`.
+        safety : iterable of models, optional
+            Other models to ask, such as refits on bootstrap samples of the data.
 
-    def _threads(self, workers: int | None, limits: CheckedLimits) -> int:
-        """Return how many threads share the rows; one if the model is seen to bear no more.
+        Returns
+        -------
+        Judgement
+            One line for each row, in order: validity, objectives, limits and rules kept, whether
+            fewer changes would do, plausibility, norms and safety.
 
-        Of a model that is known to bear threads there is no trial.
+        Raises
+        ------
+        InvalidInput, UnknownFeatureError
+            If an argument cannot be used, or the frame holds values that no row can have.
+        PredictorError
+            If the model fails.
         """
-        n = check_workers(workers, is_shared=self._is_shared(limits))
-        if n == 1 or self.predictor.is_known or self.predictor.bears_threads:
-            return n
-        warnings.warn(
-            f"workers={n} is not used: the model answers otherwise when two threads ask it at "
-            "once, so one searches all rows; give a model that keeps nothing between calls.",
-            ModelWarning,
-            stacklevel=3,
-        )
-        return 1
+        given = self._as_frame(frame, "frame")
+        none = np.empty((0, len(self.schema)))
+        genomes = self.encoding.encode(given, "frame") if len(given) else none
+        task = self._task_of_one(row, target, None, 0, limits or Limits())
+        with self.predictor.one_thread():
+            return judge_rows(problem_of(task, np.arange(1), self), genomes, given.index, safety)
+
+    def _task_of_one(
+        self, row: Rows, target: TargetLike, search: Any, seed: int, limits: Limits
+    ) -> Task:
+        """Return what is asked of one row."""
+        frame = self._as_frame(row, "row")
+        if len(frame) != 1:
+            raise InvalidInput(
+                f"row must be one row, got {len(frame)}; use explain_many for several."
+            )
+        checked = limits.check(self.schema, self.kept)
+        return Task.of(frame, "row", target, search, seed, checked, self)
 
     def _grouping(self, task: Task, workers: int, memory: float) -> Grouping:
         """Return how the rows are grouped."""
@@ -421,18 +435,3 @@ class Explainer(Built):
             with self.predictor.one_thread() if grouping.workers > 1 else nullcontext():
                 for results in search_groups(grouping, search_group, watch):
                     yield from results
-
-
-def in_order_of(model: Any, frame: pd.DataFrame, form: Form) -> tuple[pd.DataFrame, Form]:
-    """Return the data with their columns in the order in which the model was trained on them."""
-    order = order_of(unbound(model), list(frame.columns))
-    if order is None:
-        return frame, form
-    warnings.warn(
-        "the model was trained on the columns of data in another order; its order is used, in "
-        "results, too.",
-        ModelWarning,
-        stacklevel=3,
-    )
-    types = tuple(form.types[j] for j in order) if len(form.types) > 1 else form.types
-    return frame.iloc[:, order], replace(form, types=types)

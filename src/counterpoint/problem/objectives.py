@@ -140,14 +140,33 @@ def correct_distance(measured: Floats, genomes: Floats, rows: Floats, scale: Dis
         which = np.flatnonzero((genomes[a] == MISSING).any(axis=1) | (row == MISSING).any())
         if len(which) == 0:
             continue
-        has_own, has_new = row != MISSING, genomes[a, which] != MISSING
-        both, weight = has_own & has_new, scale.weight[a]
-        apart = terms(
-            np.where(both, genomes[a, which], 0.0), np.where(both, row, 0.0), weight, scale.cap
-        )
-        new = np.where(scale.typical > 0.0, np.minimum(scale.typical * weight, 1.0), 1.0)
-        apart = np.where(has_own != has_new, new, apart)
+        some, weight = genomes[a, which], scale.weight[a]
+        apart = feature_shares(some, row, weight, scale.cap, scale.typical)
         measured[a, which, DISTANCE] = apart @ scale.costs / scale.costs.sum()
+
+
+def feature_shares(
+    genomes: Floats, row: Floats, weight: Floats, cap: Floats, typical: Floats
+) -> Floats:
+    """Return what each feature of genomes (n, d) counts in the distance to a row (d,).
+
+    Parameters
+    ----------
+    genomes, row : ndarray of shape (n, d), (d,)
+        Candidates and what they explain; both may miss values.
+    weight, cap, typical : ndarray of shape (d,)
+        As in `DistanceScale`.
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+        The shares, without costs.
+    """
+    has_own, has_new = row != MISSING, genomes != MISSING
+    both = has_own & has_new
+    apart = terms(np.where(both, genomes, 0.0), np.where(both, row, 0.0), weight, cap)
+    new = np.where(typical > 0.0, np.minimum(typical * weight, 1.0), 1.0)
+    return np.where(has_own != has_new, new, apart)
 
 
 def nearness(genomes: Floats, rows: Floats, near_rows: NearRows) -> Floats:

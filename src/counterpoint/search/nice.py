@@ -77,7 +77,9 @@ def walk_to_neighbours(problem: Problem, search: NICE, watch: Watch | None = Non
     walks = []
     for a in range(len(problem.rows)):
         alone = problem.take(np.array([a]))
-        walks.append([Walk(alone, int(i), search.variant) for i in wanted[a, : n_wanted[a]]])
+        walks.append(
+            [NeighbourWalk(alone, int(i), search.variant) for i in wanted[a, : n_wanted[a]]]
+        )
     going = [walk for walk in chain(*walks) if not walk.is_done]
     try:
         while going and not watch.is_stopped:
@@ -95,9 +97,9 @@ def walk_to_neighbours(problem: Problem, search: NICE, watch: Watch | None = Non
     return archive
 
 
-def enter_ends(archive: Archive, a: int, walks: list[Walk]) -> None:
+def enter_ends(archive: Archive, a: int, walks: list[NeighbourWalk]) -> None:
     """Put the ends of a row's walks into the archive, equal ones once, and what they asked."""
-    ends: dict[bytes, Walk] = {}
+    ends: dict[bytes, NeighbourWalk] = {}
     for walk in walks:
         if not walk.is_done:
             walk.end_at_neighbour()
@@ -108,7 +110,7 @@ def enter_ends(archive: Archive, a: int, walks: list[Walk]) -> None:
     archive.keep_all(a)
 
 
-class Walk:
+class NeighbourWalk:
     """One row's way towards one observed row.
 
     Parameters
