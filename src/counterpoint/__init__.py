@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from counterpoint.result.file.many import load_many, save_many
     from counterpoint.result.judgement import Judgement
     from counterpoint.result.ways import Way, Ways
+    from counterpoint.search.exact.finish import Exact
+    from counterpoint.search.exact.proof import Proof
     from counterpoint.search.nice import NICE
     from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
     from counterpoint.table.features import Categorical, Date, Integer, Ordered, Real
@@ -59,6 +61,7 @@ _HOMES = {
     "Distance": "problem.own_objectives",
     "EngineError": "errors",
     "Explainer": "explainer.explainer",
+    "Exact": "search.exact.finish",
     "Explore": "search.settings",
     "ForestPlausibility": "density.plausibility",
     "Gower": "neighbours.gower",
@@ -74,6 +77,7 @@ _HOMES = {
     "Objective": "problem.own_objectives",
     "Ordered": "table.features",
     "PredictorError": "errors",
+    "Proof": "search.exact.proof",
     "Real": "table.features",
     "RandomSearch": "search.settings",
     "RemoteModel": "models.adapters.remote",
@@ -105,6 +109,7 @@ __all__ = [  # noqa: RUF022 - sorted as plain text
     "Date",
     "Distance",
     "EngineError",
+    "Exact",
     "Explainer",
     "Explore",
     "ForestPlausibility",
@@ -121,6 +126,7 @@ __all__ = [  # noqa: RUF022 - sorted as plain text
     "Objective",
     "Ordered",
     "PredictorError",
+    "Proof",
     "RandomSearch",
     "Real",
     "RemoteModel",

@@ -33,14 +33,14 @@ def settled(found: Result) -> Result:
     is_proved = rows.is_proved | np.array([features in proof.minimal for features in sets], bool)
     proof = replace(
         proof,
-        nearest=_held(proof.nearest, _least(held[:, DISTANCE])),
-        fewest=_held(proof.fewest, _least(held[:, CHANGES])),
+        nearest=Claim.of(_least(held[:, DISTANCE]), proof.nearest.bound),
+        fewest=Claim.of(_least(held[:, CHANGES]), proof.fewest.bound),
         by_changes={
-            n: _held(claim, _least(held[:, DISTANCE], held[:, CHANGES] <= n))
+            n: Claim.of(_least(held[:, DISTANCE], held[:, CHANGES] <= n), claim.bound)
             for n, claim in proof.by_changes.items()
         },
         ways={
-            features: _held(claim, least[features])
+            features: Claim.of(least[features], claim.bound)
             for features, claim in proof.ways.items()
             if features in least
         },
@@ -51,8 +51,3 @@ def settled(found: Result) -> Result:
 def _least(values: Floats, which: Bools | bool = True) -> float:
     """Return the least of some values; infinite if there are none."""
     return float(values.min(initial=np.inf, where=which))
-
-
-def _held(claim: Claim, value: float) -> Claim:
-    """Return a claim on what is held."""
-    return Claim(value, min(claim.bound, value) if np.isfinite(value) else claim.bound)

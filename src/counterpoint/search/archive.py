@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -177,17 +178,25 @@ class Archive:
         return again
 
     def with_added(
-        self, problem: Problem, added: list[tuple[Floats, Evaluation]], proofs: list[Proof]
+        self,
+        problem: Problem,
+        added: list[tuple[Floats, Evaluation]],
+        n_asked: Ints,
+        proofs: list[Proof],
     ) -> Archive:
-        """Return the archive with more evaluated candidates of every row, and what is proved."""
+        """Return the archive with more evaluated candidates of every row, and what is proved.
+
+        `n_asked` (r,) tells about how many rows the model was asked to find those of a row.
+        """
         n_most = max(genomes.shape[1] for genomes, _ in added)
         more = Archive(problem, self.genomes.shape[1] + n_most)
         for name, known in vars(self).items():
             if isinstance(known, np.ndarray) and known.ndim > 1 and name != "reference":
                 getattr(more, name)[:, : known.shape[1]] = known
             else:
-                setattr(more, name, known)
+                setattr(more, name, copy(known))
         more.n_added, more.proofs = np.array([genomes.shape[1] for genomes, _ in added]), [*proofs]
+        more.n_passed += n_asked - more.n_added
         for a, (genomes, judged) in enumerate(added):
             if genomes.shape[1]:
                 generation = int(self.generation[a, : self.size[a]].max(initial=0))

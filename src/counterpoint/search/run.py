@@ -15,7 +15,7 @@ import numpy as np
 from counterpoint.problem.problem import Problem
 from counterpoint.progress import Watch
 from counterpoint.search.archive import Archive
-from counterpoint.search.exact.finish import finish
+from counterpoint.search.exact.finish import Deadline, Exact, ask_solver, finish
 from counterpoint.search.explore.loop import explore
 from counterpoint.search.feasibility import feasible, nearest_wanted, observed_predictions
 from counterpoint.search.nice import NICE, walk_to_neighbours
@@ -77,6 +77,7 @@ RUNS: dict[type, Callable[[Problem, Any, Watch | None], Archive]] = {
     RandomSearch: search_randomly,
     WhatIf: take_nearest,
     NICE: walk_to_neighbours,
+    Exact: ask_solver,
 }
 
 
@@ -85,6 +86,6 @@ def run(problem: Problem, search: Search | WhatIf, watch: Watch | None = None) -
     watch, start = watch or Watch(), time.monotonic()
     archive = RUNS[type(search)](problem, search, watch)
     if isinstance(search, Explore) and search.prove:
-        deadline = None if search.seconds is None else start + search.seconds
-        return finish(problem, archive, deadline, watch)
+        left = None if search.seconds is None else start + search.seconds - time.monotonic()
+        return finish(problem, archive, Deadline(left), watch)
     return archive

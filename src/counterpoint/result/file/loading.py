@@ -40,8 +40,9 @@ from counterpoint.result.file.parts import (
     read_values,
 )
 from counterpoint.result.file.saving import signed
-from counterpoint.result.file.ways import genomes_node, read_ways
+from counterpoint.result.file.ways import genomes_node, read_proof, read_ways
 from counterpoint.rules.rules import Rules
+from counterpoint.search.exact.finish import Exact
 from counterpoint.search.nice import NICE
 from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
 from counterpoint.search.ways import WayRows
@@ -63,6 +64,7 @@ KEYS = (
         "observed",
         "objectives",
         "way_rows",
+        "proof",
         "margin",
         "trace",
         "notes",
@@ -209,6 +211,7 @@ def read_document(document: Any) -> Counterfactuals:
         read_origin(part),
         observed=None if is_none else read_index(part["observed"], len(genomes)),
         way_rows=_read_way_rows(part["way_rows"], genome, facts),
+        proof=read_proof(part["proof"], encoding.schema.names),
     )
     if signed(document)["checksum"] != part["checksum"].text():
         raise InvalidInput("it was changed since it was saved: its checksum does not fit.")
@@ -344,7 +347,7 @@ def read_target(node: Node, n_outputs: int, classes: tuple[Any, ...]) -> Target:
     )
 
 
-SEARCHES = {made.__name__: made for made in (Explore, NSGA2, RandomSearch, WhatIf, NICE)}
+SEARCHES = {made.__name__: made for made in (Explore, NSGA2, RandomSearch, WhatIf, NICE, Exact)}
 
 
 def read_search(node: Node) -> Search | WhatIf:

@@ -29,7 +29,7 @@ from counterpoint.result.file.document import (
 )
 from counterpoint.result.file.fingerprint import write_form
 from counterpoint.result.file.parts import write_aims, write_limits, write_remarks
-from counterpoint.result.file.ways import write_ways
+from counterpoint.result.file.ways import write_proof, write_ways
 from counterpoint.table.files import Pathlike, write_whole
 from counterpoint.table.frames import as_frame
 
@@ -73,6 +73,7 @@ def write_document(found: ResultData) -> dict[str, Any]:
             found.way_rows,
             [] if found.way_rows is None else write_genomes(found.way_rows.genomes),
         ),
+        "proof": write_proof(found.proof, found.encoding.schema.names),
         "margin": found.facts.margin,
         "trace": _write_trace(found.trace),
         "notes": [*found.notes, *notes],

@@ -1,7 +1,8 @@
-"""The ways of a result in its file."""
+"""The ways of a result in its file, and what is proved of it."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ from counterpoint.problem.objectives import GAP
 from counterpoint.result.facts import Facts
 from counterpoint.result.file.document import Node
 from counterpoint.result.file.parts import read_objectives
+from counterpoint.search.exact.proof import Claim, Proof
 from counterpoint.search.ways import WayRows
 
 KEYS = ("ways", "values", "rows")
 WAY_KEYS = ("features", "is_minimal", "is_proved", "n_valid")
+PROOF_KEYS = ("nearest", "fewest", "by_changes", "ways", "reason")
 ROW_KEYS = ("way", "is_front", "genomes", "predictions", "scores", "codes", "objectives")
 
 
@@ -44,6 +47,62 @@ def write_ways(rows: WayRows | None, genomes: list[Any]) -> dict[str, Any] | Non
             "objectives": rows.objectives.tolist(),
         },
     }
+
+
+def write_proof(proof: Proof | None, names: Sequence[Hashable]) -> dict[str, Any] | None:
+    """Return what is proved as JSON, ways by the positions of their features; None if nothing is.
+
+    An infinite value or bound is null.
+    """
+    if proof is None:
+        return None
+    places = {features: [names.index(name) for name in features] for features in proof.ways}
+    return {
+        "nearest": _write_claim(proof.nearest),
+        "fewest": _write_claim(proof.fewest),
+        "by_changes": [[n, _write_claim(claim)] for n, claim in proof.by_changes.items()],
+        "ways": [
+            [places[features], _write_claim(claim), features in proof.minimal]
+            for features, claim in proof.ways.items()
+        ],
+        "reason": proof.reason,
+    }
+
+
+def _write_claim(claim: Claim) -> list[float | None]:
+    """Return value and bound."""
+    return [end if np.isfinite(end) else None for end in (claim.value, claim.bound)]
+
+
+def read_proof(node: Node, names: Sequence[Hashable]) -> Proof | None:
+    """Return what is proved, every field checked; None if nothing is."""
+    if node.value is None:
+        return None
+    nearest, fewest, by_changes, ways, reason = node.fields(*PROOF_KEYS)
+    counts = [entry.items(2) for entry in by_changes.items()]
+    sets, minimal = {}, []
+    for entry in ways.items():
+        places, claim, is_minimal = entry.items(3)
+        features = tuple(names[place.whole(0, len(names) - 1)] for place in places.items())
+        sets[features] = _read_claim(claim)
+        if is_minimal.truth():
+            minimal.append(features)
+    return Proof(
+        _read_claim(nearest),
+        _read_claim(fewest),
+        {n.whole(1, len(names)): _read_claim(claim) for n, claim in counts},
+        sets,
+        frozenset(minimal),
+        reason.text(),
+    )
+
+
+def _read_claim(node: Node) -> Claim:
+    """Return value and bound; null is infinite."""
+    value, bound = (np.inf if end.value is None else end.number() for end in node.items(2))
+    if not 0.0 <= bound <= value:
+        node.refuse("a value and a bound from 0 to the value")
+    return Claim(value, bound)
 
 
 def genomes_node(node: Node) -> Node | None:

@@ -123,20 +123,20 @@ def grid_of(problem: Problem, j: int) -> Grid:
 
 
 def options_of(
-    problem: Problem, thresholds: list[Floats], ruled: Ruled
+    problem: Problem, thresholds: list[Floats], ruled: Ruled, *, is_whole: bool = False
 ) -> tuple[list[Options], frozenset[int]]:
     """Return the options of every gene of a problem of one row; `thresholds` ascend.
 
     The second are the genes of which rules may allow more values than these, because there are too
-    many to tell them apart.
+    many to tell them apart. With `is_whole` all values are wanted, whatever rules say.
     """
     row, measure, every, is_open = problem.rows[0], share_measure(problem), [], set()
     for j, known in enumerate(thresholds):
-        values, is_whole = _values(
-            problem, j, known, is_whole=j in ruled.whole | ruled.alone.keys()
+        values, is_all = _values(
+            problem, j, known, is_whole=is_whole or j in ruled.whole | ruled.alone.keys()
         )
         allowed = ruled.allow(j, values)
-        if not is_whole and (j in ruled.whole or not allowed.all()):
+        if not is_all and (is_whole or j in ruled.whole or not allowed.all()):
             is_open.add(j)
         elif len(values) > 1:
             values = values[allowed]

@@ -15,16 +15,16 @@ MOST = 8192  # combinations that are asked one by one
 
 
 def combinations_within(
-    options: list[Options], which: list[Bools], reach: Reach
+    options: list[Options], which: list[Bools], reach: Reach, most: int | None = None
 ) -> tuple[Floats, Floats] | None:
     """Return all genomes (n, d) of some options within reach, and their distances (n,).
 
-    None if there are more than `MOST` to look at.
+    None if there are more than `most` to look at, or than `MOST` if nobody says.
     """
     places = [np.flatnonzero(each) for each in which]
     if not all(len(each) for each in places):
         return np.empty((0, len(options))), np.empty(0)
-    if count_combinations(options, places, reach.changes) > MOST:
+    if count_combinations(options, places, reach.changes) > (MOST if most is None else most):
         return None
     parts = list(_parts(options, places, reach.changes))
     if not parts:

@@ -7,33 +7,137 @@ each way. Each answer may help the next, and all share the seconds.
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from counterpoint.arrays import Floats
+from counterpoint.errors import InvalidInput
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.problem.problem import Problem
 from counterpoint.progress import Watch
 from counterpoint.search.archive import Archive
+from counterpoint.search.exact.cells import options_of
+from counterpoint.search.exact.combinations import combinations_within, count_combinations
 from counterpoint.search.exact.goals import goals_of
+from counterpoint.search.exact.leaves import Reach
 from counterpoint.search.exact.proof import UNKNOWN, Claim, Proof
+from counterpoint.search.exact.ruled import Ruled
 from counterpoint.search.exact.solve import Clock, Found, Question, Solver
+from counterpoint.search.feasibility import nearest_wanted, observed_predictions
+from counterpoint.search.settings import Search
 from counterpoint.search.ways import have_no_part, kept_sets, keys_of
 
-SECONDS = 10.0  # which a row takes at most, if nobody says
+MOST_ROWS = 20_000  # that are asked one by one where no solver can be asked
+CHUNK = 2048  # of them that are asked at a time
+TOO_MANY = f"There are more than {MOST_ROWS:,} rows, too many to ask about all of them."
+OTHER = {"evaluations": None, "generations": None, "population": 20, "patience": 50}
 
 
-def finish(problem: Problem, archive: Archive, deadline: float | None, watch: Watch) -> Archive:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Exact(Search):
+    """Instead of searching, ask a solver for the nearest counterfactuals, and for proofs.
+
+    It knows ensembles of trees. It finds the nearest, the one with the fewest changes, the nearest
+    for each number of changes, and that of each way it comes across, in this order. Rows of any
+    other model are asked one by one if there are no more than 20,000 of them. What it cannot prove
+    in time, `Counterfactuals.proof` says.
+
+    Parameters
+    ----------
+    seconds : float, default=10.0
+        The time for one row.
+    method, evaluations, generations, population, patience
+        Those of `Search`, which mean nothing here and are refused.
+
+    Examples
+    --------
+    >>> Exact(seconds=5)
+    Exact(seconds=5)
+    """
+
+    method: Any = field(default="exact", repr=False)
+    seconds: float | None = 10.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, default in OTHER.items():
+            if getattr(self, name) != default:
+                raise InvalidInput(
+                    f"Exact.{name} is {getattr(self, name)!r}, but a solver looks at seconds only; "
+                    "leave it out: Exact(seconds=10)."
+                )
+
+    def __repr__(self) -> str:
+        return f"Exact(seconds={self.seconds!r})"
+
+    @property
+    def most_candidates(self) -> int:
+        """The most candidates of one row; more are only found where rows are asked one by one."""
+        return 1024
+
+    def with_(self, **changes: Any) -> Search:
+        """Return the same settings with some replaced; with a method, those of `Search`."""
+        return Search(**changes) if "method" in changes else replace(self, **changes)
+
+    def continued(self, more: int, n_asked: int, stopped: str) -> Search:  # noqa: ARG002
+        """Refuse to go on: a solver keeps nothing to go on from."""
+        raise InvalidInput(
+            "a result of Exact cannot be continued; call explain again with more seconds, for "
+            "example search=Exact(seconds=60)."
+        )
+
+
+def ask_solver(problem: Problem, search: Exact, watch: Watch | None = None) -> Archive:
+    """Return the nearest counterfactuals of every row, from the nearest wanted observed row on."""
+    archive, watch = Archive(problem, 1), watch or Watch()
+    wanted, n_wanted = nearest_wanted(problem, 1)
+    for a in range(len(problem.rows)):
+        if n_wanted[a]:
+            genomes = problem.observed.genomes[wanted[a]][None]
+            known = observed_predictions(problem, a, wanted[a])[None]
+            judged = problem.take(np.array([a])).judge(genomes, known)
+            archive.add(genomes, judged, np.array([a]), generation=0, is_known=True)
+            archive.n_learnt = 1
+    found = finish(problem, archive, Deadline(search.seconds, is_each=True), watch)
+    for a, proof in enumerate(found.proofs):
+        is_done = proof is not None and not proof.reason
+        found.stopped[a] = (
+            "interrupt" if watch.is_stopped else "exhausted" if is_done else "seconds"
+        )
+    watch.hear(0, len(problem.rows), found)
+    return found
+
+
+class Deadline(NamedTuple):
+    """How long rows may take.
+
+    Attributes
+    ----------
+    seconds : float or None
+        The time; None is that of `Exact`, and of each row.
+    is_each : bool
+        Whether it is the time of each row, or else of all of them together.
+    """
+
+    seconds: float | None
+    is_each: bool = False
+
+
+def finish(problem: Problem, archive: Archive, time_left: Deadline, watch: Watch) -> Archive:
     """Return an archive with what a solver adds to it, and with what is proved of every row."""
-    proofs, added = [], []
+    seconds = Exact().seconds if time_left.seconds is None else time_left.seconds
+    is_each = time_left.is_each or time_left.seconds is None
+    proofs, added, start = list[Proof](), list[Found](), time.monotonic()
     for a in range(len(problem.rows)):
         one = replace(problem.alone(np.array([a])), predictor=problem.predictor.own)
-        clock = Clock(time.monotonic() + SECONDS if deadline is None else deadline, watch)
-        found = Found(one, *known_of(archive, a, one))
-        proofs.append(prove(found, clock))
-        added.append(found)
-    return archive.with_added(problem, [each.new for each in added], proofs)
+        clock = Clock((time.monotonic() if is_each else start) + float(seconds or 0.0), watch)
+        known = known_of(archive, a, one)
+        added.append(Found(one, *known, is_rough=len(known[0]) <= 1))
+        proofs.append(prove(added[-1], clock))
+    n_asked = np.array([each.n_asked for each in added])
+    return archive.with_added(problem, [each.new for each in added], n_asked, proofs)
 
 
 def known_of(archive: Archive, a: int, problem: Problem) -> tuple[Floats, Floats]:
@@ -52,22 +156,24 @@ def solver_of(found: Found, clock: Clock) -> Solver | str:
     problem = found.problem
     model, target = problem.predictor.additive, problem.targets[0]
     if problem.observed.aims.distance is not None:
-        return "the distance is a function, of which no solver knows anything."
+        return "The distance is a function of the caller's."
     if model is None or model.forest is None:
-        return "the model is none whose sums are known, so that no program can be made of it."
+        return "The model is no ensemble of trees that is known."
     if problem.asks_labels:
-        return "the model's predict does not always name the likeliest class."
+        return "The model's predict does not always name the likeliest class."
     goals = goals_of(target, model, problem.row_outputs.shape[1])
     if goals is None:
-        return f"the target, {target}, is no linear condition on the model's scores."
+        return f"The target, {target}, is no linear condition on the model's scores."
     return Solver(found, model, goals, clock)
 
 
 def prove(found: Found, clock: Clock) -> Proof:
     """Return what is proved of the counterfactuals of a row; what is found goes to `found`."""
-    solver = solver_of(found, clock)
+    solver: Solver | Census | str = solver_of(found, clock)
     if isinstance(solver, str):
-        return Proof(reason=solver)
+        if (every := all_rows(found.problem)) is None:
+            return Proof(reason=f"{solver} {TOO_MANY}")
+        solver = Census(found, every, clock)
     prover = Prover(solver)
     try:
         prover.run()
@@ -76,16 +182,59 @@ def prove(found: Found, clock: Clock) -> Proof:
     return prover.proof()
 
 
+def all_rows(problem: Problem) -> Floats | None:
+    """Return all genomes that limits and rules allow, in order; None if they are too many."""
+    ruled = Ruled(problem)
+    none = [np.empty(0)] * problem.rows.shape[1]
+    options, is_open = options_of(problem, none, ruled, is_whole=True)
+    places = [np.arange(len(each.values)) for each in options]
+    most = int(problem.box.max_free[0] + problem.box.is_forced.sum())
+    if is_open or count_combinations(options, places, most) > MOST_ROWS:
+        return None
+    every = combinations_within(options, [p >= 0 for p in places], Reach(np.inf, most), MOST_ROWS)
+    assert every is not None, "they were counted"
+    genomes = every[0][(every[0] != problem.rows[0]).any(axis=1)]
+    return np.ascontiguousarray(genomes[problem.obeys(genomes[None])[0]])
+
+
+class Census:
+    """Answers questions on one row by asking the model about all rows there are.
+
+    Parameters
+    ----------
+    found : Found
+        What is known of the row.
+    every : ndarray of shape (n, d)
+        All rows that limits and rules allow.
+    clock : Clock
+        When to end.
+    """
+
+    def __init__(self, found: Found, every: Floats, clock: Clock) -> None:
+        self.found, self.clock = found, clock
+        known = {genome.tobytes() for genome in found.genomes}
+        new = np.array([genome.tobytes() not in known for genome in every], dtype=np.bool_)
+        self._left = every[new]
+
+    def answer(self, question: Question) -> Claim:
+        """Return the least distance of what is asked for, as far as it is known."""
+        while len(self._left) and self.clock.left > 0.0:
+            self.found.ask(np.ascontiguousarray(self._left[:CHUNK]))
+            self._left = self._left[CHUNK:]
+        value = self.found.least(question)
+        return Claim.of(value, 0.0 if len(self._left) else np.inf)
+
+
 class Prover:
     """Asks what is to be proved of one row, in order.
 
     Parameters
     ----------
-    solver : Solver
+    solver : Solver or Census
         What answers.
     """
 
-    def __init__(self, solver: Solver) -> None:
+    def __init__(self, solver: Solver | Census) -> None:
         self.solver, self.found = solver, solver.found
         problem = self.found.problem
         self._n_forced = int(problem.box.is_forced.sum())
@@ -120,7 +269,7 @@ class Prover:
             self.by_changes,
             {named[places]: self.ways[places] for places in ways},
             frozenset(named[places] for places in ways if places in self.minimal),
-            "the time was up before all was proved." if is_open else "",
+            "The time was up before all was proved." if is_open else "",
         )
 
     def _ask(self, most: int) -> Claim:
@@ -129,16 +278,18 @@ class Prover:
 
     def _count(self) -> None:
         """Find the fewest changes, and the least distance for each number of them."""
-        question = Question(self._every, False, self._most, counts=True)
-        known, least = self.found.least(question), max(1, self._n_forced)
-        self.fewest = Claim(known, known) if known <= least else self.solver.answer(question)
         objectives = self.found.objectives
         if not len(objectives):
             return
         last = int(objectives[np.lexsort(objectives[:, [CHANGES, DISTANCE]].T)[0], CHANGES])
-        for n in range(int(self.fewest.value), last):
-            self.by_changes[n] = self._ask(n)
-        self.by_changes[last] = self.nearest
+        bound = first = max(1, self._n_forced)
+        for n in range(first, last + 1):
+            claim = self.nearest if n == last else self._ask(n)
+            if claim.status == "none":
+                bound = n + 1 if bound == n else bound
+            elif np.isfinite(claim.value):
+                self.by_changes[n] = claim
+            self.fewest = Claim.of(float(self.found.objectives[:, CHANGES].min()), float(bound))
 
     def _sets(self) -> list[tuple[int, ...]]:
         """Return the sets of features that are ways and have no part that is, the nearest first."""

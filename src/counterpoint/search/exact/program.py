@@ -265,17 +265,13 @@ class RowProgram:
                 n_fixed += self.is_changed[j]
         return columns, n_fixed
 
-    def solve(self, seconds: float, *, counts: bool, scale: float, watch: Watch) -> Solution:
-        """Return the solution with the least distance, or with the fewest changes."""
+    def solve(self, seconds: float, scale: float, watch: Watch) -> Solution:
+        """Return the solution with the least distance, which the solver gets times `scale`."""
         if len(self.rows.entries) > MOST_ENTRIES or seconds <= 0.0:
             return NOT_KNOWN
         costs, fixed = np.zeros(self.n_columns), self.distance
-        if counts:
-            columns, fixed = self.changes(range(len(self.masks)))
-            costs[columns], scale = 1.0, 1.0
-        else:
-            for gene in self.genes.values():
-                costs[gene.first : gene.first + gene.n] = gene.shares @ gene.sums
+        for gene in self.genes.values():
+            costs[gene.first : gene.first + gene.n] = gene.shares @ gene.sums
         if self.n_columns == 0:
             is_kept = all(
                 low <= 0.0 <= high for low, high in zip(self.rows.low, self.rows.high, strict=True)

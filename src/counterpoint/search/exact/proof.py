@@ -34,6 +34,12 @@ class Claim:
     value: float
     bound: float
 
+    @classmethod
+    def of(cls, value: float, bound: float) -> Claim:
+        """Return the claim with a bound that is the value where both are close, or it is larger."""
+        is_met = np.isfinite(value) and bound >= value * (1.0 - CLOSE)
+        return cls(value, value if is_met else bound)
+
     @property
     def status(self) -> Status:
         """What is known: "optimal", "within" some share of the optimum, "none", or "unknown"."""
@@ -41,7 +47,7 @@ class Claim:
             return "none"
         if np.isinf(self.value):
             return "unknown"
-        if self.bound >= self.value * (1.0 - CLOSE):
+        if self.bound >= self.value:
             return "optimal"
         return "within" if self.bound > 0.0 else "unknown"
 

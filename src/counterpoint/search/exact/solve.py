@@ -14,7 +14,7 @@ import numpy as np
 
 from counterpoint.arrays import Bools, Floats
 from counterpoint.models.additive import AdditiveModel
-from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
+from counterpoint.problem.objectives import DISTANCE, GAP
 from counterpoint.problem.problem import Evaluation, Problem
 from counterpoint.progress import Watch
 from counterpoint.search.exact.cells import options_of
@@ -26,6 +26,7 @@ from counterpoint.search.exact.proof import Claim
 from counterpoint.search.exact.ruled import Ruled
 
 Verdict = Literal["taken", "rules", "model"]
+SHARES = (1 / 64, 1 / 16, 1 / 4)  # of the least distance, which are looked at first if it is rough
 ROUND_OFF = 1e-9  # how far two sums of the same shares may be apart, as a share
 
 
@@ -40,14 +41,11 @@ class Question(NamedTuple):
         Whether all of them must.
     most : int
         How many may.
-    counts : bool
-        Whether the fewest changes are asked for, or else the least distance.
     """
 
     changes: Bools
     must: bool
     most: int
-    counts: bool = False
 
 
 class Found:
@@ -59,11 +57,16 @@ class Found:
         The problem of the row.
     genomes, objectives : ndarray of shape (n, …)
         What was known before.
+    is_rough : bool, default=False
+        Whether that may be far from the nearest, so that near rows are looked at first.
     """
 
-    def __init__(self, problem: Problem, genomes: Floats, objectives: Floats) -> None:
+    def __init__(
+        self, problem: Problem, genomes: Floats, objectives: Floats, *, is_rough: bool = False
+    ) -> None:
         self.problem, self.genomes, self.objectives = problem, genomes, objectives
-        self.n_before, self.predictions = len(genomes), np.empty(0)
+        self.is_rough = is_rough
+        self.n_before, self.predictions, self.n_asked = len(genomes), np.empty(0), 0
 
     @property
     def new(self) -> tuple[Floats, Evaluation]:
@@ -81,22 +84,25 @@ class Found:
         return is_one
 
     def least(self, question: Question) -> float:
-        """Return the least that is known; infinite if nothing is."""
-        values = self.objectives[:, CHANGES if question.counts else DISTANCE]
-        return float(values[self.hold(question)].min(initial=np.inf))
+        """Return the least distance that is known; infinite if nothing is."""
+        return float(self.objectives[self.hold(question), DISTANCE].min(initial=np.inf))
 
     def offer(self, genome: Floats) -> Verdict:
         """Take a genome if it is a counterfactual; return who refuses it if it is none."""
-        one = np.ascontiguousarray(genome[None, None])
-        if not self.problem.obeys(one)[0, 0]:
+        one = np.ascontiguousarray(genome[None])
+        if not self.problem.obeys(one[None])[0, 0]:
             return "rules"
-        judged = self.problem.evaluate(one)
-        if judged.objectives[0, 0, GAP] > 0.0:
-            return "model"
-        self.genomes = np.concatenate([self.genomes, one[0]])
-        self.objectives = np.concatenate([self.objectives, judged.objectives[0]])
-        self.predictions = np.append(self.predictions, judged.predictions[0])
-        return "taken"
+        return "taken" if self.ask(one).any() else "model"
+
+    def ask(self, genomes: Floats) -> Bools:
+        """Ask the model about genomes (n, d) that rules allow; say which are, and take them."""
+        judged = self.problem.evaluate(genomes[None])
+        is_one: Bools = judged.objectives[0, :, GAP] <= 0.0
+        self.n_asked += len(genomes)
+        self.genomes = np.concatenate([self.genomes, genomes[is_one]])
+        self.objectives = np.concatenate([self.objectives, judged.objectives[0, is_one]])
+        self.predictions = np.append(self.predictions, judged.predictions[0, is_one])
+        return is_one
 
 
 class Clock(NamedTuple):
@@ -144,29 +150,30 @@ class Solver:
         self.walker = Walker(model.forest, self.options)
 
     def answer(self, question: Question) -> Claim:
-        """Return the least of what is asked for, as far as it is known."""
+        """Return the least distance of what is asked for, as far as it is known."""
         bound = min(self._bound(question, goal) for goal in self.goals)
-        value = self.found.least(question)
-        if question.counts and np.isfinite(bound):
-            bound = float(np.ceil(bound - 1e-6))
-        return Claim(value, min(bound, value) if np.isfinite(value) else bound)
+        return Claim.of(self.found.least(question), bound)
 
     def _bound(self, question: Question, goal: Goal) -> float:
         """Return below what nothing is that meets a goal; what is nearest of it is found."""
         if self.clock.left <= 0.0:
             return 0.0
         least = self.found.least(question)
-        reach = Reach(np.inf, question.most)
-        if question.counts and np.isfinite(least):
-            reach = Reach(np.inf, int(least) - 1)
-        elif np.isfinite(least):
-            reach = Reach(least * (1.0 + ROUND_OFF), question.most)
+        for share in SHARES if self.found.is_rough else ():
+            near = share * min(least, 1.0)
+            bound = self._within(question, goal, Reach(near, question.most), near)
+            if self.found.least(question) <= near or bound < near:
+                return bound
+        return self._within(question, goal, Reach(least * (1.0 + ROUND_OFF), question.most), least)
+
+    def _within(self, question: Question, goal: Goal, reach: Reach, least: float) -> float:
+        """Return what `_bound` does, if nothing below `least` is beyond reach."""
         which = [self._allowed(question, j, reach.distance) for j in range(len(self.row))]
         several = combinations_within(self.options, which, reach)
         if several is not None:
-            return min(least, self._least_of(*several, goal, counts=question.counts))
+            return min(least, self._least_of(*several, goal))
         program = self.program(which, reach, goal)
-        return least if program is None else self._solved(program, question, least, reach.distance)
+        return least if program is None else self._solved(program, least, reach.distance)
 
     def _allowed(self, question: Question, j: int, distance: float) -> Bools:
         """Return which options of a gene a question allows within a distance."""
@@ -176,35 +183,30 @@ class Solver:
         within = each.shares <= distance
         return within & ~each.is_own if question.must else within
 
-    def _least_of(self, genomes: Floats, distances: Floats, goal: Goal, *, counts: bool) -> float:
+    def _least_of(self, genomes: Floats, distances: Floats, goal: Goal) -> float:
         """Return below what none of genomes (n, d) is a counterfactual; the first one is found.
 
         Where rules may allow other values of the same cells, those of a refused genome count, too.
         """
+        if not len(genomes):
+            return np.inf
         raw = self.model.raw(genomes) @ goal.weights.T
         goal = widened(goal, np.abs(raw).max(axis=0, initial=0.0))
-        n_changed = (genomes != self.row).sum(axis=1)
-        values = n_changed.astype(np.float64) if counts else distances
-        which = np.flatnonzero(
-            ((raw >= goal.low) & (raw <= goal.high)).all(axis=1) & (n_changed > 0)
-        )
+        is_near = ((raw >= goal.low) & (raw <= goal.high)).all(axis=1)
+        which = np.flatnonzero(is_near & (genomes != self.row).any(axis=1))
         obeys = self.found.problem.obeys(np.ascontiguousarray(genomes[None, which]))[0]
-        refused = values[which[~obeys]].min(initial=np.inf) if self.is_open else np.inf
+        refused = distances[which[~obeys]].min(initial=np.inf) if self.is_open else np.inf
         which = which[obeys]
-        for i in which[np.lexsort((distances[which], values[which]))]:
+        for i in which[np.argsort(distances[which], kind="stable")]:
             if self.clock.left <= 0.0 or self.found.offer(genomes[i]) == "taken":
-                return float(min(values[i], refused))
+                return float(min(distances[i], refused))
         return float(refused)
 
-    def _solved(
-        self, program: RowProgram, question: Question, least: float, distance: float
-    ) -> float:
+    def _solved(self, program: RowProgram, least: float, distance: float) -> float:
         """Return what `_bound` does, by the solver."""
         bound, scale = 0.0, SCALE / distance if 0.0 < distance < 1.0 else SCALE
         while True:
-            solution = program.solve(
-                self.clock.left, counts=question.counts, scale=scale, watch=self.clock.watch
-            )
+            solution = program.solve(self.clock.left, scale, self.clock.watch)
             bound = min(least, max(bound, solution.bound))
             if solution.places is None or not self._is_refused(program, solution):
                 return bound

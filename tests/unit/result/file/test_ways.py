@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,46 @@ def test_what_no_way_could_be_is_refused(
 ) -> None:
     document = write_document(found)
     harm(document["way_rows"])
+
+    with pytest.raises(cp.InvalidInput, match=message):
+        read_document(signed(document))
+
+
+@pytest.fixture(scope="module")
+def proved() -> cp.Counterfactuals:
+    explainer = cp.Explainer(lambda rows: rows["age"] / 80 - rows["debt"] / 40, DATA)
+    return explainer.explain(DATA[:1], (0.5, None), cp.Exact())
+
+
+def test_what_is_proved_survives_files_and_pickles(
+    proved: cp.Counterfactuals, tmp_path: Path
+) -> None:
+    proved.save(tmp_path / "found.json")
+
+    loaded = cp.load(tmp_path / "found.json")
+    unpickled = pickle.loads(pickle.dumps(proved))  # noqa: S301 - our own
+
+    assert proved.proof is not None
+    assert proved.proof.nearest.status == "optimal"
+    assert loaded == proved == unpickled
+    assert loaded.proof == proved.proof == unpickled.proof
+    assert loaded.search == cp.Exact()
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (lambda proof: proof.__setitem__("nearest", [0.1, 0.2]), "from 0 to the value"),
+        (lambda proof: proof["by_changes"][0].__setitem__(0, 0), r"by_changes\[0\]"),
+        (lambda proof: proof["ways"][0].__setitem__(0, [9]), r"ways\[0\]"),
+        (lambda proof: proof.pop("reason"), "reason"),
+    ],
+)
+def test_what_no_proof_could_be_is_refused(
+    proved: cp.Counterfactuals, harm: Any, message: str
+) -> None:
+    document = write_document(proved)
+    harm(document["proof"])
 
     with pytest.raises(cp.InvalidInput, match=message):
         read_document(signed(document))

@@ -11,7 +11,7 @@ from counterpoint.search.exact.proof import UNKNOWN, Claim, Proof
 
 @given(value=st.floats(1e-6, 1.0), share=st.floats(0.0, 1.0))
 def test_a_claim_is_as_strong_as_its_bound(value: float, share: float) -> None:
-    claim = Claim(value, value * share)
+    claim = Claim.of(value, value * share)
 
     assert (claim.status == "optimal") == (share >= 1.0 - 1e-9)
     assert claim.status in ("optimal", "within", "unknown")
