@@ -20,7 +20,7 @@ TOLD_OF = {
     "found": "found",
     "already_met": "reach the target already",
     "best_effort": "best effort: nothing that was tried reaches the target",
-    "infeasible": "best effort: what reaches the target is excluded by the limits",
+    "infeasible": "infeasible: all that is allowed was tried, and nothing reaches the target",
     "failed": "failed",
 }
 

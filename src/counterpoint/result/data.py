@@ -32,7 +32,7 @@ from counterpoint.result.facts import (
     is_same,
 )
 from counterpoint.result.file.fingerprint import Fingerprints, take_fingerprints
-from counterpoint.result.long_table import check_prefix, taken_names
+from counterpoint.result.long_table import check_prefix, classes_column, taken_names
 from counterpoint.search.archive import Archive
 from counterpoint.search.exact.proof import Proof
 from counterpoint.search.front import hypervolume_history
@@ -261,22 +261,28 @@ class ResultData:
 
     @property
     def stopped(self) -> Stopped:
-        """Why the search ended: budget, patience, exhausted, seconds or interrupt."""
+        """Why the search ended: budget, patience, exhausted, repeats, seconds or interrupt."""
         return self.trace.stopped
 
     @property
     def status(self) -> Status:
         """How it ended: found, already met by the row, or nothing found.
 
-        Nothing found is "infeasible" if observed rows reach the target but the limits exclude all
-        of them, and "best_effort" otherwise; `message` says what is missing.
+        Nothing found is "infeasible" if it is proved that there is nothing, and "best_effort"
+        otherwise; `message` says what was tried and what is missing.
         """
         if not self.trace.stopped:  # nothing was searched
             return "already_met"
         if self.reaches.any():
             return "found"
-        is_bound = self.diagnosis is not None and self.diagnosis.limits_bind
-        return "infeasible" if is_bound else "best_effort"
+        return "infeasible" if self.is_proved_empty else "best_effort"
+
+    @property
+    def is_proved_empty(self) -> bool:
+        """Whether no counterfactual exists: all that is allowed was tried, or a solver said so."""
+        has_reached = bool((self.trace.objectives[:, GAP] <= 0.0).any())
+        is_proved = self.proof is not None and self.proof.nearest.status == "none"
+        return not has_reached and (self.stopped == "exhausted" or is_proved)
 
     @cached_property
     def history(self) -> Any:
@@ -433,13 +439,6 @@ def continued(found: ResultData, evaluations: int) -> Any:
         )
     check_whole("continue_search.evaluations", evaluations, 1, 2**40)
     return live.again(search.continued(evaluations, 1 + len(replies), found.stopped), replies)
-
-
-def classes_column(classes: tuple[Any, ...], codes: Ints) -> Any:
-    """Return the classes of some codes as values of one type; labels of several types as text."""
-    if len({type(label) for label in classes}) > 1:
-        classes = tuple(map(str, classes))
-    return pd.Index(classes, tupleize_cols=False).take(codes)
 
 
 def _changed_in_order(objectives: Floats, members: Ints) -> Ints:

@@ -21,9 +21,9 @@ from counterpoint.problem.objectives import GAP, denied_gaps, feature_shares
 from counterpoint.problem.problem import Problem
 from counterpoint.problem.target import Target
 from counterpoint.result.choosing.orders import margins, reaching, share_of_models
-from counterpoint.result.data import ResultData, classes_column
+from counterpoint.result.data import ResultData
 from counterpoint.result.facts import Facts, Live, Trace, broken_rules
-from counterpoint.result.long_table import check_prefix, taken_names
+from counterpoint.result.long_table import check_prefix, classes_column, taken_names
 from counterpoint.search.settings import Explore
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.files import write_text

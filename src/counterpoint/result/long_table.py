@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Bools, Floats
+from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.checks import is_whole, require_package
 from counterpoint.errors import CounterpointError, InvalidInput, listed, told_by
 from counterpoint.table.features import Feature, Kind
@@ -329,3 +329,10 @@ def _plain(ids: pd.Series[Any]) -> pd.Series[Any]:
         return ids
     cells: list[Hashable] = [None if pd.isna(cell) else str(cell) for cell in ids]
     return pd.Series(cells, index=ids.index, dtype=object)
+
+
+def classes_column(classes: tuple[Any, ...], codes: Ints) -> Any:
+    """Return the classes of some codes as values of one type; labels of several types as text."""
+    if len({type(label) for label in classes}) > 1:
+        classes = tuple(map(str, classes))
+    return pd.Index(classes, tupleize_cols=False).take(codes)

@@ -101,7 +101,7 @@ def interval(value: normal.NormalValue, domains: Domains, at: Point | None = Non
             low = high = at[1]
         else:
             low, high = domains.hull(part.j)
-        return Interval(low, high, max(abs(low), abs(high)) * domains.rounding[part.j])
+        return Interval(low, high, max(abs(low), abs(high)) * float(domains.rounding[part.j]))
 
     return normal.calculate(value, known, combine_intervals)
 

@@ -129,14 +129,17 @@ class Archive:
         last: Ints,
         patience: int | None,
         is_late: bool,
-        has_new: Bools | bool = True,
+        ended: dict[str, Bools] | None = None,
         *,
         is_stopped: bool = False,
     ) -> Ints:
-        """Return positions in `rows` of those to search on; note why the others stopped."""
+        """Return positions in `rows` of those to search on; note why the others stopped.
+
+        `ended` tells which of them (r',) end for a reason that only their method knows.
+        """
         is_stale = self.stale[rows] >= (np.inf if patience is None else patience)
         reasons = {
-            "exhausted": np.logical_not(has_new),
+            **(ended or {}),
             "patience": is_stale,
             "seconds": np.array(is_late),
             "interrupt": np.array(is_stopped),

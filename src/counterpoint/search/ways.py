@@ -221,7 +221,8 @@ def other_values(space: Space, lower: Floats, upper: Floats, row: Floats) -> Flo
     The row's own value is one of those between the bounds only if it is on the grid.
     """
     n_values = np.where(space.is_level, space.n_levels, np.inf)
-    is_on_grid = is_grid_point(row, space.grid) & (lower <= row) & (row <= upper)
+    known = np.where(row == MISSING, lower, row)
+    is_on_grid = is_grid_point(known, space.grid) & (lower <= row) & (row <= upper)
     on_grid = ~space.is_level & (space.grid > 0.0)
     n_values[on_grid] = np.rint((upper - lower) * space.grid)[on_grid] + 1.0
     is_own = np.where(space.is_level, row != MISSING, is_on_grid)

@@ -39,7 +39,7 @@ def test_the_words_of_all_that_can_happen() -> None:
         "       4  found",
         "       1  reach the target already",
         "       2  best effort: nothing that was tried reaches the target",
-        "       1  best effort: what reaches the target is excluded by the limits",
+        "       1  infeasible: all that is allowed was tried, and nothing reaches the target",
         "       2  failed",
         "             5 x reason 4 of many",
         "             4 x reason 3 of many",

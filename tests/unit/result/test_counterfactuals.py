@@ -215,15 +215,39 @@ def test_a_search_that_fails_is_a_best_effort(explainer: cp.Explainer, row: pd.D
     assert found.valid().status == "best_effort"
 
 
-def test_a_search_whose_limits_exclude_every_observed_answer_is_infeasible(
+def test_nothing_found_is_infeasible_where_all_that_is_allowed_was_tried(
     explainer: cp.Explainer, row: pd.DataFrame
 ) -> None:
-    limits: dict[str, Any] = {"fixed": [name for name in DATA.columns if name != "small"]}
+    fixed = [name for name in DATA.columns if name not in ("size", "city")]
 
-    found = explainer.explain(row, "good", SEARCH, **limits)
+    found = explainer.explain(row, "good", fixed=fixed)
 
+    assert (found.stopped, found.evaluations) == ("exhausted", 3 * 2)
+    assert found.is_proved_empty
     assert found.status == "infeasible"
-    assert not found.reaches.any()
+    assert "; 6 model evaluations; all that is allowed was tried; " in found.message
+
+
+@pytest.mark.parametrize("search", [SEARCH, SEARCH.with_(method="random"), cp.WhatIf()])
+def test_what_a_search_did_not_find_is_not_proved_to_be_nowhere(
+    search: Any, explainer: cp.Explainer, row: pd.DataFrame
+) -> None:
+    fixed = [name for name in DATA.columns if name not in ("size", "city")]
+
+    found = explainer.explain(row, "good", search, fixed=fixed)
+
+    assert not found.is_proved_empty
+    assert found.status == "best_effort"
+
+
+def test_a_result_that_was_emptied_is_not_infeasible() -> None:
+    data = DATA[["size", "city"]]
+    explainer = cp.Explainer(lambda rows: (rows["size"] == "S") * 0.9, data)
+    found = explainer.explain({"size": "L", "city": "Rome"}, (0.5, None))
+    assert (found.status, found.stopped) == ("found", "exhausted")
+    assert found.message.endswith("; 4 model evaluations; all that is allowed was tried.")
+
+    assert found.take([]).status == "best_effort"
 
 
 def test_a_row_that_is_where_it_should_be_needs_no_search(

@@ -71,3 +71,10 @@ def test_a_group_changes_with_its_first() -> None:
 def test_nothing_left_is_a_finding() -> None:
     with pytest.raises(Impossible, match="no value of 'age' from 20 to 60 is left"):
         left_by("age < 30", "changed(age)", "age in {25, 30, 99}", "age > 25")
+
+
+def test_a_slope_that_is_next_to_nothing_bounds_nothing() -> None:
+    """How much round-off could matter is beyond all numbers then, of which nobody is warned."""
+    domains = left_by("age <= 5e-324 * pay + 1000")
+
+    assert domains.hull(PAY) == left_by().hull(PAY)

@@ -125,3 +125,13 @@ def test_a_level_can_change_to_all_others_and_a_real_to_infinitely_many() -> Non
     n = other_values(space, np.zeros(3), np.array([3.0, 3.0, 1.0]), np.array([2.0, MISSING, 0.5]))
 
     assert n.tolist() == [3.0, 4.0, np.inf]
+
+
+def test_a_missing_number_with_many_decimals_has_all_values_before_it() -> None:
+    """What stands for a missing value is so large that a grid would make it overflow."""
+    no, yes = np.zeros(1, dtype=np.bool_), np.ones(1)
+    space = Space(no, no, no, np.array([1e12]), np.array([0]), 0 * yes, yes, yes, no, 0 * yes)
+
+    n = other_values(space, np.zeros(1), np.array([2e-12]), np.array([MISSING]))
+
+    assert n.tolist() == [3.0]

@@ -210,7 +210,7 @@ def _tell_customer(found: ResultData, grammar: Grammar, n: int) -> list[str]:
     if not few and n_barred:
         return [*lines, grammar.all_left_out(n_barred)]
     if not few:
-        return [*lines, grammar.none(is_limited=found.status == "infeasible")]
+        return [*lines, grammar.none(is_limited=bool((own := found.diagnosis) and own.limits_bind))]
     lines.append(grammar.offer(wish, len(few)))
     lines += [
         f"{k}. {grammar.condition(changes_of_way(way, grammar))}" for k, way in enumerate(few, 1)
@@ -257,9 +257,11 @@ def shown_first(found: Result, n: int) -> Result:
     return found.take(greatest_contribution(found.objectives, n, found.facts.worst))
 
 
-EARLY = {
+ENDED = {
     "seconds": "; the time ran out, so this is the best so far",
     "interrupt": "; the search was interrupted, so this is the best so far",
+    "exhausted": "; all that is allowed was tried",
+    "repeats": "; nothing new was made any more, though not all that is allowed was tried",
 }
 
 
@@ -268,15 +270,14 @@ def message(found: ResultData) -> str:
     target, now = found.target, write_number(found.row_prediction)
     if found.status == "already_met":
         return f"the row already reaches {target}: its prediction is {now}."
-    asked = counted(found.evaluations, "model evaluation")
-    early = EARLY.get(found.stopped, "")
+    asked = counted(found.evaluations, "model evaluation") + ENDED.get(found.stopped, "")
     n, n_missed = int(found.reaches.sum()), int((~found.reaches).sum())
     if n:
         fewest = int(found.changed[found.reaches].sum(axis=1).min())
         missed = f"; {count_candidates(0, n_missed)}" if n_missed else ""
         return (
             f"{counted(n, 'counterfactual')} {'reaches' if n == 1 else 'reach'} {target} "
-            f"(now {now}) with {fewest} or more changes{missed}; {asked}{early}."
+            f"(now {now}) with {fewest} or more changes{missed}; {asked}."
         )
     if (found.trace.objectives[:, GAP] == 0.0).any():
         return (
@@ -284,13 +285,13 @@ def message(found: ResultData) -> str:
             "for less of them, or look at the result before it was filtered."
         )
     if n_missed == 0:
-        return f"no counterfactual for {target} (now {now}); {asked}{early}; {observed_hint(found)}"
+        return f"no counterfactual for {target} (now {now}); {asked}; {observed_hint(found)}"
     best = int(np.argmin(found.objectives[:, GAP]))
     gap = write_number(found.objectives[best, GAP])
     return (
         f"no counterfactual reaches {target} (now {now}): the closest of "
         f"{count_candidates(0, n_missed)} is at {write_number(found.predictions[best])}, a gap of "
-        f"{gap}; {asked}{early}; {observed_hint(found)}"
+        f"{gap}; {asked}; {observed_hint(found)}"
     )
 
 
@@ -304,12 +305,12 @@ def observed_hint(found: ResultData) -> str:
             f"no observed row reaches it either (the nearest is at {write_number(known.nearest)}): "
             "ask for a target the model does give."
         )
-    does = "does" if known.n_reaching == 1 else "do"
+    does, them = ("does", "it") if known.n_reaching == 1 else ("do", "all of them")
     reach = f"{counted(known.n_reaching, 'observed row')} {does} reach it"
     if known.limits_bind:
         what = "limits and rules" if found.constraints else "limits"
-        return f"{reach}, but within the {what} none does: {known.relaxation}."
-    return f"{reach}: give the search more evaluations."
+        return f"{reach}, but the {what} exclude {them}: {known.relaxation}."
+    return f"{reach}." if found.stopped in ENDED else f"{reach}: give the search more evaluations."
 
 
 def own_cells(found: ResultData) -> pd.DataFrame:

@@ -35,6 +35,7 @@ from counterpoint.search.explore.offspring import (
     probabilities_of,
 )
 from counterpoint.search.explore.parents import ArchiveView
+from counterpoint.search.explore.untried import Untried
 from counterpoint.search.feasibility import (
     RETRIES,
     draws_of,
@@ -61,10 +62,12 @@ def explore(problem: Problem, search: Explore, watch: Watch | None = None) -> Ar
     rows = np.arange(len(problem.rows))  # those still searched
     last = np.full(len(rows), len(sizes) - 1)
     archive, source = start(problem, int(sizes.sum()), search.population)
+    untried = Untried(len(rows))
 
     for wave, size in enumerate(sizes.tolist()):
         try:
             children, is_new, has_new = make_wave(source, problem, wave, size)
+            ended = untried.fill(children, is_new, has_new, source, problem)
             judged = problem.evaluate(children)
         except KeyboardInterrupt:
             archive.stop(rows, "interrupt")
@@ -79,7 +82,7 @@ def explore(problem: Problem, search: Explore, watch: Watch | None = None) -> Ar
 
         is_late = time.monotonic() >= deadline
         going = archive.still_going(
-            rows, wave, last, search.patience, is_late, has_new, is_stopped=watch.is_stopped
+            rows, wave, last, search.patience, is_late, ended, is_stopped=watch.is_stopped
         )
         watch.hear(int(is_new.sum()), len(rows) - len(going), archive)
         if len(going) == 0:
@@ -204,7 +207,7 @@ def memory_of(problem: Problem, knowledge: Knowledge, recalled: Recalled, capaci
 def most_seen(problem: Problem, capacity: int) -> int:
     """Return how many genomes a search can see: functions refuse some that are not evaluated."""
     has_functions = problem.row_rules is not None and bool(problem.row_rules.rules.functions)
-    return 2 + capacity * (1 + RETRIES * has_functions)
+    return 2 + capacity * (1 + (1 + RETRIES) * has_functions)
 
 
 def first_candidates(problem: Problem, knowledge: Knowledge) -> FirstCandidates:
