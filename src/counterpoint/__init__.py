@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         UnknownFeatureError,
     )
     from counterpoint.explainer.explainer import Explainer
+    from counterpoint.explainer.verification import Verification
     from counterpoint.models.adapters.multi_output import one_output
     from counterpoint.models.adapters.remote import RemoteModel
     from counterpoint.models.files import load_model
@@ -87,6 +88,7 @@ _HOMES = {
     "Target": "problem.target",
     "TooBusyError": "errors",
     "UnknownFeatureError": "errors",
+    "Verification": "explainer.verification",
     "Way": "result.ways",
     "Ways": "result.ways",
     "WhatIf": "search.settings",
@@ -136,6 +138,7 @@ __all__ = [  # noqa: RUF022 - sorted as plain text
     "Target",
     "TooBusyError",
     "UnknownFeatureError",
+    "Verification",
     "Way",
     "Ways",
     "WhatIf",

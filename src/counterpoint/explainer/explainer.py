@@ -5,30 +5,31 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from counterpoint.arrays import Ints
-from counterpoint.errors import DataWarning, InvalidInput, ModelWarning
+from counterpoint.errors import DataWarning, ModelWarning
 from counterpoint.explainer.building import Built, EncodedData, Given, in_order_of
 from counterpoint.explainer.group import explain_group
 from counterpoint.explainer.schedule import (
     MEMORY,
-    Grouping,
     check_memory,
     check_results_fit,
-    plan_groups,
     search_groups,
 )
 from counterpoint.explainer.task import (
     Task,
-    bytes_of_rules,
     check_allowed,
     check_weights,
+    grouping_of,
     problem_of,
     row_as_given,
+    task_of_one,
 )
+from counterpoint.explainer.verification import Verification, proving, verify_rows
 from counterpoint.explainer.warm_up import warm_up
 from counterpoint.neighbours.gower import Gower
 from counterpoint.problem.limits import Constraint, Limits, join_limits
@@ -40,7 +41,7 @@ from counterpoint.progress import Progress, Watch, tell_interrupted
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.judgement import Judgement, judge_rows
 from counterpoint.result.long_table import OutputSchema
-from counterpoint.search.settings import Search, WhatIf
+from counterpoint.search.settings import Explore, Search, WhatIf
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Declared, Precision
 from counterpoint.table.frames import Rows, read_data
@@ -231,7 +232,7 @@ class Explainer(Built):
             If the model fails.
         """
         asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
-        task = self._task_of_one(row, target, search, seed, asked)
+        task = task_of_one(self._as_frame(row, "row"), target, search, seed, asked, self)
         return next(self._results(task, 1, np.inf, progress))
 
     def explain_many(
@@ -291,7 +292,7 @@ class Explainer(Built):
         task = Task.of(frame, "rows", target, search, seed, checked, self)
         memory, workers = check_memory(memory), self._threads(workers, checked)
         if len(task.explained.genomes):
-            check_results_fit(self._grouping(task, workers, memory), memory)
+            check_results_fit(grouping_of(task, self, workers, memory), memory)
         found = list(self._results(task, workers, memory, progress))
         if len(found) < len(task.explained.genomes):
             tell_interrupted(len(found), len(task.explained.genomes))
@@ -367,8 +368,7 @@ class Explainer(Built):
         Parameters
         ----------
         frame : DataFrame, Table, list of dicts; an array if the data are one
-            The rows to judge, of another tool or made by hand, with every column of the data; other
-            columns are ignored with a `DataWarning`.
+            The rows to judge, with every column of the data; others are ignored with a remark.
         row, target, limits
             What they would explain, as in `explain`.
         safety : iterable of models, optional
@@ -382,36 +382,49 @@ class Explainer(Built):
 
         Raises
         ------
-        InvalidInput, UnknownFeatureError
-            If an argument cannot be used, or the frame holds values that no row can have.
-        PredictorError
-            If the model fails.
+        InvalidInput, UnknownFeatureError, PredictorError
+            If an argument cannot be used, the frame holds what no row can, or the model fails.
         """
         given = self._as_frame(frame, "frame")
         none = np.empty((0, len(self.schema)))
         genomes = self.encoding.encode(given, "frame") if len(given) else none
-        task = self._task_of_one(row, target, None, 0, limits or Limits())
+        task = task_of_one(self._as_frame(row, "row"), target, None, 0, limits or Limits(), self)
         with self.predictor.one_thread():
             return judge_rows(problem_of(task, np.arange(1), self), genomes, given.index, safety)
 
-    def _task_of_one(
-        self, row: Rows, target: TargetLike, search: Any, seed: int, limits: Limits
-    ) -> Task:
-        """Return what is asked of one row."""
-        frame = self._as_frame(row, "row")
-        if len(frame) != 1:
-            raise InvalidInput(
-                f"row must be one row, got {len(frame)}; use explain_many for several."
-            )
-        checked = limits.check(self.schema, self.kept)
-        return Task.of(frame, "row", target, search, seed, checked, self)
+    def verify(
+        self,
+        rows: Rows,
+        target: TargetLike,
+        limits: Limits | None = None,
+        *,
+        search: Explore | None = None,
+        seed: int = 0,
+    ) -> Verification:
+        """Say of each row whether a counterfactual exists, and whether that is proved.
 
-    def _grouping(self, task: Task, workers: int, memory: float) -> Grouping:
-        """Return how the rows are grouped."""
-        (n, d), n_observed = task.explained.genomes.shape, len(self.observed.genomes)
-        n_candidates, aims = task.search.most_candidates, self.observed.aims
-        extra = bytes_of_rules(task.limits.rules, n_candidates) + aims.n_bytes(n_candidates)
-        return plan_groups(n, d, n_observed, task.search, workers, memory, extra)
+        If limits and rules leave at most 20,000 rows, the model is asked about all of them. If not,
+        a search looks for one, and a solver for a proof that there is none.
+
+        Parameters
+        ----------
+        rows : DataFrame, Table, list of dicts; an array if the data are one
+            The rows in question.
+        target, limits, seed
+            As in `explain`, the same for all rows.
+        search : Explore, optional
+            Budget of the search; its `seconds`, 10 for each row if not given, are the solver's too.
+
+        Returns
+        -------
+        Verification
+            For each row "witness", "proved none", "unknown" or "already met", and how it is known.
+        """
+        frame = self._as_frame(rows, "rows")
+        checked = (limits or Limits()).check(self.schema, self.kept)
+        task = Task.of(frame, "rows", target, proving(search), seed, checked, self)
+        asked: Any = {"target": target, "search": task.search, "seed": seed, "limits": limits}
+        return verify_rows(task, self, partial(self.explain_many, **asked))
 
     def _results(
         self, task: Task, workers: int, memory: float, progress: bool | None
@@ -420,7 +433,7 @@ class Explainer(Built):
         if len(task.explained.genomes) == 0:
             return
         warm_up(Explainer)
-        grouping = self._grouping(task, workers, memory)
+        grouping = grouping_of(task, self, workers, memory)
         budget = task.search.most_candidates
         with Progress(len(task.explained.genomes), budget, progress) as bar:
             watch = Watch(bar.hear)

@@ -13,8 +13,9 @@ from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.checks import check_list, check_whole
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.building import Built
+from counterpoint.explainer.schedule import Grouping, plan_groups
 from counterpoint.models.predictor import CHUNK, Predictor
-from counterpoint.problem.limits import CheckedLimits
+from counterpoint.problem.limits import CheckedLimits, Limits
 from counterpoint.problem.own_objectives import check_costs_apply
 from counterpoint.problem.problem import Domain, Explained, Problem
 from counterpoint.problem.target import TargetLike, parse_target
@@ -161,6 +162,24 @@ def problem_of(task: Task, group: Ints, built: Built) -> Problem:
         asks_labels=wants_decision and not predictor.is_consistent,
         domain=None if task.domain is None else task.domain.of_rows(group),
     )
+
+
+def task_of_one(
+    frame: pd.DataFrame, target: TargetLike, search: Any, seed: int, limits: Limits, built: Built
+) -> Task:
+    """Return what is asked of one row."""
+    if len(frame) != 1:
+        raise InvalidInput(f"row must be one row, got {len(frame)}; use explain_many for several.")
+    checked = limits.check(built.schema, built.kept)
+    return Task.of(frame, "row", target, search, seed, checked, built)
+
+
+def grouping_of(task: Task, built: Built, workers: int, memory: float) -> Grouping:
+    """Return how the rows of a task are grouped."""
+    (n, d), n_observed = task.explained.genomes.shape, len(built.observed.genomes)
+    n_candidates, aims = task.search.most_candidates, built.observed.aims
+    extra = bytes_of_rules(task.limits.rules, n_candidates) + aims.n_bytes(n_candidates)
+    return plan_groups(n, d, n_observed, task.search, workers, memory, extra)
 
 
 def outputs_of_rows(predictor: Predictor, genomes: Floats) -> Floats:
