@@ -261,7 +261,7 @@ class ResultData:
 
     @property
     def stopped(self) -> Stopped:
-        """Why the search ended: budget, patience, exhausted, repeats, seconds or interrupt."""
+        """Why the search ended, for example by its budget; see `Trace.stopped`."""
         return self.trace.stopped
 
     @property

@@ -23,7 +23,9 @@ from counterpoint.search.archive import Archive
 from counterpoint.search.feasibility import is_reaching, is_wanted, observed_predictions
 from counterpoint.search.settings import Search, WhatIf
 
-Stopped = Literal["budget", "patience", "exhausted", "repeats", "seconds", "interrupt", ""]
+Stopped = Literal[
+    "budget", "patience", "exhausted", "repeats", "proved", "seconds", "interrupt", ""
+]
 Named = TypeVar("Named", bound=Objective)
 Again = Callable[[Search, Floats], Any]  # settings and replies to the result of searching again
 
@@ -44,8 +46,8 @@ class Trace:
         What the model said of every candidate it was asked about, in order.
     stopped : str
         Why the search ended: its budget, patience or time was used up, all that is allowed had been
-        tried ("exhausted"), nothing new could be made though not all of it had been ("repeats"), or
-        it was interrupted; empty if none was needed.
+        tried ("exhausted"), nothing new could be made though not all of it had been ("repeats"),
+        a solver had answered all ("proved"), or it was interrupted; empty if none was needed.
     confirmations : int
         Rows the model was asked about again, to confirm what is returned.
     """

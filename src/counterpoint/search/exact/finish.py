@@ -103,9 +103,7 @@ def ask_solver(problem: Problem, search: Exact, watch: Watch | None = None) -> A
     found = finish(problem, archive, Deadline(search.seconds, is_each=True), watch)
     for a, proof in enumerate(found.proofs):
         is_done = proof is not None and not proof.reason
-        found.stopped[a] = (
-            "interrupt" if watch.is_stopped else "exhausted" if is_done else "seconds"
-        )
+        found.stopped[a] = "interrupt" if watch.is_stopped else "proved" if is_done else "seconds"
     watch.hear(0, len(problem.rows), found)
     return found
 

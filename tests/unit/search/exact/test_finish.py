@@ -45,7 +45,7 @@ def test_the_solver_alone_proves_what_it_proves_after_a_search(explainer: cp.Exp
     assert alone.proof is not None
     assert alone.proof.nearest == searched.proof.nearest
     assert alone.proof.by_changes == searched.proof.by_changes
-    assert (alone.proof.nearest.status, alone.stopped) == ("optimal", "exhausted")
+    assert (alone.proof.nearest.status, alone.stopped) == ("optimal", "proved")
     assert alone.proof.nearest.value == alone.to_frame()["distance"].min()
 
 
@@ -135,6 +135,7 @@ def test_limits_that_leave_nothing_are_proved_to(explainer: cp.Explainer) -> Non
 
     assert found.proof is not None
     assert (found.proof.nearest.status, found.proof.fewest.status) == ("none", "none")
+    assert (found.status, found.stopped) == ("infeasible", "proved")
     assert len(found) == 0
 
 
