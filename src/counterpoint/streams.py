@@ -62,6 +62,7 @@ class Stage(IntEnum):
     ASKED_ALONE = 35
     TRIAL = 36
     WAY = 37
+    FINISH = 38
 
 
 # Bits of the 64-bit address: stage 6, generation 22, individual 18, gene 18.

@@ -447,7 +447,8 @@ def test_members_are_sorted_by_whether_they_reach_the_target_and_by_their_change
         front[0, k // LANES, :, k % LANES] = 0.5
         front[0, k // LANES, GAP, k % LANES] = 0.0 if is_valid else 0.1
         front[0, k // LANES, CHANGES, k % LANES] = changes
-    archive = ArchiveView(np.zeros((1, n, 3)), np.zeros((1, n)), front, members, np.array([n]))
+    size = np.array([n])
+    archive = ArchiveView(np.zeros((1, n, 3)), np.zeros((1, n)), front, members, size, size)
 
     room = (np.empty((2, 4), dtype=np.int64) for _ in range(2))
     classes = ParentClasses(np.empty(n, dtype=np.int64), *room)

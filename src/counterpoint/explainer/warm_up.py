@@ -170,7 +170,7 @@ def toy_scores(rows: pd.DataFrame) -> Floats:
 
 def use_all(explainer: Callable[..., Any]) -> None:
     """Use every kernel of default searches, for the types they are used for."""
-    search = Search(evaluations=300)  # which looks for ways, too
+    search = Search(evaluations=900)  # which looks for ways and for the nearest, too
     plain, gappy = toy_data(misses=False), toy_data(misses=True)
     whole, missing = explainer(toy_scores, plain), explainer(toy_scores, gappy)
     row = plain.iloc[[0]]

@@ -298,6 +298,17 @@ def remember(table: Keys, genome: Floats) -> bool:
     return True
 
 
+@inner
+def is_remembered(table: Keys, genome: Floats) -> bool:
+    """Return whether the table knows the genome."""
+    word = hash_genome(genome)
+    mask = np.uint64(len(table) - 1)
+    place = (word >> _S29) & mask
+    while table[place] != _ZERO and table[place] != word:
+        place = (place + _ONE) & mask
+    return bool(table[place] == word)
+
+
 @kernel
 def remember_all(
     memory: Keys, rows: Floats, observed: Floats, wanted: Ints, n_wanted: Ints

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
+from counterpoint.neighbours.gower import gower_weights
 from counterpoint.problem.problem import Problem, Recalled
 from counterpoint.progress import Watch
 from counterpoint.search.archive import Archive
@@ -24,17 +25,20 @@ from counterpoint.search.explore.niches import (
     trial_values,
 )
 from counterpoint.search.explore.offspring import (
-    WAYS_EVERY,
+    SHARE,
     FirstCandidates,
     Knowledge,
     MoveWeights,
     OffspringSource,
+    Planned,
     empty_scratch,
     learn_slopes,
     make_offspring,
     probabilities_of,
 )
 from counterpoint.search.explore.parents import ArchiveView
+from counterpoint.search.explore.plan import Plans, plan_candidates
+from counterpoint.search.explore.small_steps import empty_finish, step_values
 from counterpoint.search.explore.untried import Untried
 from counterpoint.search.feasibility import (
     RETRIES,
@@ -61,11 +65,12 @@ def explore(problem: Problem, search: Explore, watch: Watch | None = None) -> Ar
     deadline, sizes = search.deadline(), wave_sizes(search)
     rows = np.arange(len(problem.rows))  # those still searched
     last = np.full(len(rows), len(sizes) - 1)
-    archive, source = start(problem, int(sizes.sum()), search.population)
+    archive, source, plans = start(problem, int(sizes.sum()), search.population)
     untried = Untried(len(rows))
 
     for wave, size in enumerate(sizes.tolist()):
         try:
+            plan_candidates(source, plans, wave)
             children, is_new, has_new = make_wave(source, problem, wave, size)
             ended = untried.fill(children, is_new, has_new, source, problem)
             judged = problem.evaluate(children)
@@ -77,7 +82,7 @@ def explore(problem: Problem, search: Explore, watch: Watch | None = None) -> Ar
         learn_slopes(children, is_new, judged.predictions, source)
         learned = EvaluatedWave(children, is_new, judged.predictions, judged.objectives, at)
         n_forced = problem.box.is_forced.sum(axis=1)
-        learn_niches(source.niches, learned, source.places, source.space.anchor, n_forced)
+        learn_niches(plans.niches, learned, source.places, source.space.anchor, n_forced)
         source = source.after(size)
 
         is_late = time.monotonic() >= deadline
@@ -106,8 +111,10 @@ def wave_sizes(search: Explore) -> Ints:
     return sizes[1 + np.cumsum(sizes) <= most]
 
 
-def start(problem: Problem, n_candidates: int, population: int) -> tuple[Archive, OffspringSource]:
-    """Return the archive with all that is known beforehand, and what offspring are made of.
+def start(
+    problem: Problem, n_candidates: int, population: int
+) -> tuple[Archive, OffspringSource, Plans]:
+    """Return the archive with all that is known beforehand, what offspring are made of, and plans.
 
     Known are the predictions of the observed rows, and of what an earlier search of the same row
     has found; the model is asked about neither.
@@ -118,9 +125,15 @@ def start(problem: Problem, n_candidates: int, population: int) -> tuple[Archive
     archive = Archive(problem, n_known + n_candidates)
     add_observed(archive, problem, knowledge)
     add_recalled(archive, problem, recalled)
+    plans = plans_of(problem, knowledge, archive, -(-population // SHARE))
     source = OffspringSource(
         archive=ArchiveView(
-            archive.genomes, archive.predictions, archive.front, archive.members, archive.n_members
+            archive.genomes,
+            archive.predictions,
+            archive.front,
+            archive.members,
+            archive.n_members,
+            archive.size,
         ),
         places=np.arange(len(problem.rows)),
         rows=problem.rows,
@@ -132,11 +145,31 @@ def start(problem: Problem, n_candidates: int, population: int) -> tuple[Archive
         first=first_candidates(problem, knowledge),
         memory=memory_of(problem, knowledge, recalled, archive.genomes.shape[1]),
         probabilities=probabilities_of(WEIGHTS, problem.rows.shape[1]),
-        niches=empty_niches(knowledge, problem.rows.shape[1], -(-population // WAYS_EVERY)),
-        trials=trial_values(problem.observed),
+        planned=Planned(
+            plans.niches.candidate, plans.finish.candidate, plans.niches.plan, plans.finish.parent
+        ),
         scratch=empty_scratch(problem.near_rows, archive.members.shape[1]),
     )
-    return archive, source
+    return archive, source, plans
+
+
+def plans_of(problem: Problem, knowledge: Knowledge, archive: Archive, slots: int) -> Plans:
+    """Return what candidates are planned by, of which each wave has so many of a sort."""
+    weight, cap = distance_scale(problem)
+    return Plans(
+        empty_niches(knowledge, problem.rows.shape[1], slots),
+        trial_values(problem.observed),
+        empty_finish(weight, cap, slots, archive.members.shape[1]),
+        step_values(problem.observed, problem.predictor.additive),
+    )
+
+
+def distance_scale(problem: Problem) -> tuple[Floats, Floats]:
+    """Return how much a unit of each feature adds to a row's distance (r, d), and the most (d,)."""
+    weight, cap = gower_weights(problem.rows, problem.space)
+    d, costs = weight.shape[1], problem.limits.costs
+    shares = np.full(d, 1.0 / d) if costs is None else costs / costs.sum()
+    return weight * shares, cap * np.where(shares > 0.0, shares, 1.0)
 
 
 def know(problem: Problem) -> Knowledge:

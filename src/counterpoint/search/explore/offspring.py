@@ -22,10 +22,8 @@ from counterpoint.search.explore.moves import (
     start_draws,
     straighten,
 )
-from counterpoint.search.explore.niches import Niches, TrialValues
 from counterpoint.search.explore.parents import ArchiveView, ParentClasses, choose_parent, classify
-from counterpoint.search.explore.plan import plan_wave
-from counterpoint.search.explore.way_moves import WaySource, try_planned
+from counterpoint.search.explore.small_steps import NOBODY
 from counterpoint.search.feasibility import (
     RowRepairs,
     SearchSpace,
@@ -37,7 +35,10 @@ from counterpoint.table.space import remember
 
 ATTEMPTS = 10  # tries to make a candidate that was not seen before
 N_MOVES = 6
-FIRST_WAYS, WAYS_EVERY = 24, 3  # from this wave on every third candidate looks for ways
+FIRST_WAYS = 24  # from this wave on every third candidate looks for ways …
+FIRST_FINISH = 48  # … and from this one on another third for the nearest counterfactual
+SHARE = 3  # of candidates: one of so many
+WAY, NEAR = 0, 1  # remainders of the numbers of such candidates
 N_NEIGHBOURS = 3  # observed rows nearest to a parent that it may follow
 
 
@@ -176,6 +177,23 @@ def empty_scratch(near_rows: NearRows, n_members: int) -> OffspringScratch:
     )
 
 
+class Planned(NamedTuple):
+    """The planned candidates of the rows of an archive, as the kernel of all offspring reads them.
+
+    Attributes
+    ----------
+    way, near : ndarray of shape (r, slots, d)
+        Candidates that look for ways, and for the nearest counterfactual.
+    niche, parent : ndarray of shape (r, slots)
+        What each is made of; negative where there is none, for `parent` if it is `NOBODY`.
+    """
+
+    way: Floats
+    near: Floats
+    niche: Ints
+    parent: Ints
+
+
 class OffspringSource(NamedTuple):
     """All that the offspring of r rows are made of.
 
@@ -203,10 +221,8 @@ class OffspringSource(NamedTuple):
         Which genomes were seen.
     probabilities : MoveProbabilities
         How often each move is made.
-    niches : Niches
-        The sets of features that may be ways.
-    trials : TrialValues
-        Values that are tried to find ways.
+    planned : Planned
+        Candidates that were planned for the next wave.
     scratch : OffspringScratch
         Arrays to write to.
     """
@@ -222,8 +238,7 @@ class OffspringSource(NamedTuple):
     first: FirstCandidates
     memory: Keys
     probabilities: MoveProbabilities
-    niches: Niches
-    trials: TrialValues
+    planned: Planned
     scratch: OffspringScratch
 
     def after(self, size: int) -> OffspringSource:
@@ -351,28 +366,8 @@ def make_offspring(source: OffspringSource, wave: int, size: int) -> tuple[Float
     """
     r, d = source.rows.shape
     children, is_new = np.empty((r, size, d)), np.zeros((r, size), dtype=np.bool_)
-    if wave >= FIRST_WAYS:
-        look_for_ways(source, wave)
     _make_offspring(source, wave, children, is_new)
     return children, is_new
-
-
-def look_for_ways(source: OffspringSource, wave: int) -> None:
-    """Plan which sets of features the wave tries, and make a candidate of each."""
-    space, near = source.space, source.near_rows
-    may_change = np.ascontiguousarray(space.features["may_change"])
-    plan_wave(source.niches, source.places, source.trials, may_change, space.max_free)
-    given = WaySource(
-        source.places,
-        source.keys,
-        space,
-        source.trials,
-        source.archive.genomes,
-        near.weight,
-        near.cap,
-        near.at,
-    )
-    try_planned(source.niches, given, wave)
 
 
 @kernel
@@ -397,16 +392,18 @@ def make_children(
     anchor, a = source.space.anchor[w], source.places[w]
     space = RowSpace(anchor, features, scratch.free[:n_free], source.space.max_free[w])
     n_parents, draws = classify(source.archive, a, scratch.classes), Draws(scratch.state)
-    niches = source.niches
-    looks_for_ways = wave >= FIRST_WAYS
+    planned = source.planned
     for i in range(len(children)):
         start_draws(draws, source.keys[w], wave, i)
         child = children[i]
         is_first = first.n_tried + i < len(first.feature)
-        is_way = looks_for_ways and i % WAYS_EVERY == 0 and niches.plan[a, i // WAYS_EVERY] >= 0
-        # A first candidate or one of a way comes before the attempts. There is one loop for all,
-        # because every call of the repair is written into the kernel, which takes time to compile.
-        for attempt in range(-1 if is_first or is_way else 0, ATTEMPTS * repairs.patience):
+        sort, slot = i % SHARE, min(i // SHARE, planned.niche.shape[1] - 1)
+        is_way = wave >= FIRST_WAYS and sort == WAY and planned.niche[a, slot] >= 0
+        is_near = wave >= FIRST_FINISH and sort == NEAR and planned.parent[a, slot] != NOBODY
+        # A first or planned candidate comes before the attempts. There is one loop for all, because
+        # every call of the repair is written into the kernel, which takes time to compile.
+        is_given = is_first or is_way or is_near
+        for attempt in range(-1 if is_given else 0, ATTEMPTS * repairs.patience):
             if attempt >= 0 and (is_new[i] or n_free == 0):
                 break
             n_redrawn = attempt // 2  # where all around is known, stray farther
@@ -414,7 +411,7 @@ def make_children(
                 assign(child, anchor)
                 child[first.feature[first.n_tried + i]] = first.value[w, first.n_tried + i]
             elif attempt < 0:
-                assign(child, niches.candidate[a, i // WAYS_EVERY])
+                assign(child, planned.way[a, slot] if is_way else planned.near[a, slot])
             elif n_parents > 0:
                 parent = choose_parent(scratch.classes, chances.p_valid, chances.odds, draws)
                 assign(child, source.archive.genomes[a, parent])

@@ -21,6 +21,7 @@ class ArchiveView(NamedTuple):
     front: Floats
     members: Ints
     n_members: Ints
+    size: Ints
 
 
 class ParentClasses(NamedTuple):

@@ -1,4 +1,6 @@
-"""Plan: which sets of features the next wave tries, by what they promise and what was tried.
+"""Plan: which candidates of the next wave have a purpose of their own, ways or the nearest.
+
+Sets of features are tried by what they promise and what was tried.
 
 Single changes come first. Then the gains of single features, which nearly add up, tell which pairs
 are promising, and those of pairs which triples. What was seen of a set corrects the sum.
@@ -6,10 +8,13 @@ are promising, and those of pairs which triples. What was seen of a set corrects
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from counterpoint.arrays import Bools, Ints
 from counterpoint.kernels import inner, kernel, part
+from counterpoint.search.explore.finish import finish_wave
 from counterpoint.search.explore.niches import (
     MOST_FEATURES,
     MOST_JOINED,
@@ -19,6 +24,15 @@ from counterpoint.search.explore.niches import (
     find_niche,
     niche_of,
 )
+from counterpoint.search.explore.offspring import (
+    FIRST_FINISH,
+    FIRST_WAYS,
+    NEAR,
+    SHARE,
+    OffspringSource,
+)
+from counterpoint.search.explore.small_steps import Finish, FinishSource, StepValues
+from counterpoint.search.explore.way_moves import WaySource, try_planned
 
 N_FIRST = 8  # single changes of every feature that come before pairs
 PLANS = 16  # after so many plans it is computed anew how late each set's turn is
@@ -27,6 +41,57 @@ PER_SINGLE, PER_TRY, PER_REFINED = 0.4, 0.1, 0.12
 OF_THREE = 0.3  # a pair comes before a triple that promises as much
 MOST_TRIES = np.array([0, 64, 60, 40])  # to find out whether a set of so many features is a way
 MOST_REFINED = np.array([0, 64, 24, 12])  # to find its nearest
+
+
+class Plans(NamedTuple):
+    """What candidates with a purpose of their own are planned by.
+
+    Attributes
+    ----------
+    niches : Niches
+        The sets of features that may be ways.
+    trials : TrialValues
+        Values that are tried to find ways.
+    finish : Finish
+        What is known of small steps around the rows.
+    steps : StepValues
+        Values that such steps lead to.
+    """
+
+    niches: Niches
+    trials: TrialValues
+    finish: Finish
+    steps: StepValues
+
+
+def plan_candidates(source: OffspringSource, plans: Plans, wave: int) -> None:
+    """Plan the candidates of a wave that look for ways and for the nearest counterfactual."""
+    if wave >= FIRST_WAYS:
+        look_for_ways(source, plans, wave)
+    if wave >= FIRST_FINISH:
+        archive, niches, memory = source.archive, plans.niches, source.memory
+        given = FinishSource(
+            source.places, source.keys, source.space, plans.steps, archive, niches, memory
+        )
+        finish_wave(plans.finish, given, wave, NEAR, SHARE)
+
+
+def look_for_ways(source: OffspringSource, plans: Plans, wave: int) -> None:
+    """Plan which sets of features the wave tries, and make a candidate of each."""
+    space, near = source.space, source.near_rows
+    may_change = np.ascontiguousarray(space.features["may_change"])
+    plan_wave(plans.niches, source.places, plans.trials, may_change, space.max_free)
+    given = WaySource(
+        source.places,
+        source.keys,
+        space,
+        plans.trials,
+        source.archive.genomes,
+        near.weight,
+        near.cap,
+        near.at,
+    )
+    try_planned(plans.niches, given, wave)
 
 
 @part

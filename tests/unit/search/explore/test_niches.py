@@ -38,7 +38,7 @@ def test_trial_values_are_levels_and_quantiles() -> None:
 
 
 def test_what_a_wave_tells_of_its_sets_is_noted() -> None:
-    _, source = start(PROBLEM, 200, 24)
+    _, source, plans = start(PROBLEM, 200, 24)
     make_offspring(source, 0, 4)  # which makes the first sets
     row = PROBLEM.rows[0]
     children = np.repeat(row[None, None], 3, axis=1)
@@ -48,9 +48,9 @@ def test_what_a_wave_tells_of_its_sets_is_noted() -> None:
         children, np.ones((1, 3), dtype=bool), judged.predictions, judged.objectives, 5
     )
 
-    learn_niches(source.niches, wave, source.places, source.space.anchor, np.zeros(1, dtype=int))
+    learn_niches(plans.niches, wave, source.places, source.space.anchor, np.zeros(1, dtype=int))
 
-    niches = source.niches
+    niches = plans.niches
     of_a = niches.niche[0, 0]
     assert niches.features[0, 0].tolist() == [0, -1, -1]
     assert of_a["is_way"]

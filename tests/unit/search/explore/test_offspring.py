@@ -19,7 +19,7 @@ share_to_boundary = called(offspring.share_to_boundary)
 
 
 def test_children_are_new_distinct_and_within_the_limits() -> None:
-    archive, source = start(PROBLEM, 200, 24)
+    archive, source, _ = start(PROBLEM, 200, 24)
     made: list[Any] = []
     for wave in range(4):
         children, is_new = make_offspring(source, wave, 12)
@@ -34,7 +34,7 @@ def test_children_are_new_distinct_and_within_the_limits() -> None:
 
 
 def test_the_first_candidates_change_one_feature_each() -> None:
-    _, source = start(PROBLEM, 50, 24)
+    _, source, _ = start(PROBLEM, 50, 24)
 
     children, is_new = make_offspring(source, 0, len(source.first.feature))
 

@@ -20,9 +20,9 @@ def searched(text: str, evaluations: int = 1500, **limits: object) -> Niches:
     made: list[Niches] = []
 
     def keep(*given: object) -> object:
-        archive, source = start(*given)  # type: ignore[arg-type]
-        made.append(source.niches)
-        return archive, source
+        archive, source, plans = start(*given)  # type: ignore[arg-type]
+        made.append(plans.niches)
+        return archive, source, plans
 
     from counterpoint.search.explore import loop
 
