@@ -35,6 +35,7 @@ from counterpoint.search.settings import Search, WhatIf
 # What other searches, samplers and objectives use is compiled when it is first needed.
 ON_DEMAND = (
     "counterpoint.density.",
+    "counterpoint.models.fast_paths.",
     "counterpoint.search.nsga2.",
     "counterpoint.search.feasibility._repair_all",
     "counterpoint.problem.objectives._measure_near",

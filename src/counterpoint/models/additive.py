@@ -18,7 +18,7 @@ from counterpoint.models.trees import BY_THRESHOLD, Forest, Walk, add_up, is_lea
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Feature, Kind
 
-Link: TypeAlias = Literal["identity", "mean", "logistic", "softmax"]
+Link: TypeAlias = Literal["identity", "mean", "logistic", "softmax", "exp"]
 
 MOST_THRESHOLDS = 512  # at which a trial asks
 TOLERANCE = 1e-6  # how far answers may be from the model's, of numbers above 1 relative to them
@@ -42,10 +42,10 @@ class AdditiveModel(NamedTuple):
         What a level adds; what a missing value adds, of numbers too, comes last.
     divisor : float
         The number of trees of a forest that averages, else 1.
-    link : {"identity", "mean", "logistic", "softmax"}
+    link : {"identity", "mean", "logistic", "softmax", "exp"}
         What makes outputs of raw scores: nothing ("identity" for a number, "mean" for
         probabilities), the logistic function, of which the one raw score gives the probability
-        of the second class, or softmax.
+        of the second class, softmax, or of numbers the exponential function.
     is_single : bool
         Whether sums are rounded to single precision after each tree.
     walk : Walk or None
@@ -82,7 +82,9 @@ class AdditiveModel(NamedTuple):
         if self.link == "logistic":
             second = expit(raw[:, 0])
             return np.column_stack([1.0 - second, second])
-        return np.asarray(softmax(raw, axis=1)) if self.link == "softmax" else raw
+        if self.link == "softmax":
+            return np.asarray(softmax(raw, axis=1))
+        return np.exp(raw) if self.link == "exp" else raw
 
 
 def of_trees(forest: Forest, base: Floats, divisor: float, link: Link) -> AdditiveModel:
@@ -101,19 +103,11 @@ def in_genes(own: AdditiveModel, columns: ModelColumns) -> AdditiveModel:
     return own._replace(forest=forest, slopes=slopes, level_values=level_values, walk=walk)
 
 
-def is_true(
-    found: AdditiveModel,
-    ask: Callable[[Floats], Floats],
-    encoding: Encoding,
-    questions: list[Floats],
-) -> bool:
-    """Whether sums say what the model says of some genomes, and of these at its thresholds."""
-    if found.forest is not None:
-        features = encoding.schema.features
-        questions = [*questions, rows_at_thresholds(found.forest, features, questions[-1])]
+def is_true(sums: AdditiveModel, ask: Callable[[Floats], Floats], questions: list[Floats]) -> bool:
+    """Whether sums say what the model says of genomes, up to `TOLERANCE`."""
     try:
         for rows in questions:
-            answers, expected = found.outputs(rows), ask(rows)
+            answers, expected = sums.outputs(rows), ask(rows)
             room = TOLERANCE * np.maximum(1.0, np.abs(expected))
             if answers.shape != expected.shape or (np.abs(answers - expected) > room).any():
                 return False
@@ -122,8 +116,9 @@ def is_true(
     return True
 
 
-def rows_at_thresholds(forest: Forest, features: tuple[Feature, ...], genomes: Floats) -> Floats:
+def rows_at_thresholds(forest: Forest, encoding: Encoding, genomes: Floats) -> Floats:
     """Return genomes with one gene each at a threshold of a forest and the values beside it."""
+    features = encoding.schema.features
     nodes = np.flatnonzero(~is_leaf(forest) & (forest.category_set == BY_THRESHOLD))
     nodes = nodes[np.linspace(0, len(nodes) - 1, min(len(nodes), MOST_THRESHOLDS)).astype(np.int64)]
     rows = []

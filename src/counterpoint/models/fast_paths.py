@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import copy
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from scipy.special import expit
 
 from counterpoint.arrays import Floats
+from counterpoint.kernels import kernel
+from counterpoint.models.additive import AdditiveModel
 from counterpoint.models.answers import awake
 from counterpoint.models.column_tables import ColumnTables, is_plain, tabulate, without_names
+from counterpoint.models.known_models import best_of, own_sums, steps_of
 from counterpoint.models.threads import is_known
-from counterpoint.models.trees import add_up, of_boosting, of_forest, walk_of
+from counterpoint.models.trees import N_CATEGORIES
 from counterpoint.streams import Stage, row_keys, uniforms
 from counterpoint.table.encoding import Encoding
 
@@ -44,43 +49,47 @@ class Core:
         return self.classes.take(np.argmax(self.predict_proba(rows), axis=1), axis=0)
 
 
-def core_of(model: Any) -> Any:
-    """Return what scores inside `model`: its trees or its booster; None if it shows neither."""
-    if hasattr(model, "_predictors") and hasattr(model, "_raw_predict"):
-        return boosting_core(model) if model._preprocessor is None else None
+def core_of(model: Any, sums: AdditiveModel | None) -> Any:
+    """Return what scores by the sums of an estimator, or its booster; None if it shows neither.
+
+    What becomes of the sums is the business of scikit-learn's boosting itself. All other links are
+    written here with the operations of the library, in its precision.
+    """
     classes = getattr(model, "classes_", None)
-    trees = [model] if hasattr(model, "tree_") else getattr(model, "estimators_", None)
-    if isinstance(trees, list) and trees and all(hasattr(tree, "tree_") for tree in trees):
-        return Core(forest_score([tree.tree_ for tree in trees]), classes)
-    booster: Any = getattr(model, "booster_", None)
-    return Core(booster.predict, classes) if hasattr(booster, "predict") else None
+    if sums is None:
+        booster: Any = getattr(model, "booster_", None)
+        return Core(booster.predict, classes) if hasattr(booster, "predict") else None
+    if hasattr(model, "_raw_predict") and (hasattr(model, "_predictors") or classes is not None):
+        core = copy.copy(model)  # what it is made of stays; only the walk is ours
+        core._raw_predict = lambda rows, n_threads=None: np.asfortranarray(sums.raw(rows))  # noqa: ARG005
+        core.decision_function = lambda rows: squeezed(sums.raw(rows))
+        return core
+    return Core(lambda rows: linked(sums, rows), classes)
 
 
-def forest_score(trees: list[Any]) -> Callable[[Any], Any]:
-    """Return the function that averages the leaves of scikit-learn's trees."""
-    walk, n_outputs = walk_of(of_forest(trees)), trees[0].value.shape[2]
-
-    def score(rows: Any) -> Any:
-        total = np.zeros((len(rows), n_outputs))
-        add_up(rows, walk, total)
-        return total / len(trees)
-
-    return score
+def squeezed(raw: Floats) -> Floats:
+    """Return raw scores (n, c), or (n,) if there is one of each row."""
+    return raw[:, 0] if raw.shape[1] == 1 else raw
 
 
-def boosting_core(model: Any) -> Any:
-    """Return a copy of scikit-learn's histogram boosting that adds up its trees in one go."""
-    walk, start = walk_of(of_boosting(model)), model._baseline_prediction
+def linked(sums: AdditiveModel, rows: Floats) -> Any:
+    """Return scores in the precision of the sums: of two classes that of the second."""
+    raw: Any = sums.raw(rows)
+    if sums.link == "softmax":
+        powers = raw - raw.max(axis=1, keepdims=True)
+        _exponentiate(powers.reshape(-1), sums.is_single)
+        whole = np.cumsum(powers, axis=1)[:, -1:]  # one after the other
+        dtype = np.float32 if sums.is_single else np.float64
+        return powers.astype(dtype) / whole.astype(dtype)
+    raw = raw.astype(np.float32) if sums.is_single else raw
+    return expit(raw[:, 0]) if sums.link == "logistic" else raw
 
-    def raw_predict(rows: Any, n_threads: int | None = None) -> Any:  # noqa: ARG001 - its name
-        total = np.zeros((len(rows), model.n_trees_per_iteration_))
-        total += start
-        add_up(rows, walk, total)
-        return np.asfortranarray(total)
 
-    core = copy.copy(model)
-    core._raw_predict = raw_predict  # what it is made of stays; only the walk is ours
-    return core
+@kernel
+def _exponentiate(values: Floats, is_single: bool) -> None:
+    """Replace values (n,) by their exponentials, as the C library has them in one precision."""
+    for i in range(len(values)):
+        values[i] = math.exp(np.float32(values[i])) if is_single else math.exp(values[i])
 
 
 MOST_ROWS = 1024  # observed rows in a trial, evenly spaced
@@ -88,14 +97,15 @@ SIZES = (1, 8, 24, 40)  # rows of the calls a search makes, and one alone
 FEW, LEAST_MET = 64, 512  # levels of a column whose pairs a trial tries, and in how many rows
 
 
-def quickest(method: str, plain: Ask, ways: list[FastPath], observed: Floats) -> Ask:
+def quickest(method: str, plain: Ask, ways: list[FastPath], questions: list[Floats]) -> Ask:
     """Return the first way that answers as `plain` does in every bit and does not warn.
 
-    It is `plain` if none does, or if `plain` itself fails on rows that mix the observed ones.
+    It is `plain` if none does, or if `plain` itself fails on a question of the trial.
     """
     asks = [ask for way in ways if (ask := way.ask(method)) is not None]
+    if not asks:
+        return plain
     try:
-        questions = trial_rows(observed) if asks else []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of levels that never met
             expected = [plain(rows) for rows in questions]
@@ -185,26 +195,36 @@ class FastPath(NamedTuple):
         return None if function is None else lambda genomes: function(to_rows(genomes))
 
 
-def quick_ways(model: Any, encoding: Encoding, observed: Floats) -> list[FastPath]:
-    """Return quick ways to ask `model`, the quickest first; none is known to be exact."""
+def quick_ways(
+    model: Any, encoding: Encoding, observed: Floats, sums: AdditiveModel | None = None
+) -> list[FastPath]:
+    """Return quick ways to ask `model`, the quickest first; none is known to be exact.
+
+    With `sums` over genes the first needs nothing but genomes.
+    """
     try:
-        return [quick for way in bare_ways(model, encoding, observed) for quick in cut_short(way)]
+        bare = [peel(way) for way in bare_ways(model, encoding, observed)]
+        if sums is not None and sums.forest is not None:
+            core = core_of(steps_of(model)[-1], sums)
+            return [FastPath(lambda genomes: genomes, core), *bare]
+        return [quick for way in bare for quick in cut_short(way)]
     except Exception:  # what looks like an estimator may be none: it is asked as it is
         return []
 
 
-def cut_short(way: FastPath) -> list[FastPath]:
-    """Return the ways past the layers of a model that takes arrays."""
-    last = peel(way)
-    core = core_of(last.model) if is_known(last.model) else None  # a subclass may do otherwise
+def cut_short(last: FastPath) -> list[FastPath]:
+    """Return the ways past the layers of an estimator that takes arrays."""
+    if not is_known(last.model):  # a subclass may do otherwise
+        return [last]
+    sums = own_sums(last.model, N_CATEGORIES)
+    has_trees = sums is None or sums.forest is not None
+    core = core_of(last.model, sums) if has_trees else None
     return [last] if core is None else [FastPath(last.to_rows, core), last]
 
 
 def bare_ways(model: Any, encoding: Encoding, observed: Floats) -> Iterator[FastPath]:
     """Yield ways past the frame, to a model that takes a bare array."""
-    while hasattr(model, "best_estimator_"):  # a search over settings asks the best it found
-        model = model.best_estimator_
-    model = awake(model)
+    model = awake(best_of(model))
     if not hasattr(model, "n_features_in_"):  # no estimator, or not fitted
         return
     # Tables have no place for a missing level.

@@ -175,16 +175,16 @@ def thresholds_in_genes(columns: ModelColumns, which: Ints, at: Floats) -> Float
 
     The first side of a threshold is where small genes are: not above it for a column that rises.
     """
-    pairs, place = np.unique(
-        np.stack([which.astype(np.float64), at], 1), axis=0, return_inverse=True
-    )
-    column, bound = pairs[:, 0].astype(np.int64), pairs[:, 1].copy()
-    is_same = np.array([np.array_equal(genes, values) for genes, values in columns.knots], np.bool_)
-    asked = np.flatnonzero(~is_same[column] & np.isfinite(bound)) if len(pairs) else place[:0]
-    if len(asked):
-        bound[asked] = last_before(columns, column[asked], bound[asked])
-    sign = np.where(falls(columns)[column] & ~np.isfinite(bound), -1.0, 1.0)
-    return np.asarray((sign * bound)[place.reshape(-1)])
+    is_same = np.array([np.array_equal(genes, values) for genes, values in columns.knots])
+    asked = np.flatnonzero(~is_same[which] & np.isfinite(at))
+    asked = asked[np.lexsort((at[asked], which[asked]))]
+    is_new = (np.diff(which[asked], prepend=-1) != 0) | (np.diff(at[asked], prepend=0.0) != 0.0)
+    first, found = asked[is_new], at.copy()
+    if len(first) * max(len(columns.base), len(is_same)) > MOST_CELLS:
+        raise NoGeneSpaceError
+    if len(first):
+        found[asked] = last_before(columns, which[first], at[first])[np.cumsum(is_new) - 1]
+    return np.where(falls(columns)[which] & np.isinf(at), -found, found)
 
 
 def last_before(columns: ModelColumns, which: Ints, at: Floats) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats
-from counterpoint.models.additive import AdditiveModel, in_genes, of_trees
+from counterpoint.models.additive import AdditiveModel, Link, in_genes, of_trees
 from counterpoint.models.answers import awake
 from counterpoint.models.column_tables import as_dense
 from counterpoint.models.gene_space import columns_of
@@ -55,9 +55,7 @@ def additive_of(
     """
     if not is_known(model):
         return None
-    while hasattr(model, "best_estimator_"):
-        model = model.best_estimator_
-    steps = [step for _, step in awake(model).steps] if hasattr(model, "steps") else [model]
+    steps = steps_of(model)
 
     def encode(genomes: Floats) -> Floats:
         rows = rows_of(genomes)
@@ -71,6 +69,19 @@ def additive_of(
         return own if own is None else in_genes(own, columns_of(encode, encoding, observed))
     except Exception:  # whatever an encoder makes of rows it does not expect: then there is none
         return None
+
+
+def best_of(model: Any) -> Any:
+    """Return the best that a search over settings found: it is asked in the place of the search."""
+    while hasattr(model, "best_estimator_"):
+        model = model.best_estimator_
+    return model
+
+
+def steps_of(model: Any) -> list[Any]:
+    """Return the steps of a pipeline that do something; any other model is its only step."""
+    model = awake(best_of(model))
+    return [step for _, step in model.steps] if hasattr(model, "steps") else [model]
 
 
 def as_numbers(model: Any, rows: Any) -> Floats:
@@ -112,13 +123,11 @@ def of_boosted(
     forest: Forest, base: Floats, loss: Any, *, has_classes: bool
 ) -> AdditiveModel | None:
     """Return scikit-learn's boosting by its trees and its loss, which says what sums mean."""
+    of_numbers: dict[str, Link] = {"IdentityLink": "identity", "LogLink": "exp"}
+    of_classes: dict[str, Link] = {"LogitLink": "logistic", "MultinomialLogit": "softmax"}
+    link = (of_classes if has_classes else of_numbers).get(type(loss.link).__name__)
     base = np.array(base, dtype=np.float64)
-    link = type(loss.link).__name__
-    if not has_classes:
-        return of_trees(forest, base, 1.0, "identity") if link == "IdentityLink" else None
-    if link == "LogitLink" and len(base) == 1:
-        return of_trees(forest, base, 1.0, "logistic")
-    return of_trees(forest, base, 1.0, "softmax") if link == "MultinomialLogit" else None
+    return None if link is None else of_trees(forest, base, 1.0, link)
 
 
 def of_gradient_boosting(model: Any) -> AdditiveModel | None:

@@ -17,7 +17,7 @@ from counterpoint.errors import CounterpointError, PredictorError, listed, told_
 from counterpoint.models.adapters.choice import adapt, asked_method, unbound
 from counterpoint.models.adapters.multi_output import several_outputs
 from counterpoint.models.adapters.scorer import is_scorer
-from counterpoint.models.additive import AdditiveModel, is_true
+from counterpoint.models.additive import AdditiveModel, is_true, rows_at_thresholds
 from counterpoint.models.answers import (
     are_labels,
     as_probabilities,
@@ -100,6 +100,7 @@ class Predictor:
         self.gives_only_labels = self.method == "predict" and own is not None
         self.tolerance = 0.0
         self.is_doubted = False
+        self._sums: AdditiveModel | None = None  # not tried yet
         self._own: Predictor | None = None
         self._twin: Predictor | None = None  # whose quick way is not asked
         self._threads = ThreadpoolController()
@@ -276,9 +277,15 @@ class Predictor:
         """The model as sums over trees or genes; None if it is none, or a trial tells otherwise."""
         own = self.plain
         with own.one_thread():
-            rows_of, questions = own._decode_of(own.model), trial_rows(own.observed)[:3]
-            found = additive_of(own.model, rows_of, own.encoding, own.observed)
-            return found if found and is_true(found, own.outputs, own.encoding, questions) else None
+            is_sure = own._sums is not None and is_true(own._sums, own.outputs, own._trial_rows())
+        return own._sums if is_sure else None
+
+    def _trial_rows(self) -> list[Floats]:
+        """Return genomes on which other ways to ask are compared with the model."""
+        mixed = trial_rows(self.observed)
+        if self._sums is None or self._sums.forest is None:
+            return mixed
+        return [*mixed, rows_at_thresholds(self._sums.forest, self.encoding, mixed[1])]
 
     @property
     def has_decision(self) -> bool:
@@ -356,12 +363,15 @@ class Predictor:
 
     def _choose_ways(self) -> None:
         """Ask by the quickest ways that are exact; chosen here once, for it catches warnings."""
+        rows_of = self._decode_of(self.model)
         with self.one_thread():
-            ways = quick_ways(self.model, self.encoding, self.observed)
-            quick = quickest(self.method, self._score.plain, ways, self.observed)
+            self._sums = additive_of(self.model, rows_of, self.encoding, self.observed)
+            ways = quick_ways(self.model, self.encoding, self.observed, self._sums)
+            questions = self._trial_rows() if ways else []
+            quick = quickest(self.method, self._score.plain, ways, questions)
             self._score = self._score._replace(quick=quick)
             if self._predict is not None:
-                quick = quickest("predict", self._predict.plain, ways, self.observed)
+                quick = quickest("predict", self._predict.plain, ways, questions)
                 self._predict = self._predict._replace(quick=quick)
 
     def _not_usable(self, outputs: Floats, genomes: Floats) -> PredictorError:

@@ -15,7 +15,8 @@ from counterpoint.kernels import inner, kernel
 
 LEAF = -1  # the child a leaf does not have, as scikit-learn writes it
 LANES = 8  # rows walked side by side
-BLOCK = 512  # rows that all trees are walked with while their ranks are in the cache
+BLOCK = 512  # rows that all trees are walked with while both are in the processor's cache …
+MOST_NODES, MOST_RANKS = 2**16, 2**22  # … which is too small for larger forests
 COLUMN_BITS, RANK_BITS = 14, 22  # of a node's number; the rest says where its children are
 TOP = 2**RANK_BITS - 1  # above all ranks
 BY_THRESHOLD = -1  # the set of categories of a node that has none
@@ -206,18 +207,19 @@ class Walk(NamedTuple):
 def walk_of(forest: Forest) -> Walk:
     """Return the table that kernels walk; raise OverflowError if a forest is too large for it."""
     inside = np.flatnonzero(~is_leaf(forest))
-    of_node = np.stack([forest.feature, forest.category_set, forest.missing_left], axis=1)[inside]
-    columns, column = np.unique(of_node, axis=0, return_inverse=True)
-    column, by_set = column.reshape(-1), columns[:, 1] != BY_THRESHOLD
-    bound, thresholds = np.zeros(len(inside), dtype=np.int64), []
-    for k in range(len(columns)):
-        of_column = forest.threshold[inside[column == k]] if not by_set[k] else np.empty(0)
-        thresholds.append(np.unique(of_column))
-        if not by_set[k]:
-            bound[column == k] = np.searchsorted(thresholds[k], of_column)
+    n_sets = len(forest.goes_left) + 1
+    kind = (forest.feature.astype(np.int64) * n_sets + forest.category_set + 1) * 2
+    kinds, column = np.unique((kind + forest.missing_left)[inside], return_inverse=True)
+    category_set = kinds // 2 % n_sets - 1
+    order = np.argsort(column)
+    ends = np.searchsorted(column[order], np.arange(len(kinds) + 1))
+    bound, thresholds = np.zeros(len(inside), dtype=np.int64), [np.empty(0)] * len(kinds)
+    for k in np.flatnonzero(category_set == BY_THRESHOLD).tolist():
+        own = order[ends[k] : ends[k + 1]]
+        thresholds[k], bound[own] = np.unique(forest.threshold[inside[own]], return_inverse=True)
     n_trees, sizes = len(forest.roots), [len(each) for each in thresholds]
     old = np.concatenate([forest.roots, forest.children[inside].reshape(-1)])
-    if len(columns) > 2**COLUMN_BITS or max(sizes, default=0) >= TOP or len(old) >= 2**28:
+    if len(kinds) > 2**COLUMN_BITS or max(sizes, default=0) >= TOP or len(old) >= 2**28:
         raise OverflowError
     split = np.full(len(forest.children), -1)  # which split a node is; -1 for a leaf
     split[inside] = np.arange(len(inside))
@@ -230,9 +232,9 @@ def walk_of(forest: Forest) -> Walk:
         small(np.arange(n_trees)),
         small(depths(child, n_trees)),
         np.ascontiguousarray(forest.value[old]),
-        small(columns[:, 0]),
-        small(columns[:, 1]),
-        small(np.where(columns[:, 2] != 0, 0, TOP)),
+        small(kinds // 2 // n_sets),
+        small(category_set),
+        small(np.where(kinds % 2 != 0, 0, TOP)),
         small(np.concatenate([[0], np.cumsum(sizes)])),
         np.concatenate([*thresholds, np.empty(0)]),
         forest.goes_left,
@@ -255,7 +257,10 @@ def add_up(rows: Floats, walk: Walk, total: Floats, *, is_single: bool = False) 
     Single sums are rounded to single precision after each tree.
     """
     rows = np.ascontiguousarray(rows if rows.flags.writeable else rows.copy(), dtype=np.float64)
-    ranks = np.zeros((min(BLOCK, len(rows) + -len(rows) % LANES), len(walk.feature)), np.uint32)
+    n, n_columns = len(rows), len(walk.feature)
+    is_large = len(walk.nodes) > MOST_NODES
+    most = MOST_RANKS // max(1, n_columns) // LANES * LANES if is_large else BLOCK
+    ranks = np.zeros((min(most, n + -n % LANES), n_columns), dtype=np.uint32)
     _walk(rows, walk, ranks, np.empty(LANES, dtype=np.uint64), total, is_single)
 
 

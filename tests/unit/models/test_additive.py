@@ -33,6 +33,7 @@ from tests.strategies import generator
 
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.models.additive import AdditiveModel, rows_at_thresholds
+from counterpoint.models.fast_paths import are_same, quick_ways
 from counterpoint.models.predictor import Predictor
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
@@ -105,18 +106,32 @@ def genomes_like(predictor: Predictor, seed: int, n: int = 60) -> Floats:
 
 def assert_same_answers(predictor: Predictor, seed: int) -> AdditiveModel:
     """Compare with the model's own answers, on random genomes and beside thresholds."""
-    additive, features = predictor.additive, predictor.encoding.schema.features
+    additive = predictor.additive
     assert additive is not None
     genomes = genomes_like(predictor, seed)
     if additive.forest is not None:
-        at = rows_at_thresholds(additive.forest, features, genomes)
+        at = rows_at_thresholds(additive.forest, predictor.encoding, genomes)
         genomes = np.concatenate([genomes, at])
 
     answers = additive.outputs(genomes)
 
     expected = predictor.plain.outputs(genomes)
     np.testing.assert_allclose(answers, expected, rtol=1e-6, atol=1e-6)
+    if additive.forest is not None:
+        assert_first_way_is_exact(predictor, additive, genomes)
     return additive
+
+
+def assert_first_way_is_exact(
+    predictor: Predictor, additive: AdditiveModel, genomes: Floats
+) -> None:
+    """Compare what the trees say of genomes with the model's own scores and labels, bit by bit."""
+    way = quick_ways(predictor.model, predictor.encoding, predictor.observed, additive)[0]
+    for method in {predictor.method, "predict"}:
+        ask, plain = way.ask(method), predictor._asked_plainly(method).plain
+        assert ask is not None
+        assert are_same(ask(genomes), plain(genomes))
+        np.testing.assert_array_equal(way.to_rows(genomes), genomes)
 
 
 TREES = {

@@ -44,7 +44,7 @@ def test_an_exact_way_is_taken() -> None:
         calls.append(len(rows))
         return plain(rows)
 
-    ask = quickest("predict", plain, [way(exact)], ROWS)
+    ask = quickest("predict", plain, [way(exact)], trial_rows(ROWS))
 
     assert ask is not plain
     np.testing.assert_array_equal(ask(ROWS), plain(ROWS))
@@ -90,22 +90,22 @@ def know_only_observed(rows: Floats) -> Any:
     ],
 )
 def test_a_way_that_differs_warns_or_fails_is_not_taken(predict: Any) -> None:
-    assert quickest("predict", plain, [way(predict)], ROWS) is plain
+    assert quickest("predict", plain, [way(predict)], trial_rows(ROWS)) is plain
 
 
 def test_the_first_exact_way_is_taken() -> None:
-    ask = quickest("predict", plain, [way(fail), way(plain), way(nudge_one)], ROWS)
+    ask = quickest("predict", plain, [way(fail), way(plain), way(nudge_one)], trial_rows(ROWS))
 
     np.testing.assert_array_equal(ask(ROWS), plain(ROWS))
     assert ask is not plain
 
 
 def test_a_way_without_the_method_is_not_tried() -> None:
-    assert quickest("predict_proba", plain, [way(plain)], ROWS) is plain
+    assert quickest("predict_proba", plain, [way(plain)], trial_rows(ROWS)) is plain
 
 
 def test_without_a_quick_way_the_model_is_not_asked() -> None:
-    assert quickest("predict", fail, [], ROWS) is fail
+    assert quickest("predict", fail, [], trial_rows(ROWS)) is fail
 
 
 def test_a_model_that_fails_on_mixed_rows_is_asked_as_it_is() -> None:
@@ -114,7 +114,7 @@ def test_a_model_that_fails_on_mixed_rows_is_asked_as_it_is() -> None:
             raise ValueError("never seen")
         return plain(rows)
 
-    assert quickest("predict", picky, [way(plain)], ROWS) is picky
+    assert quickest("predict", picky, [way(plain)], trial_rows(ROWS)) is picky
 
 
 @given(n=st.integers(1, 40), d=st.integers(1, 6))
@@ -166,4 +166,4 @@ def test_a_way_that_forgets_a_pair_nobody_has_is_not_taken() -> None:
     def crossing(rows: Floats) -> Any:
         return plain(rows) + (rows == never).all(axis=1)
 
-    assert quickest("predict", crossing, [way(plain)], observed) is crossing
+    assert quickest("predict", crossing, [way(plain)], trial_rows(observed)) is crossing
