@@ -13,12 +13,17 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from counterpoint.arrays import MISSING, Floats
-from counterpoint.models.gene_space import ModelColumns, forest_in_genes
+from counterpoint.models.gene_space import (
+    CONSTANT,
+    ModelColumns,
+    NoGeneSpaceError,
+    forest_in_genes,
+)
 from counterpoint.models.trees import BY_THRESHOLD, Forest, Walk, add_up, is_leaf, walk_of
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Feature, Kind
 
-Link: TypeAlias = Literal["identity", "mean", "logistic", "softmax", "exp"]
+Link: TypeAlias = Literal["identity", "mean", "logistic", "softmax", "exp", "labels"]
 
 MOST_THRESHOLDS = 512  # at which a trial asks
 TOLERANCE = 1e-6  # how far answers may be from the model's, of numbers above 1 relative to them
@@ -42,10 +47,12 @@ class AdditiveModel(NamedTuple):
         What a level adds; what a missing value adds, of numbers too, comes last.
     divisor : float
         The number of trees of a forest that averages, else 1.
-    link : {"identity", "mean", "logistic", "softmax", "exp"}
+    link : {"identity", "mean", "logistic", "softmax", "exp", "labels"}
         What makes outputs of raw scores: nothing ("identity" for a number, "mean" for
         probabilities), the logistic function, of which the one raw score gives the probability
-        of the second class, softmax, or of numbers the exponential function.
+        of the second class, softmax, or of numbers the exponential function. Of a model without
+        probabilities the label is that of the highest raw score, or the second if the one raw
+        score is above 0: its outputs are 0 and 1.
     is_single : bool
         Whether sums are rounded to single precision after each tree.
     walk : Walk or None
@@ -71,10 +78,9 @@ class AdditiveModel(NamedTuple):
         is_missing = genomes == MISSING
         total += np.where(is_missing, 0.0, genomes) @ self.slopes
         is_level = self.level_values[:, :-1].any(axis=(1, 2))
-        codes = np.where(is_level & ~is_missing, genomes, np.where(is_missing, -1.0, 0.0))
-        values = self.level_values[np.arange(genomes.shape[1]), codes.astype(np.int64)]
-        total += np.where((is_level | is_missing)[:, :, None], values, 0.0).sum(axis=1)
-        return total / self.divisor
+        codes = np.where(is_missing, -1.0, np.where(is_level, genomes, 0.0)).astype(np.int64)
+        total += self.level_values[np.arange(genomes.shape[1]), codes].sum(axis=1)
+        return total
 
     def outputs(self, genomes: Floats) -> Floats:
         """Return what the model's outputs are by these sums: shape (n, classes) or (n, 1)."""
@@ -84,6 +90,10 @@ class AdditiveModel(NamedTuple):
             return np.column_stack([1.0 - second, second])
         if self.link == "softmax":
             return np.asarray(softmax(raw, axis=1))
+        if self.link == "labels":
+            is_second = raw[:, 0] > 0.0
+            chosen = is_second.astype(np.int64) if raw.shape[1] == 1 else raw.argmax(axis=1)
+            return np.asarray(np.eye(max(2, raw.shape[1]))[chosen])
         return np.exp(raw) if self.link == "exp" else raw
 
 
@@ -96,11 +106,37 @@ def of_trees(forest: Forest, base: Floats, divisor: float, link: Link) -> Additi
 def in_genes(own: AdditiveModel, columns: ModelColumns) -> AdditiveModel:
     """Return sums over a model's columns as sums over genes."""
     d, c = len(columns.features), len(own.base)
-    n_levels = max(len(feature.levels) for feature in columns.features)
-    slopes, level_values = np.zeros((d, c)), np.zeros((d, n_levels + 1, c))
-    forest = None if own.forest is None else forest_in_genes(own.forest, columns)
-    walk = None if forest is None else walk_of(forest)
-    return own._replace(forest=forest, slopes=slopes, level_values=level_values, walk=walk)
+    n_levels = max(1, *(len(feature.levels) for feature in columns.features))
+    empty = own._replace(slopes=np.zeros((d, c)), level_values=np.zeros((d, n_levels + 1, c)))
+    if own.forest is not None:
+        forest = forest_in_genes(own.forest, columns)
+        return empty._replace(forest=forest, walk=walk_of(forest))
+    slopes, level_values, base = empty.slopes, empty.level_values, own.base.copy()
+    for k, weights in enumerate(own.slopes):
+        j, missing = int(columns.owner[k]), columns.missing[k]
+        if j == CONSTANT:
+            base += columns.levels[k, 0] * weights
+            continue
+        if columns.features[j].is_numeric:
+            slope, start = line_through(*columns.knots[k])
+            slopes[j] += slope * weights
+            base += start * weights
+            missing -= start  # which the base has already
+        else:
+            values = columns.levels[k, : len(columns.features[j].levels)]
+            level_values[j, : len(values)] += values[:, None] * weights
+        if columns.features[j].has_missing:
+            level_values[j, -1] += missing * weights
+    return empty._replace(base=base)
+
+
+def line_through(genes: Floats, values: Floats) -> tuple[float, float]:
+    """Return slope and start of a column that is a line over its gene; raise if it is none."""
+    slope = (values[-1] - values[0]) / (genes[-1] - genes[0])
+    start = values[0] - slope * genes[0]
+    if (np.abs(start + slope * genes - values) > TOLERANCE * np.abs(values).max()).any():
+        raise NoGeneSpaceError
+    return float(slope), float(start)
 
 
 def is_true(sums: AdditiveModel, ask: Callable[[Floats], Floats], questions: list[Floats]) -> bool:

@@ -38,6 +38,9 @@ AS_ZERO, ZERO_IS_MISSING = 0, 1  # … that NaN is taken for 0, or 0 for missing
 NUMBERS = {"reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror", "reg:quantileerror"}
 NUMBERS |= {"regression", "regression_l1", "huber", "fair", "quantile", "mape"}
 
+# Losses of scikit-learn's linear models whose link is the logarithm.
+COUNTED = {"HalfPoissonLoss", "HalfGammaLoss", "HalfTweedieLoss"}
+
 
 def additive_of(
     model: Any, rows_of: Callable[[Floats], Any], encoding: Encoding, observed: Floats
@@ -105,6 +108,8 @@ def own_sums(model: Any, n_levels: int) -> AdditiveModel | None:
         return of_xgboost(model, n_levels)
     if hasattr(model, "booster_"):
         return of_lightgbm(model.booster_, n_levels)
+    if hasattr(model, "coef_") and hasattr(model, "intercept_"):
+        return of_linear(model)
     has_classes = hasattr(model, "classes_")
     if hasattr(model, "_predictors") and hasattr(model, "_raw_predict"):
         base = np.broadcast_to(model._baseline_prediction, (1, model.n_trees_per_iteration_))
@@ -117,6 +122,19 @@ def own_sums(model: Any, n_levels: int) -> AdditiveModel | None:
     forest = of_forest([tree.tree_ for tree in trees])
     base, n_trees = np.zeros(forest.value.shape[1]), float(len(trees))
     return of_trees(forest, base, n_trees, "mean" if has_classes else "identity")
+
+
+def of_linear(model: Any) -> AdditiveModel | None:
+    """Return a linear model; whether its scores mean what is said here, a trial tells."""
+    weights = np.atleast_2d(np.asarray(as_dense(model.coef_), dtype=np.float64)).T
+    n_outputs = weights.shape[1]
+    base = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), n_outputs)
+    if hasattr(model, "classes_"):
+        of_one: Link = "logistic" if n_outputs == 1 else "softmax"
+        link: Link = of_one if hasattr(model, "predict_proba") else "labels"
+    else:
+        link = "exp" if type(getattr(model, "_base_loss", None)).__name__ in COUNTED else "identity"
+    return AdditiveModel(None, base, weights, np.zeros((0, 1, n_outputs)), 1.0, link)
 
 
 def of_boosted(

@@ -17,7 +17,7 @@ LEAF = -1  # the child a leaf does not have, as scikit-learn writes it
 LANES = 8  # rows walked side by side
 BLOCK = 512  # rows that all trees are walked with while both are in the processor's cache …
 MOST_NODES, MOST_RANKS = 2**16, 2**22  # … which is too small for larger forests
-COLUMN_BITS, RANK_BITS = 14, 22  # of a node's number; the rest says where its children are
+COLUMN_BITS, RANK_BITS = 17, 19  # of a node's number; the rest says where its children are
 TOP = 2**RANK_BITS - 1  # above all ranks
 BY_THRESHOLD = -1  # the set of categories of a node that has none
 N_CATEGORIES = 256  # most that histogram boosting knows
@@ -166,6 +166,18 @@ def joined(trees: list[Any], name: str) -> Any:
     return np.concatenate([np.asarray(getattr(tree, name)) for tree in trees])
 
 
+# One column of ranks: one argument of a kernel instead of five, which it compiles faster.
+COLUMN = np.dtype(
+    [
+        ("feature", np.int64),
+        ("category_set", np.int64),  # BY_THRESHOLD if it ranks numbers
+        ("missing_rank", np.int64),
+        ("start", np.int64),  # where its thresholds begin
+        ("stop", np.int64),
+    ]
+)
+
+
 class Walk(NamedTuple):
     """A forest as kernels walk it: a node is one number, and a row is the ranks of its values.
 
@@ -178,28 +190,22 @@ class Walk(NamedTuple):
     nodes : ndarray of shape (nodes,)
         Where the children are, the right one after the left one; the rank above which a row goes
         right; the column of the rank. A leaf leads to itself.
-    roots, depth : ndarray of shape (trees,)
-        Where each tree begins, and how many steps lead to its deepest leaf.
+    depth : ndarray of shape (trees,)
+        How many steps lead to the deepest leaf of each tree; roots are the first nodes.
     value : ndarray of shape (nodes, c)
         What a leaf adds to each output.
-    feature, category_set, missing_rank : ndarray of shape (columns,)
-        What each column ranks, by which set of categories, and what a missing value gets.
-    starts : ndarray of shape (columns + 1,)
-        Where the thresholds of each column begin …
+    columns : ndarray of shape (columns,)
+        What each column ranks, see `COLUMN`.
     threshold : ndarray of shape (thresholds,)
-        … which rise.
+        The thresholds of one column after the other, each rising.
     goes_left : ndarray of shape (sets, categories)
         See `Forest`.
     """
 
     nodes: Keys
-    roots: NDArray[np.int32]
     depth: NDArray[np.int32]
     value: Floats
-    feature: NDArray[np.int32]
-    category_set: NDArray[np.int32]
-    missing_rank: NDArray[np.int32]
-    starts: NDArray[np.int32]
+    columns: NDArray[np.void]
     threshold: Floats
     goes_left: Bools
 
@@ -219,23 +225,23 @@ def walk_of(forest: Forest) -> Walk:
         thresholds[k], bound[own] = np.unique(forest.threshold[inside[own]], return_inverse=True)
     n_trees, sizes = len(forest.roots), [len(each) for each in thresholds]
     old = np.concatenate([forest.roots, forest.children[inside].reshape(-1)])
-    if len(kinds) > 2**COLUMN_BITS or max(sizes, default=0) >= TOP or len(old) >= 2**28:
+    if len(kinds) * LANES > 2**COLUMN_BITS or max(sizes, default=0) >= TOP or len(old) >= 2**28:
         raise OverflowError
     split = np.full(len(forest.children), -1)  # which split a node is; -1 for a leaf
     split[inside] = np.arange(len(inside))
     at, is_end = split[old], split[old] < 0
     child = np.where(is_end, np.arange(len(old)), n_trees + 2 * at)
-    bounds, ranked = (np.append(each, end)[at] for each, end in ((bound, TOP), (column, 0)))
+    bounds, ranked = (np.append(each, end)[at] for each, end in ((bound, TOP), (LANES * column, 0)))
+    columns = np.zeros(len(kinds), dtype=COLUMN)
+    columns["feature"], columns["category_set"] = kinds // 2 // n_sets, category_set
+    columns["missing_rank"], columns["stop"] = np.where(kinds % 2 != 0, 0, TOP), np.cumsum(sizes)
+    columns["start"] = columns["stop"] - sizes
     parts = (child, COLUMN_BITS + RANK_BITS), (bounds, COLUMN_BITS), (ranked, 0)
     return Walk(
         np.bitwise_or.reduce([part.astype(np.uint64) << np.uint64(n) for part, n in parts]),
-        small(np.arange(n_trees)),
         small(depths(child, n_trees)),
         np.ascontiguousarray(forest.value[old]),
-        small(kinds // 2 // n_sets),
-        small(category_set),
-        small(np.where(kinds % 2 != 0, 0, TOP)),
-        small(np.concatenate([[0], np.cumsum(sizes)])),
+        columns,
         np.concatenate([*thresholds, np.empty(0)]),
         forest.goes_left,
     )
@@ -257,39 +263,40 @@ def add_up(rows: Floats, walk: Walk, total: Floats, *, is_single: bool = False) 
     Single sums are rounded to single precision after each tree.
     """
     rows = np.ascontiguousarray(rows if rows.flags.writeable else rows.copy(), dtype=np.float64)
-    n, n_columns = len(rows), len(walk.feature)
+    n, n_columns = len(rows), len(walk.columns)
     is_large = len(walk.nodes) > MOST_NODES
-    most = MOST_RANKS // max(1, n_columns) // LANES * LANES if is_large else BLOCK
-    ranks = np.zeros((min(most, n + -n % LANES), n_columns), dtype=np.uint32)
+    most = MOST_RANKS // max(1, n_columns) if is_large else BLOCK
+    ranks = np.zeros((-(-min(most, n) // LANES), LANES * n_columns), dtype=np.uint32)
     _walk(rows, walk, ranks, np.empty(LANES, dtype=np.uint64), total, is_single)
 
 
 @kernel
 def _walk(rows: Floats, walk: Walk, ranks: Any, node: Keys, total: Floats, is_single: bool) -> None:
     """Walk rows block by block, so that their ranks stay in the processor's cache."""
-    for start in range(0, len(rows), len(ranks)):
-        stop = min(start + len(ranks), len(rows))
+    size = LANES * len(ranks)
+    for start in range(0, len(rows), size):
+        stop = min(start + size, len(rows))
         _rank(rows[start:stop], walk, ranks)
-        for tree in range(len(walk.roots)):
-            for first in range(0, stop - start, LANES):
-                _walk_lanes(walk, tree, ranks[first : first + LANES], node)
-                for q in range(min(LANES, stop - start - first)):
+        for tree in range(len(walk.depth)):
+            for first in range(start, stop, LANES):
+                _walk_lanes(walk, tree, ranks[(first - start) // LANES], node)
+                for q in range(min(LANES, stop - first)):
                     for c in range(total.shape[1]):
-                        added = total[start + first + q, c] + walk.value[node[q], c]
-                        total[start + first + q, c] = np.float32(added) if is_single else added
+                        added = total[first + q, c] + walk.value[node[q], c]
+                        total[first + q, c] = np.float32(added) if is_single else added
 
 
 @inner
 def _walk_lanes(walk: Walk, tree: int, ranks: Any, node: Keys) -> None:
-    """Walk rows of ranks (LANES, columns) down a tree side by side, without a branch."""
+    """Walk rows side by side down a tree, without a branch; their ranks lie side by side, too."""
     for q in range(LANES):
-        node[q] = walk.roots[tree]
+        node[q] = tree
     for _ in range(walk.depth[tree]):
         moved = np.uint64(0)
         for q in range(LANES):
             at = walk.nodes[node[q]]
             bound = (at >> np.uint64(COLUMN_BITS)) & np.uint64(TOP)
-            rank = np.uint64(ranks[q, at & np.uint64(2**COLUMN_BITS - 1)])
+            rank = np.uint64(ranks[(at & np.uint64(2**COLUMN_BITS - 1)) + np.uint64(q)])
             goal = (at >> np.uint64(COLUMN_BITS + RANK_BITS)) + np.uint64(rank > bound)
             moved |= goal ^ node[q]
             node[q] = goal
@@ -299,31 +306,28 @@ def _walk_lanes(walk: Walk, tree: int, ranks: Any, node: Keys) -> None:
 
 @inner
 def _rank(rows: Floats, walk: Walk, ranks: Any) -> None:
-    """Write the ranks (n, columns) of rows; neighbours, which are often alike, share the work."""
-    for k in range(len(walk.feature)):
-        before, rank = np.nan, 0
+    """Write the ranks of rows; neighbours, which are often alike, share the work."""
+    for k in range(len(walk.columns)):
+        column, before, rank = walk.columns[k], np.nan, 0
         for i in range(len(rows)):
-            value = rows[i, walk.feature[k]]
+            value = rows[i, column.feature]
             if value != before:
-                rank = _rank_of(value, walk, k)
+                rank = _rank_of(value, walk, column)
             before = value
-            ranks[i, k] = rank
+            ranks[i // LANES, k * LANES + i % LANES] = rank
 
 
 @inner
-def _rank_of(value: float, walk: Walk, k: int) -> Any:
+def _rank_of(value: float, walk: Walk, column: Any) -> Any:
     """Return the rank of a value in a column: how many thresholds lie below, or which side."""
-    by_set = walk.category_set[k]
-    if by_set != BY_THRESHOLD:
-        if 0.0 <= value < walk.goes_left.shape[1]:
-            return 1 - int(walk.goes_left[by_set, np.int64(value)])
-        return np.int64(walk.missing_rank[k])
-    if not value > MISSING:  # which NaN is not, either
-        return np.int64(walk.missing_rank[k])
-    first, n_left = np.int64(walk.starts[k]), np.int64(walk.starts[k + 1] - walk.starts[k])
+    if column.category_set != BY_THRESHOLD and 0.0 <= value < walk.goes_left.shape[1]:
+        return 1 - int(walk.goes_left[column.category_set, np.int64(value)])
+    if column.category_set != BY_THRESHOLD or not value > MISSING:  # which NaN is not, either
+        return column.missing_rank
+    first, n_left = column.start, column.stop - column.start
     while n_left > 0:
         half = n_left // 2
         is_below = walk.threshold[first + half] < value
         first += (half + 1) * is_below
         n_left = n_left - half - 1 if is_below else half
-    return first - walk.starts[k]
+    return first - column.start

@@ -12,6 +12,7 @@ from counterpoint.search.exact.program import Goal
 # How far raw scores may miss a goal, as a share of what leaves add: no counterfactual is lost by
 # rounding, the model's or the solver's, and what the model then refuses is forbidden one by one.
 SLACK = 4e-6
+LEAST = 1e-300  # above 0, whose logarithm is infinite
 
 
 def goals_of(target: Target, model: AdditiveModel, n_outputs: int) -> list[Goal] | None:
@@ -29,7 +30,10 @@ def goals_of(target: Target, model: AdditiveModel, n_outputs: int) -> list[Goal]
         return None
     weights = np.zeros((1, c))
     weights[0, target.column] = 1.0
-    return [Goal(weights, np.array([target.low]), np.array([target.high]))]
+    ends = [np.array([end]) for end in (target.low, target.high)]
+    if model.link == "exp":
+        ends = [np.where(end > 0.0, np.log(np.maximum(end, LEAST)), -np.inf) for end in ends]
+    return [Goal(weights, *ends)]
 
 
 def _ahead(b: int, others: list[int], c: int) -> Goal:
