@@ -1,10 +1,25 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies import generator
 
-from counterpoint.models.trees import doubled, starts, unpacked
+from counterpoint.arrays import MISSING, Floats
+from counterpoint.models import trees
+from counterpoint.models.trees import (
+    BY_THRESHOLD,
+    Forest,
+    add_up,
+    doubled,
+    goes_left_at,
+    small,
+    starts,
+    unpacked,
+    walk_of,
+)
 
 
 @given(st.lists(st.sets(st.integers(0, 255)), min_size=1, max_size=4))
@@ -37,3 +52,91 @@ def test_a_doubled_threshold_is_the_last_number_that_single_precision_leaves_bel
 
     assert float(np.float32(last)) <= threshold  # no rounding changes the order of two numbers
     assert float(np.float32(np.nextafter(last, np.inf))) > threshold
+
+
+N_SETS, N_CATEGORIES = 3, 4
+
+
+def draw_forest(seed: int, n_trees: int, n_outputs: int) -> Forest:
+    """Return trees of random shapes that split two numbers by threshold and one feature by sets."""
+    rng = generator(seed)
+    children: list[list[int]] = []
+    roots = []
+    for _ in range(n_trees):
+        root = len(children)
+        roots.append(root)
+        children.append([root, root])
+        for _ in range(int(rng.integers(0, 12))):  # a leaf becomes a split
+            ends = [node for node in range(root, len(children)) if children[node][0] == node]
+            n, node = len(children), int(rng.choice(ends))
+            children[node] = [n, n + 1]
+            children += [[n, n], [n + 1, n + 1]]
+    n = len(children)
+    feature = rng.integers(0, 3, n)
+    by_set = np.where(feature == 2, rng.integers(0, N_SETS, n), BY_THRESHOLD)
+    return Forest(
+        small(roots),
+        small(children),
+        small(feature),
+        rng.integers(-3, 4, n) / 2.0,
+        small(by_set),
+        rng.random(n) < 0.5,
+        rng.random((N_SETS, N_CATEGORIES)) < 0.5,
+        rng.normal(size=(n, n_outputs)),
+    )
+
+
+def draw_rows(seed: int, n: int) -> Floats:
+    """Return rows at, between and beyond thresholds, of known and unknown categories, or none."""
+    rng = generator(seed)
+    rows = np.column_stack([rng.integers(-9, 10, (n, 2)) / 4.0, rng.integers(-1, 6, n)])
+    rows[rng.random((n, 3)) < 0.2] = MISSING
+    rows[rng.random((n, 3)) < 0.1] = np.nan
+    return np.ascontiguousarray(rows)
+
+
+def sums_by_hand(forest: Forest, rows: Floats, *, is_single: bool) -> Floats:
+    """Walk rows one by one as the words of `Forest` say."""
+    total = np.zeros((len(rows), forest.value.shape[1]))
+    for i, row in enumerate(rows):
+        for root in forest.roots.tolist():
+            node = root
+            while forest.children[node, 0] != node:
+                value = np.array([[row[forest.feature[node]]]])
+                goes_left = goes_left_at(forest, np.array([node]), value)[0, 0]
+                node = forest.children[node, 0 if goes_left else 1]
+            total[i] += forest.value[node]
+            total[i] = total[i].astype(np.float32) if is_single else total[i]
+    return total
+
+
+@given(
+    seed=st.integers(0, 9999),
+    n_trees=st.integers(1, 5),
+    n_rows=st.integers(1, 30),
+    n_outputs=st.integers(1, 3),
+    is_single=st.booleans(),
+)
+def test_ranks_lead_to_the_leaves_that_values_lead_to(
+    seed: int, n_trees: int, n_rows: int, n_outputs: int, is_single: bool
+) -> None:
+    forest, rows = draw_forest(seed, n_trees, n_outputs), draw_rows(seed, n_rows)
+    total = np.zeros((n_rows, n_outputs))
+
+    add_up(rows, walk_of(forest), total, is_single=is_single)
+
+    np.testing.assert_array_equal(total, sums_by_hand(forest, rows, is_single=is_single))
+
+
+def test_rows_that_may_not_be_written_to_are_walked_by_the_same_kernel() -> None:
+    forest, rows = draw_forest(1, 3, 1), draw_rows(1, 20)
+    total, again = np.zeros((20, 1)), np.zeros((20, 1))
+    add_up(rows, walk_of(forest), total)
+    kernel: Any = trees._walk
+    n_compiled = len(kernel.signatures)
+    rows.flags.writeable = False
+
+    add_up(rows, walk_of(forest), again)
+
+    np.testing.assert_array_equal(again, total)
+    assert len(kernel.signatures) == n_compiled
