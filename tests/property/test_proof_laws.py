@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -12,17 +12,26 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import ExtraTreesRegressor, RandomForestClassifier
+from sklearn.ensemble import (
+    ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+)
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tests.strategies import generator
 
 import counterpoint as cp
 from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.problem.problem import Problem
-from counterpoint.search.exact import combinations
+from counterpoint.search.exact import combinations, finish
 
+Kind = Literal["forest", "boosting", "linear"]
+KINDS: list[Kind] = ["forest", "boosting"]
 N_ROWS = 80
 RULES: list[list[Any]] = [
     [],
@@ -106,11 +115,22 @@ def outcome(data: pd.DataFrame, seed: int, n_classes: int) -> Any:
     return pd.qcut(total.rank(method="first"), n_classes, labels=False).to_numpy()
 
 
-def forest_of(data: pd.DataFrame, learnt: Any, seed: int) -> Any:
-    """Return a fitted forest behind an encoder."""
+def model_of(kind: Kind, data: pd.DataFrame, learnt: Any, seed: int) -> Any:
+    """Return a fitted model of a kind behind an encoder."""
     encoder = make_column_transformer((OneHotEncoder(), ["kind", "two"]), remainder="passthrough")
-    made = RandomForestClassifier if learnt.dtype == np.int64 else ExtraTreesRegressor
-    return make_pipeline(encoder, made(7, max_depth=4, random_state=seed)).fit(data, learnt)
+    is_classifier, made = learnt.dtype == np.int64, None
+    if kind == "forest":
+        forest = RandomForestClassifier if is_classifier else ExtraTreesRegressor
+        made = forest(7, max_depth=4, random_state=seed)
+    elif kind == "boosting":
+        boosting = (
+            HistGradientBoostingClassifier if is_classifier else HistGradientBoostingRegressor
+        )
+        made = boosting(max_iter=6, max_depth=3, learning_rate=0.4, random_state=seed)
+    else:
+        made = LogisticRegression() if is_classifier else Ridge()
+        return make_pipeline(encoder, SimpleImputer(), StandardScaler(), made).fit(data, learnt)
+    return make_pipeline(encoder, made).fit(data, learnt)
 
 
 def check(found: cp.Counterfactuals) -> None:
@@ -138,6 +158,7 @@ def check(found: cp.Counterfactuals) -> None:
 @settings(max_examples=30)
 @given(
     seed=st.integers(0, 10**6),
+    kind=st.sampled_from(KINDS),
     n_classes=st.sampled_from([0, 2, 3]),
     rules=st.sampled_from(RULES),
     most=st.sampled_from([None, 2]),
@@ -147,6 +168,7 @@ def check(found: cp.Counterfactuals) -> None:
 )
 def test_what_is_proved_is_what_asking_about_every_row_tells(
     seed: int,
+    kind: Kind,
     n_classes: int,
     rules: list[Any],
     most: int | None,
@@ -157,7 +179,7 @@ def test_what_is_proved_is_what_asking_about_every_row_tells(
     """Whether few combinations are asked one by one, or all questions go to the solver."""
     data = table(seed, has_missing=has_missing)
     learnt = outcome(data, seed, n_classes)
-    model = forest_of(data, learnt, seed)
+    model = model_of(kind, data, learnt, seed)
     allowed = ["spare"] if has_missing else []
     explainer = cp.Explainer(model, data, allow_missing=allowed)
     i = seed % N_ROWS
@@ -165,7 +187,10 @@ def test_what_is_proved_is_what_asking_about_every_row_tells(
     target: Any = "opposite" if n_classes else (float(np.quantile(learnt, 0.8)), None)
 
     try:
-        with mock.patch.object(combinations, "MOST", asked):
+        with (
+            mock.patch.object(combinations, "MOST", asked),
+            mock.patch.object(finish, "MOST_ROWS", 0),
+        ):
             found = explainer.explain(
                 data.iloc[[i]], target, cp.Search(prove=True, generations=1), limits=limits
             )

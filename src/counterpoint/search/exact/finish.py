@@ -22,6 +22,7 @@ from counterpoint.search.exact.cells import options_of
 from counterpoint.search.exact.combinations import combinations_within, count_combinations
 from counterpoint.search.exact.goals import goals_of
 from counterpoint.search.exact.leaves import Reach
+from counterpoint.search.exact.linear import LinearSolver
 from counterpoint.search.exact.proof import UNKNOWN, Claim, Proof
 from counterpoint.search.exact.ruled import Ruled
 from counterpoint.search.exact.solve import Clock, Found, Question, Solver
@@ -39,10 +40,10 @@ OTHER = {"evaluations": None, "generations": None, "population": 20, "patience":
 class Exact(Search):
     """Instead of searching, ask a solver for the nearest counterfactuals, and for proofs.
 
-    It knows ensembles of trees. It finds the nearest, the one with the fewest changes, the nearest
-    for each number of changes, and that of each way it comes across, in this order. Rows of any
-    other model are asked one by one if there are no more than 20,000 of them. What it cannot prove
-    in time, `Counterfactuals.proof` says.
+    It knows ensembles of trees and linear models. It finds the nearest, the one with the fewest
+    changes, the nearest for each number of changes, and that of each way it comes across, in this
+    order. Rows of any other model are asked one by one if there are no more than 20,000 of them.
+    What it cannot prove in time, `Counterfactuals.proof` says.
 
     Parameters
     ----------
@@ -149,25 +150,26 @@ def known_of(archive: Archive, a: int, problem: Problem) -> tuple[Floats, Floats
     return archive.genomes[a, which], objectives[which]
 
 
-def solver_of(found: Found, clock: Clock) -> Solver | str:
+def solver_of(found: Found, clock: Clock) -> Solver | LinearSolver | str:
     """Return what answers questions on a row, or why nothing does."""
     problem = found.problem
     model, target = problem.predictor.additive, problem.targets[0]
     if problem.observed.aims.distance is not None:
         return "The distance is a function of the caller's."
-    if model is None or model.forest is None:
-        return "The model is no ensemble of trees that is known."
+    if model is None:
+        return "The model is no ensemble of trees and no linear model that is known."
     if problem.asks_labels:
         return "The model's predict does not always name the likeliest class."
     goals = goals_of(target, model, problem.row_outputs.shape[1])
     if goals is None:
         return f"The target, {target}, is no linear condition on the model's scores."
-    return Solver(found, model, goals, clock)
+    made = LinearSolver if model.forest is None else Solver
+    return made(found, model, goals, clock)
 
 
 def prove(found: Found, clock: Clock) -> Proof:
     """Return what is proved of the counterfactuals of a row; what is found goes to `found`."""
-    solver: Solver | Census | str = solver_of(found, clock)
+    solver: Solver | LinearSolver | Census | str = solver_of(found, clock)
     if isinstance(solver, str):
         if (every := all_rows(found.problem)) is None:
             return Proof(reason=f"{solver} {TOO_MANY}")
@@ -228,11 +230,11 @@ class Prover:
 
     Parameters
     ----------
-    solver : Solver or Census
+    solver : Solver, LinearSolver or Census
         What answers.
     """
 
-    def __init__(self, solver: Solver | Census) -> None:
+    def __init__(self, solver: Solver | LinearSolver | Census) -> None:
         self.solver, self.found = solver, solver.found
         problem = self.found.problem
         self._n_forced = int(problem.box.is_forced.sum())

@@ -13,6 +13,7 @@ from counterpoint.search.exact.program import Goal
 # rounding, the model's or the solver's, and what the model then refuses is forbidden one by one.
 SLACK = 4e-6
 LEAST = 1e-300  # above 0, whose logarithm is infinite
+ROUNDED = 2e-7  # how far a probability in single precision may be from what its score gives
 
 
 def goals_of(target: Target, model: AdditiveModel, n_outputs: int) -> list[Goal] | None:
@@ -49,7 +50,8 @@ def _of_logistic(target: Target, n_outputs: int) -> Goal:
     low, high = (0.5, 1.0) if target.is_decision else (target.low, target.high)
     if n_outputs == 2 and target.column == 0:
         low, high = 1.0 - high, 1.0 - low
-    return Goal(np.ones((1, 1)), np.array([_logit(low)]), np.array([_logit(high)]))
+    ends = _logit(low - ROUNDED), _logit(high + ROUNDED)
+    return Goal(np.ones((1, 1)), np.array([ends[0]]), np.array([ends[1]]))
 
 
 def _logit(p: float) -> float:
@@ -59,7 +61,7 @@ def _logit(p: float) -> float:
     return float(np.log(p) - np.log1p(-p))
 
 
-def widened(goal: Goal, sizes: Floats) -> Goal:
-    """Return a goal that scores of these sizes (k,) do not miss by rounding."""
-    slack = SLACK * np.maximum(1.0, sizes)
+def widened(goal: Goal, sizes: Floats, rounding: Floats | float = 0.0) -> Goal:
+    """Return a goal that scores of these sizes (k,) do not miss by rounding, or by more of it."""
+    slack = SLACK * np.maximum(1.0, sizes) + rounding
     return Goal(goal.weights, goal.low - slack, goal.high + slack)

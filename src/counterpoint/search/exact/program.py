@@ -20,6 +20,7 @@ from counterpoint.search.exact.leaves import Reached
 
 SCALE = 1e3  # what the largest distance becomes: the solver's own tolerance is absolute
 POLL = 0.05  # seconds between looks at whether the search should stop
+INFEASIBLE = 2  # as SciPy says that there is no solution
 MOST_ENTRIES = 4_000_000  # of the matrix: above, nothing is claimed
 
 
@@ -70,6 +71,13 @@ class MatrixRows:
         self.entries: list[float] = []
         self.low: list[float] = []
         self.high: list[float] = []
+
+    def copied(self) -> MatrixRows:
+        """Return the same rows, to be added to."""
+        same = MatrixRows()
+        for name, known in vars(self).items():
+            setattr(same, name, known.copy())
+        return same
 
     def add(self, columns: list[int], entries: list[float], low: float, high: float) -> None:
         """Add `low <= sum of entries * columns <= high`."""
@@ -277,41 +285,55 @@ class RowProgram:
                 low <= 0.0 <= high for low, high in zip(self.rows.low, self.rows.high, strict=True)
             )
             return Solution({}, fixed, is_whole=True) if is_kept else NO_SOLUTION
-        answer = self._ask(costs * scale, seconds, watch)
-        if answer is None:
-            return NOT_KNOWN
-        if answer.status == 2:
-            return NO_SOLUTION
-        bound = (
-            0.0 if answer.mip_dual_bound is None else float(answer.mip_dual_bound) / scale + fixed
+        is_whole = np.arange(self.n_columns) < self.n_binary
+        upper = np.ones(self.n_columns)
+        x, bound, is_best = solve_rows(
+            self.rows, costs * scale, is_whole, upper, TimeLimit(seconds, watch)
         )
-        bound = max(bound, 0.0) if np.isfinite(bound) else 0.0
         places = None
-        if answer.x is not None:
-            places = {j: gene.chosen(answer.x) for j, gene in self.genes.items()}
-        return Solution(places, bound, is_whole=answer.status == 0)
+        if x is not None:
+            places = {j: gene.chosen(x) for j, gene in self.genes.items()}
+        return Solution(places, max(bound / scale + fixed, 0.0), is_best)
 
-    def _ask(self, costs: Floats, seconds: float, watch: Watch) -> Any:
-        """Return the solver's answer, or None if the search should stop before there is one.
 
-        It is asked in a thread, so that the one that asks can be interrupted.
-        """
-        from scipy.optimize import Bounds, LinearConstraint, milp
-        from scipy.sparse import csr_array
+class TimeLimit(NamedTuple):
+    """How long the solver may take, and who may ask it to stop before."""
 
-        rows, answers = self.rows, list[Any]()
-        shape = (len(rows.low), self.n_columns)
-        matrix = csr_array((rows.entries, rows.columns, rows.starts), shape=shape)
-        asked: dict[str, Any] = {
-            "constraints": LinearConstraint(matrix, rows.low, rows.high),
-            "integrality": (np.arange(self.n_columns) < self.n_binary).astype(np.int64),
-            "bounds": Bounds(0.0, 1.0),
-            "options": {"time_limit": seconds, "mip_rel_gap": 0.0},
-        }
-        thread = threading.Thread(target=lambda: answers.append(milp(costs, **asked)), daemon=True)
-        thread.start()
-        while thread.is_alive():
-            thread.join(POLL)
-            if watch.is_stopped:
-                return None
-        return answers[0] if answers else None
+    seconds: float
+    watch: Watch
+
+
+def solve_rows(
+    rows: MatrixRows, costs: Floats, is_whole: Bools, upper: Floats, limit: TimeLimit
+) -> tuple[Floats | None, float, bool]:
+    """Return the columns of least cost, a bound on the cost of all, and whether they are the best.
+
+    The columns are from 0 to `upper`. They are None if none are found, and the bound is infinite
+    if there are none. The solver is asked in a thread, so that who asks can be interrupted.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import csr_array
+
+    answers = list[Any]()
+    shape = (len(rows.low), len(costs))
+    matrix = csr_array((rows.entries, rows.columns, rows.starts), shape=shape)
+    asked: dict[str, Any] = {
+        "constraints": LinearConstraint(matrix, rows.low, rows.high),
+        "integrality": is_whole.astype(np.int64),
+        "bounds": Bounds(0.0, upper),
+        "options": {"time_limit": limit.seconds, "mip_rel_gap": 0.0},
+    }
+    thread = threading.Thread(target=lambda: answers.append(milp(costs, **asked)), daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(POLL)
+        if limit.watch.is_stopped:
+            return None, -np.inf, False
+    if not answers:
+        return None, -np.inf, False
+    answer = answers[0]
+    if answer.status == INFEASIBLE:
+        return None, np.inf, True
+    bound = answer.mip_dual_bound
+    is_known = bound is not None and np.isfinite(bound)
+    return answer.x, float(bound) if is_known else -np.inf, answer.status == 0

@@ -27,6 +27,7 @@ from counterpoint.search.exact.ruled import Ruled
 
 Verdict = Literal["taken", "rules", "model"]
 SHARES = (1 / 64, 1 / 16, 1 / 4)  # of the least distance, which are looked at first if it is rough
+SINGLE, DOUBLE = 2.0**-24, 2.0**-53  # what a sum is rounded by, as a share of it
 ROUND_OFF = 1e-9  # how far two sums of the same shares may be apart, as a share
 
 
@@ -242,9 +243,14 @@ class Solver:
             return None
         base, value = self.model.base, self.forest.value
         goal = Goal(goal.weights, goal.low * self.model.divisor, goal.high * self.model.divisor)
-        goal = widened(goal, np.abs(value @ goal.weights.T).max(axis=0))
-        parts = [value[tree.leaves] @ goal.weights.T for tree in trees]
-        known = base @ goal.weights.T
+        known, parts = (
+            base @ goal.weights.T,
+            [value[tree.leaves] @ goal.weights.T for tree in trees],
+        )
+        sizes = np.array([np.abs(part).max(axis=0) for part in parts])
+        # A sum is rounded after each tree, by so much of what it can be at most.
+        unit = len(trees) * (SINGLE if self.model.is_single else DOUBLE)
+        goal = widened(goal, sizes.max(axis=0), unit * (np.abs(known) + sizes.sum(axis=0)))
         most = known + sum(part.max(axis=0) for part in parts)
         least = known + sum(part.min(axis=0) for part in parts)
         if (most < goal.low).any() or (least > goal.high).any():

@@ -124,7 +124,7 @@ def test_what_cannot_be_proved_says_why() -> None:
 
     assert found.proof is not None
     assert found.proof.reason == (
-        "The model is no ensemble of trees that is known. There are more than "
+        "The model is no ensemble of trees and no linear model that is known. There are more than "
         f"{MOST_ROWS:,} rows, too many to ask about all of them."
     )
     assert found.proof.nearest.status == "unknown"
