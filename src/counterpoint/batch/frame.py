@@ -83,8 +83,8 @@ def explain_frame(
         The columns of `Explainer.output_schema`: the id; `row`, the row's index if that is of
         whole numbers, or its position (in its partition); `counterfactual`, 1, 2, ..., or 0 where
         there is none; `status` and `message`; `valid`; `prediction` and the objectives; `changed`,
-        a list of features, and `way`, the same as one text; `evaluations`; and the columns of the
-        data.
+        a list of features, and `way`, the same as one text; of `WhatIf` `observed`, the index of
+        the observed row; `evaluations`; and the columns of the data.
 
     Raises
     ------

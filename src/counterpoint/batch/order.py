@@ -100,7 +100,7 @@ class Order:
 
     def schema_of(self, explainer: Explainer, id_dtype: Any = "int64") -> OutputSchema:
         """Return the columns of what is handed back."""
-        return explainer.output_schema(self.id, id_dtype, self.prefix)
+        return explainer.output_schema(self.id, id_dtype, self.prefix, self.search)
 
 
 def try_rules(limits: CheckedLimits, explainer: Explainer) -> None:

@@ -19,7 +19,7 @@ from counterpoint.errors import InvalidInput, MissingDependency, did_you_mean, l
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.schedule import MEMORY
 from counterpoint.result.counterfactuals import Counterfactuals
-from counterpoint.result.long_table import OutputSchema, decoded_levels, failure_text
+from counterpoint.result.long_table import OutputSchema, Type, decoded_levels, failure_text
 from counterpoint.result.ways import name_of
 
 FAILED = "failed"
@@ -42,6 +42,8 @@ class RowAnswer(NamedTuple):
         Which of them reach the target, and which class each is of.
     changed : tuple of lists of str
         What each of them changes.
+    observed : tuple
+        What each of them is called in the data, if they are observed rows.
     """
 
     status: str
@@ -53,6 +55,7 @@ class RowAnswer(NamedTuple):
     reaches: Bools = NO
     codes: Ints = NO_CODES
     changed: tuple[list[str], ...] = ()
+    observed: tuple[Hashable, ...] = ()
 
     @classmethod
     def of(cls, found: Counterfactuals, keep: int | None) -> RowAnswer:
@@ -71,6 +74,7 @@ class RowAnswer(NamedTuple):
             shown.reaches,
             shown.codes,
             tuple([names[j] for j in np.flatnonzero(line)] for line in shown.changed),
+            () if shown.observed is None else tuple(shown.observed),
         )
 
 
@@ -288,6 +292,7 @@ def own_columns(
         *floats.T,
         changed,
         pd.array(ways, dtype="string[python]"),
+        *labels_of(schema, some, is_there),
         np.array([answer.evaluations for answer in answers], dtype=np.int64)[lines],
     ]
 
@@ -299,6 +304,16 @@ def classes_of(schema: OutputSchema, some: Sequence[RowAnswer], is_there: Bools)
     codes = np.full(len(is_there), np.nan)
     codes[is_there] = np.concatenate([answer.codes for answer in some] or [NO_CODES])
     return [decoded_levels(codes, schema.classes)]
+
+
+def labels_of(schema: OutputSchema, some: Sequence[RowAnswer], is_there: Bools) -> list[Any]:
+    """Return the column of observed rows for lines (n,), if counterfactuals are such rows."""
+    if schema.observed is None:
+        return []
+    labels = [label for answer in some for label in answer.observed]
+    cells = np.full(len(is_there), None, dtype=object)
+    cells[is_there] = labels if schema.observed is Type.WHOLE_OR_NONE else list(map(str, labels))
+    return [pd.array(cells, dtype=schema.observed.dtype)]
 
 
 def positions_of(rows: pd.DataFrame) -> Any:

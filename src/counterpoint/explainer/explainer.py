@@ -14,12 +14,7 @@ from counterpoint.arrays import Ints
 from counterpoint.errors import DataWarning, ModelWarning
 from counterpoint.explainer.building import Built, EncodedData, Given, in_order_of
 from counterpoint.explainer.group import explain_group
-from counterpoint.explainer.schedule import (
-    MEMORY,
-    check_memory,
-    check_results_fit,
-    search_groups,
-)
+from counterpoint.explainer.schedule import MEMORY, check_memory, check_results_fit, search_groups
 from counterpoint.explainer.task import (
     Task,
     check_allowed,
@@ -40,7 +35,7 @@ from counterpoint.problem.target import TargetLike
 from counterpoint.progress import Progress, Watch, tell_interrupted
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.judgement import Judgement, judge_rows
-from counterpoint.result.long_table import OutputSchema
+from counterpoint.result.long_table import OutputSchema, type_of_index
 from counterpoint.search.settings import Explore, Search, WhatIf
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Declared, Precision
@@ -106,8 +101,6 @@ class Explainer(Built):
     ...     return 1 / (1 + np.exp(0.8 * rows["debt"] - 0.1 * rows["income"]))
     >>> explainer = cp.Explainer(accept, data)
     >>> found = explainer.explain({"income": 12, "debt": 4.5}, target=(0.5, 1.0), seed=0)
-    >>> found.status
-    'found'
     >>> list(found.to_frame().columns)
     ['income', 'debt', 'valid', 'prediction', 'gap', 'distance', 'changes', 'implausibility']
     """
@@ -152,7 +145,11 @@ class Explainer(Built):
             warnings.warn(remark, DataWarning, stacklevel=2)
 
     def output_schema(
-        self, id: str | None = None, id_dtype: Any = "int64", prefix: str | None = None
+        self,
+        id: str | None = None,
+        id_dtype: Any = "int64",
+        prefix: str | None = None,
+        search: Search | WhatIf | None = None,
     ) -> OutputSchema:
         """Return the columns of the long table that `explain_frame` makes, known beforehand.
 
@@ -165,6 +162,8 @@ class Explainer(Built):
         prefix : str, optional
             What is put before the names of the result's own columns; None puts "cf_" there if a
             feature or the id has the name of one of them.
+        search : Search or WhatIf, optional
+            The settings: `WhatIf` has a column `observed`, what the observed row is called.
 
         Returns
         -------
@@ -176,9 +175,9 @@ class Explainer(Built):
         InvalidInput
             If two columns would have the same name.
         """
-        objectives = self.observed.aims.names
-        classes = self.classes or ()
-        return OutputSchema(self.schema.columns, objectives, id, id_dtype, prefix, tuple(classes))
+        labels = type_of_index(self.observed.labels) if isinstance(search, WhatIf) else None
+        named = self.observed.aims.names, id, id_dtype, prefix, tuple(self.classes or ())
+        return OutputSchema(self.schema.columns, *named, labels)
 
     def explain(
         self,

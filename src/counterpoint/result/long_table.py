@@ -78,6 +78,13 @@ def type_of_levels(levels: Sequence[Any]) -> Type:
     )
 
 
+def type_of_index(labels: pd.Index[Any] | None) -> Type | None:
+    """Return what the labels of observed rows are in the table, if they have any: often numbers."""
+    if labels is None:
+        return None
+    return Type.WHOLE_OR_NONE if getattr(labels.dtype, "kind", "O") == "i" else Type.TEXT
+
+
 @dataclass(frozen=True)
 class OutputSchema:
     """The columns of the long table of counterfactuals, in order.
@@ -97,6 +104,8 @@ class OutputSchema:
         is "cf_" if one of those has such a name, and nothing otherwise.
     classes : tuple, default=()
         The model's classes, if it has any.
+    observed : Type, optional
+        What the column `observed` holds; None if counterfactuals are no observed rows.
 
     Examples
     --------
@@ -117,6 +126,7 @@ class OutputSchema:
     id_dtype: Any = "int64"
     prefix: str | None = None
     classes: tuple[Any, ...] = ()
+    observed: Type | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "id_dtype", pd.api.types.pandas_dtype(self.id_dtype))
@@ -147,6 +157,7 @@ class OutputSchema:
             **dict.fromkeys(self.objectives, Type.REAL),
             "changed": Type.NAMES,
             "way": Type.TEXT,
+            **({} if self.observed is None else {"observed": self.observed}),
             "evaluations": Type.WHOLE,
         }
 

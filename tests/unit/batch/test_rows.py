@@ -186,3 +186,18 @@ def test_rows_that_lack_columns_are_refused() -> None:
         explain_rows(EXPLAINER, rows_of().drop(columns=["age", "debt"]), ORDER)
     with pytest.raises(cp.InvalidInput, match=r"id='loan' is not a column of the rows"):
         explain_rows(EXPLAINER, rows_of().drop(columns="loan"), ORDER)
+
+
+@pytest.mark.parametrize("index", [range(10, 16), list("uvwxyz")])
+def test_lines_of_what_if_say_which_observed_rows_they_are(index: Any) -> None:
+    explainer = cp.Explainer(score, DATA.set_index(pd.Index(index)))
+    order = Order((0.5, 1.0), cp.WhatIf(n=2), keep=None)
+    expected = explainer.explain(DATA.iloc[[0]], (0.5, 1.0), cp.WhatIf(n=2)).to_frame()
+
+    frame = explain_rows(explainer, DATA.iloc[[0, 4]], order)
+
+    of_first = frame[frame["row"] == 0]
+    assert of_first["observed"].tolist() == expected["observed"].tolist()
+    assert frame[frame["counterfactual"] == 0]["observed"].isna().all()
+    assert frame.dtypes.equals(order.schema_of(explainer).meta().dtypes)
+    assert "observed" not in ORDER.schema_of(explainer).names
