@@ -158,7 +158,7 @@ def test_nothing_found_is_an_answer_with_its_own_status(run: Any) -> None:
     status, out, err = run(f"{EXPLAIN} --row {BAD} --target good:0.9999..1 --max-changed 1")
 
     assert status == 1
-    assert out.startswith("No counterfactual reaches P('good') between 0.9999 and 1")
+    assert out.startswith("No counterfactual was found for P('good') between 0.9999 and 1")
     assert err == ""
 
 

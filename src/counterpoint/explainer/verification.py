@@ -171,7 +171,9 @@ def by_search(found: Counterfactuals) -> Finding:
         nearest = found.select(1, by="closest").genomes[0]
         return Finding("witness", n, "the search found it", nearest)
     proof = found.proof
-    if proof is not None and proof.nearest.status == "none":
-        return Finding("proved none", n, "by the solver, from the model's own sums")
+    if found.is_proved_empty:
+        is_solved = proof is not None and proof.nearest.status == "none"
+        how = "the solver proved it" if is_solved else "all that limits and rules allow was asked"
+        return Finding("proved none", n, how)
     why = f": {proof.reason.rstrip('.')}" if proof is not None and proof.reason else ""
     return Finding("unknown", n, f"the search found none, and nothing is proved{why}")

@@ -367,8 +367,8 @@ class ResultData:
             where the data are not of pandas), then valid (whether it reaches the target), class
             (which the model decides for; left out if it has no classes), prediction, gap,
             distance, changes and implausibility, then the caller's own objectives; one that stands
-            for another has its own name. What `WhatIf` takes has a last column, observed: what the
-            observed row is called in the data's index, or its position where the data have none.
+            for another has its own name. What `WhatIf` takes has a column observed, its name in the
+            data's index or its position; with a `proof` the column proof says what is proved of it.
         """
         encoding = self.encoding
         frame = self.to_pandas(only_changes=only_changes, near_misses=near_misses, prefix=prefix)
@@ -395,12 +395,12 @@ class ResultData:
         for m, name in enumerate(self.objective_names):
             column = shown.objectives[:, m]
             own[name] = column.astype(np.int64) if m == CHANGES else column
-        if shown.observed is not None:
-            own["observed"] = shown.observed
+        own |= {} if shown.observed is None else {"observed": shown.observed}
+        if shown.proof is not None:
+            distances = np.where(shown.reaches, shown.objectives[:, DISTANCE], np.inf)
+            own["proof"] = shown.proof.of_rows(self.encoding.schema.names, shown.changed, distances)
         prefix = check_prefix(prefix, taken_names(self.encoding.schema), own)
-        for name, column in own.items():
-            frame[f"{prefix}{name}"] = column
-        return frame
+        return frame.assign(**{f"{prefix}{name}": column for name, column in own.items()})
 
     def valid(self) -> Self:
         """Return the result without its near misses."""

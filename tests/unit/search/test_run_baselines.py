@@ -142,7 +142,7 @@ def test_an_empty_result_says_what_to_free() -> None:
     assert (
         f"{n_good} observed rows do reach it, but the limits exclude all of them" in found.message
     )
-    assert "no counterfactual for class 'good'" in found.message
+    assert "no counterfactual was found for class 'good'" in found.message
 
 
 def test_a_target_nobody_reaches_is_diagnosed() -> None:

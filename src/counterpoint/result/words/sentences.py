@@ -271,6 +271,10 @@ def message(found: ResultData) -> str:
     if found.status == "already_met":
         return f"the row already reaches {target}: its prediction is {now}."
     asked = counted(found.evaluations, "model evaluation") + ENDED.get(found.stopped, "")
+    if found.proof is not None:
+        asked += f"; {found.proof.of_all(*found.objectives[found.reaches, 1:3].T)}"
+    verb = "reaches" if found.is_proved_empty else "was found for"
+    none = f"no counterfactual {verb} {target} (now {now})"
     n, n_missed = int(found.reaches.sum()), int((~found.reaches).sum())
     if n:
         fewest = int(found.changed[found.reaches].sum(axis=1).min())
@@ -285,20 +289,16 @@ def message(found: ResultData) -> str:
             "for less of them, or look at the result before it was filtered."
         )
     if n_missed == 0:
-        return f"no counterfactual for {target} (now {now}); {asked}; {observed_hint(found)}"
+        return f"{none}; {asked}; {observed_hint(found)}"
     best = int(np.argmin(found.objectives[:, GAP]))
-    gap = write_number(found.objectives[best, GAP])
-    return (
-        f"no counterfactual reaches {target} (now {now}): the closest of "
-        f"{count_candidates(0, n_missed)} is at {write_number(found.predictions[best])}, a gap of "
-        f"{gap}; {asked}; {observed_hint(found)}"
-    )
+    at, gap = (write_number(each[best]) for each in (found.predictions, found.objectives[:, GAP]))
+    near = f"the closest of {count_candidates(0, n_missed)} is at {at}, a gap of {gap}"
+    return f"{none}: {near}; {asked}; {observed_hint(found)}"
 
 
 def observed_hint(found: ResultData) -> str:
     """Say whether any observed row has the wanted prediction, and what to try."""
-    known = found.diagnosis
-    if known is None:
+    if (known := found.diagnosis) is None:
         return ""
     if known.nearest is not None:
         return (

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+
+from counterpoint.arrays import Bools, Floats
+from counterpoint.table.values import counted
 
 Status = Literal["optimal", "within", "none", "unknown"]
 CLOSE = 1e-9  # a bound this near to the value, as a share of it, is the value
@@ -62,6 +65,10 @@ class Claim:
             case _:
                 return float("inf")
 
+    def is_met_by(self, value: float) -> bool:
+        """Whether a value is proved to be the least there is."""
+        return bool(0.0 < self.bound < np.inf and value <= self.bound * (1.0 + CLOSE))
+
     def __str__(self) -> str:
         match self.status:
             case "none":
@@ -113,6 +120,51 @@ class Proof:
     ways: Mapping[tuple[Hashable, ...], Claim] = field(default_factory=dict)
     minimal: frozenset[tuple[Hashable, ...]] = frozenset()
     reason: str = ""
+
+    def of_all(self, distances: Floats, changes: Floats) -> str:
+        """Say what is proved of counterfactuals with these distances and changes, (n,) each.
+
+        Examples
+        --------
+        >>> proof = Proof(Claim(0.25, 0.25), Claim(2.0, 1.0))
+        >>> proof.of_all(np.array([0.25, 0.5]), np.array([2.0, 3.0]))
+        'proved: no nearer counterfactual exists'
+        >>> proof.of_all(np.array([0.5]), np.array([1.0]))
+        'proved: at most 100 % farther than the nearest there is, and none changes fewer features'
+        """
+        if self.nearest.status == "none":
+            return "proved: no counterfactual exists within the limits"
+        said, nearest = [], float(distances.min(initial=np.inf))
+        if self.nearest.is_met_by(nearest):
+            said.append("no nearer counterfactual exists")
+        elif self.nearest.bound > 0.0 and np.isfinite(nearest):
+            share = 100.0 * (nearest / self.nearest.bound - 1.0)
+            said.append(f"at most {share:.3g} % farther than the nearest there is")
+        if self.fewest.is_met_by(float(changes.min(initial=np.inf))):
+            said.append("none changes fewer features")
+        return f"proved: {', and '.join(said)}" if said else "nothing is proved"
+
+    def of_rows(
+        self, names: Sequence[Hashable], changed: Bools, distances: Floats
+    ) -> tuple[str, ...]:
+        """Say what is proved of each counterfactual, by what changes (n, d); or infinitely far."""
+        sets = [tuple(names[j] for j in np.flatnonzero(each).tolist()) for each in changed]
+        return tuple(map(self._of_row, sets, distances.tolist()))
+
+    def _of_row(self, features: tuple[Hashable, ...], distance: float) -> str:
+        """Say what is proved of one counterfactual."""
+        said, n = [], len(features)
+        if np.isinf(distance):
+            return ""
+        if self.nearest.is_met_by(distance):
+            said.append("no nearer counterfactual exists")
+        elif self.by_changes.get(n, UNKNOWN).is_met_by(distance):
+            said.append(f"none is nearer with at most {counted(n, 'change')}")
+        elif self.ways.get(features, UNKNOWN).is_met_by(distance):
+            said.append("none is nearer that changes the same features")
+        if self.fewest.is_met_by(n):
+            said.append("none changes fewer features")
+        return "; ".join(said)
 
     def __str__(self) -> str:
         lines = [f"nearest: {self.nearest}", f"fewest changes: {self.fewest}"]

@@ -58,7 +58,7 @@ def test_a_missed_target_says_how_close_the_search_came() -> None:
     found = explain((None, -1.0), cp.Search(method="nsga2", generations=1), by_amount)
 
     assert found.message == (
-        "no counterfactual reaches prediction <= -1 (now 595,125): the closest of "
+        "no counterfactual was found for prediction <= -1 (now 595,125): the closest of "
         f"{len(found.genomes)} near misses is at 8,075, a gap of 8,076; 106 model evaluations; no "
         "observed row reaches it either (the nearest is at 8,075): ask for a target "
         "the model does give."
@@ -72,7 +72,7 @@ def test_a_target_others_reach_says_what_to_free(explainer: cp.Explainer) -> Non
     )
 
     assert found.message.startswith(
-        f"no counterfactual reaches prediction between 0.5 and 1 (now 0.22): the closest of "
+        f"no counterfactual was found for prediction between 0.5 and 1 (now 0.22): the closest of "
         f"{len(found.genomes)} near misses is at 0.4, a gap of 0.1; "
     )
     assert found.message.endswith(
@@ -84,8 +84,9 @@ def test_nothing_at_all_is_explained_too(explainer: cp.Explainer) -> None:
     found = explainer.explain(FIRST, (0.4, 1.0), cp.WhatIf(), max_changed=2)
 
     assert str(found) == (
-        "No counterfactual for prediction between 0.4 and 1 (now 0.22); 1 model evaluation; 2 "
-        "observed rows do reach it, but the limits exclude all of them: raise max_changed to 4."
+        "No counterfactual was found for prediction between 0.4 and 1 (now 0.22); 1 model "
+        "evaluation; 2 observed rows do reach it, but the limits exclude all of them: "
+        "raise max_changed to 4."
     )
 
 
@@ -119,7 +120,7 @@ def test_valid_ones_of_a_missed_target_are_described_as_none(explainer: cp.Expla
     )
 
     assert found.valid().message.startswith(
-        "no counterfactual for prediction between 0.5 and 1 (now"
+        "no counterfactual was found for prediction between 0.5 and 1 (now"
     )
 
 
