@@ -41,6 +41,7 @@ P_ALL = 0.1  # share for which all features are free
 P_MORE = 0.75  # chance that another feature is set free
 FINER = 0.85  # lists are made anew when the least distance has fallen to this share
 TRIED, UNTRIED = 0.3, 0.8  # how uncertain gains are, in units of what is usual
+QUIETEST = 5.0  # noise is less by a factor of up to two to this power, drawn for each candidate
 BOLDER, BOLDEST = 0.03, 4.0  # noise grows so with every wave that finds nothing nearer, at most so
 
 
@@ -57,7 +58,7 @@ def finish_wave(finish: Finish, source: FinishSource, wave: int, first: int, eve
         finish.n_before[a] = source.archive.size[a]
         for slot in range(finish.parent.shape[1]):
             finish.parent[a, slot] = NOBODY
-        if nearest < 0:
+        if nearest < 0 or finish.costs.power[a] == 0.0:
             continue
         genome, anchor = source.archive.genomes[a, nearest], source.space.anchor[w]
         least = cost_of(genome, anchor, a, finish)
@@ -182,10 +183,10 @@ def nudge(
 ) -> None:
     """Give a number a value beside the row's, by a step of any magnitude within reach."""
     j = pick(len(child), draws)
-    weight = finish.weight[a, j]
+    weight = finish.costs.weight[a, j]
     if features[j].is_level or anchor[j] == MISSING or weight <= 0.0:
         return
-    reach = finish.least[a] / weight * 0.5 ** (5.0 * draw(draws))
+    reach = finish.least[a] ** (1.0 / finish.costs.power[a]) / weight * 0.5 ** (5.0 * draw(draws))
     child[j] = snap(anchor[j] + (reach if draw(draws) < 0.5 else -reach), features[j])
 
 
@@ -230,6 +231,7 @@ def set_free(child: Floats, anchor: Floats, finish: Finish, has_all: bool, draws
 def draw_gains(finish: Finish, a: int, draws: Draws) -> None:
     """Draw what each value of the free features gains, around what is believed."""
     scale = finish.usual[a] * min(1.0 + BOLDER * finish.n_stale[a], BOLDEST)
+    scale *= 0.5 ** (QUIETEST * draw(draws))
     for j in range(len(finish.is_free)):
         if finish.is_free[j]:
             for q in range(finish.n_values[a, j]):

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
-from counterpoint.neighbours.gower import gower_weights
 from counterpoint.problem.problem import Problem, Recalled
 from counterpoint.progress import Watch
 from counterpoint.search.archive import Archive
@@ -38,7 +37,7 @@ from counterpoint.search.explore.offspring import (
 )
 from counterpoint.search.explore.parents import ArchiveView
 from counterpoint.search.explore.plan import Plans, plan_candidates
-from counterpoint.search.explore.small_steps import empty_finish, step_values
+from counterpoint.search.explore.small_steps import empty_finish, step_costs, step_values
 from counterpoint.search.explore.untried import Untried
 from counterpoint.search.feasibility import (
     RETRIES,
@@ -155,21 +154,12 @@ def start(
 
 def plans_of(problem: Problem, knowledge: Knowledge, archive: Archive, slots: int) -> Plans:
     """Return what candidates are planned by, of which each wave has so many of a sort."""
-    weight, cap = distance_scale(problem)
     return Plans(
         empty_niches(knowledge, problem.rows.shape[1], slots),
         trial_values(problem.observed),
-        empty_finish(weight, cap, slots, archive.members.shape[1]),
+        empty_finish(step_costs(problem), slots, archive.members.shape[1]),
         step_values(problem.observed, problem.predictor.additive),
     )
-
-
-def distance_scale(problem: Problem) -> tuple[Floats, Floats]:
-    """Return how much a unit of each feature adds to a row's distance (r, d), and the most (d,)."""
-    weight, cap = gower_weights(problem.rows, problem.space)
-    d, costs = weight.shape[1], problem.limits.costs
-    shares = np.full(d, 1.0 / d) if costs is None else costs / costs.sum()
-    return weight * shares, cap * np.where(shares > 0.0, shares, 1.0)
 
 
 def know(problem: Problem) -> Knowledge:

@@ -16,17 +16,86 @@ from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.kernels import inner, part
 from counterpoint.models.additive import AdditiveModel
 from counterpoint.models.trees import BY_THRESHOLD, Forest, is_leaf
+from counterpoint.neighbours.gower import gower_weights
 from counterpoint.problem.observed import Observed
+from counterpoint.problem.own_objectives import Distance
+from counterpoint.problem.problem import Problem
 from counterpoint.search.explore.moves import straighten
 from counterpoint.search.explore.niches import Niches
 from counterpoint.search.explore.parents import ArchiveView
 from counterpoint.search.feasibility import SearchSpace
-from counterpoint.table.space import Features, Space, snap
+from counterpoint.table.space import Features, Space, onto_grid, snap
 
 MOST_STEPS = 512  # distinct values of a feature that lists are made of
 N_SIDE = 12  # values on each side of the row's in a list
 LEARN = 0.6  # share of what was not expected that is learnt
 NOBODY, ROW = -1, -2  # parents: no candidate was made, or it was made of the row itself
+
+
+class StepCosts(NamedTuple):
+    """What steps add to the distance of each of r rows, or to its square.
+
+    Attributes
+    ----------
+    weight, cap : ndarray of shape (r, d)
+        A feature's difference times its weight, at most the cap …
+    power : ndarray of shape (r,)
+        … to this power is what it adds: 1, or 2 for a distance like Euclid's; 0 if the distance is
+        no such sum. Then it is not finished by small steps.
+    """
+
+    weight: Floats
+    cap: Floats
+    power: Floats
+
+
+def step_costs(problem: Problem) -> StepCosts:
+    """Return what steps add to the distance: Gower's, or the caller's if it adds up."""
+    weight, cap = gower_weights(problem.rows, problem.space)
+    distance, costs, d = problem.observed.aims.distance, problem.limits.costs, weight.shape[1]
+    shares = np.full(d, 1.0 / d) if costs is None else costs / costs.sum()
+    caps = np.broadcast_to(cap, weight.shape) * np.where(shares > 0.0, shares, 1.0)
+    found = StepCosts(weight * shares, caps, np.ones(len(weight)))
+    if distance is not None:
+        for a in range(len(weight)):
+            found.power[a] = 0.0
+            for power in (2.0, 1.0):
+                own = own_costs(problem, a, distance, power)
+                if own is not None:
+                    found.weight[a], found.cap[a], found.power[a] = *own, power
+    return found
+
+
+def own_costs(
+    problem: Problem, a: int, distance: Distance, power: float
+) -> tuple[Floats, Floats] | None:
+    """Return weights and caps (d,) of the caller's distance to row a, if its powers add up.
+
+    It is asked about a step of each feature that may change to each end of its box, about half of
+    it, and about all steps together.
+    """
+    row, box, space = problem.rows[a], problem.box, problem.space
+    if (row == MISSING).any():
+        return None
+    ends = np.stack([box.lower[a], box.upper[a]])
+    ends = np.where(space.is_level & (ends == row), np.stack([box.upper[a], box.lower[a]]), ends)
+    ends = np.where(box.may_change[a], ends, row)
+    halves = onto_grid(np.where(space.is_level, ends, row + 0.5 * (ends - row)), space)
+    goals = np.concatenate([ends, halves])
+    d = len(row)
+    single = np.repeat(row[None], 4 * d, axis=0).reshape(4, d, d)
+    single[:, np.arange(d), np.arange(d)] = goals
+    asked = np.concatenate([single.reshape(-1, d), goals])
+    told = distance.ask(asked, row, problem.predictor.encoding) ** power
+    alone, joint = told[: 4 * d].reshape(4, d), told[4 * d :]
+    steps = np.abs(goals - row)
+    shares = np.divide(alone ** (1 / power), steps, out=np.zeros_like(steps), where=steps > 0.0)
+    weight = np.where(space.is_level, alone.max(axis=0) ** (1 / power), shares.max(axis=0))
+    expected = np.where(space.is_level, steps > 0.0, steps) * weight
+    adds_up = np.allclose(joint, alone.sum(axis=1), rtol=1e-6, atol=0.0)
+    if not adds_up or not np.allclose(alone, expected**power, rtol=1e-6, atol=1e-12):
+        return None
+    return weight, np.where(space.is_level, weight, np.inf)
 
 
 class Finish(NamedTuple):
@@ -53,8 +122,8 @@ class Finish(NamedTuple):
         Who each is made of: a place in the archive, `ROW`, or `NOBODY` if there is none.
     n_before : ndarray of shape (r,)
         How many candidates the archive had before they were evaluated.
-    weight, cap : ndarray of shape (r, d), (d,)
-        Of the distance: a feature adds its difference times the weight, at most the cap.
+    costs : StepCosts
+        What steps add to the distance.
     belief, drawn : ndarray of shape (d, t)
         What each value should gain, and that with noise; space for the work on one row.
     eligible, chosen, is_free, state : ndarray of shape (capacity,), (d,), (d,), (1,)
@@ -74,8 +143,7 @@ class Finish(NamedTuple):
     candidate: Floats
     parent: Ints
     n_before: Ints
-    weight: Floats
-    cap: Floats
+    costs: StepCosts
     belief: Floats
     drawn: Floats
     eligible: Ints
@@ -130,9 +198,9 @@ def across_thresholds(forest: Forest, j: int, space: Space) -> tuple[Floats, Flo
     return steps / space.grid[j], (steps + 1.0) / space.grid[j]
 
 
-def empty_finish(weight: Floats, cap: Floats, slots: int, capacity: int) -> Finish:
+def empty_finish(costs: StepCosts, slots: int, capacity: int) -> Finish:
     """Return what is known before anything was evaluated: nothing."""
-    r, d = weight.shape
+    r, d = costs.weight.shape
     t = 2 * N_SIDE + 1
     return Finish(
         value=np.zeros((r, d, t)),
@@ -148,8 +216,7 @@ def empty_finish(weight: Floats, cap: Floats, slots: int, capacity: int) -> Fini
         candidate=np.empty((r, slots, d)),
         parent=np.full((r, slots), NOBODY, dtype=np.int64),
         n_before=np.zeros(r, dtype=np.int64),
-        weight=weight,
-        cap=cap,
+        costs=costs,
         belief=np.zeros((d, t)),
         drawn=np.zeros((d, t)),
         eligible=np.zeros(capacity, dtype=np.int64),
@@ -194,9 +261,11 @@ def cost(value: float, j: int, anchor: float, a: int, finish: Finish) -> float:
     """Return what a value of feature j adds to the distance; what is filled in, half of the cap."""
     if value == anchor:
         return 0.0
+    costs = finish.costs
     if value == MISSING or anchor == MISSING:
-        return float(0.5 * min(finish.cap[j], 1.0))
-    return float(min(abs(value - anchor) * finish.weight[a, j], finish.cap[j]))
+        return float(0.5 * min(costs.cap[a, j], 1.0))
+    paid = min(abs(value - anchor) * costs.weight[a, j], costs.cap[a, j])
+    return float(paid if costs.power[a] == 1.0 else paid * paid)
 
 
 @inner
@@ -236,7 +305,7 @@ def list_values(finish: Finish, a: int, w: int, source: FinishSource) -> None:
         n = put_value(finish, a, j, n, anchor)
         if not is_level:
             n = list_side(finish, a, j, n, steps.above[j, :known], feature)
-        elif finish.cap[j] < finish.least[a]:
+        elif finish.costs.cap[a, j] ** finish.costs.power[a] < finish.least[a]:
             for place in range(known):
                 if steps.below[j, place] != anchor:
                     n = put_value(finish, a, j, n, snap(steps.below[j, place], feature))

@@ -74,8 +74,8 @@ def test_planned_candidates_are_nearer_than_the_nearest() -> None:
     for plans in plans_of(found):
         finish = plans.finish
         for slot in np.flatnonzero(finish.parent[0] != NOBODY):
-            steps = np.abs(finish.candidate[0, slot] - anchor) * finish.weight[0]
-            assert 0.0 < np.minimum(steps, finish.cap).sum() < finish.least[0]
+            steps = np.abs(finish.candidate[0, slot] - anchor) * finish.costs.weight[0]
+            assert 0.0 < np.minimum(steps, finish.costs.cap[0]).sum() < finish.least[0]
             n_planned += 1
     assert n_planned > 100
 
@@ -90,5 +90,5 @@ def test_lists_are_ascending_and_within_reach() -> None:
         values = finish.value[0, j, :n]
         assert (np.diff(values) > 0).all()
         assert values[home] == DATA.iloc[0, j]
-        reach = np.abs(values - values[home]) * finish.weight[0, j]
+        reach = np.abs(values - values[home]) * finish.costs.weight[0, j]
         assert (reach < finish.listed[0]).all()
