@@ -24,6 +24,7 @@ from counterpoint.result.choosing.orders import margins, reaching, share_of_mode
 from counterpoint.result.data import ResultData
 from counterpoint.result.facts import Facts, Live, Trace, broken_rules
 from counterpoint.result.long_table import check_prefix, classes_column, taken_names
+from counterpoint.search.exact.proof import Proof
 from counterpoint.search.settings import Explore
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.files import write_text
@@ -73,6 +74,29 @@ class Judgement:
         """Which rows reach the target, shape (n,)."""
         return self.verdicts["valid"].to_numpy()
 
+    def with_proof(self, proof: Proof) -> Judgement:
+        """Return the same with a column more: how far each row is from the proved optimum.
+
+        Parameters
+        ----------
+        proof : Proof
+            What `Search(prove=True)` or `Exact()` proved of the same row, target and limits:
+            `found.proof`.
+
+        Returns
+        -------
+        Judgement
+            Its column proof_gap is the distance divided by the proof's bound, minus 1: 0 where no
+            nearer counterfactual exists. It is NaN for rows that are not valid or not within the
+            limits, and for all where the proof has no bound or the distance is the caller's own.
+        """
+        verdicts, bound = self.verdicts, proof.nearest.bound
+        counts = verdicts["valid"] & verdicts["within_limits"]
+        gaps = np.full(len(verdicts), np.nan)
+        if 0.0 < bound < np.inf and "distance" in verdicts:
+            gaps = np.where(counts, np.maximum(verdicts["distance"] / bound - 1.0, 0.0), np.nan)
+        return replace(self, verdicts=verdicts.assign(proof_gap=gaps))
+
     def to_frame(self, *, prefix: str | None = None) -> Any:
         """Return the rows with what is to be said of them.
 
@@ -107,6 +131,7 @@ class Judgement:
             margin : how far inside the target the prediction is, below 0 outside
             safe : whether it is valid and that is at least what a small change of a row takes
             models : the share of other models by which it is valid, if some were given
+            proof_gap : see `with_proof`, if a proof was given
         """
         frame = self.to_pandas(prefix=prefix)
         rows = self.encoding.to_rows(self.genomes.copy())

@@ -301,3 +301,23 @@ def test_names_of_features_get_the_columns_a_prefix() -> None:
 def test_what_cannot_be_judged_is_refused(arguments: Any, message: str) -> None:
     with pytest.raises(cp.CounterpointError, match=message):
         EXPLAINER.judge(*arguments)
+
+
+def test_a_proof_tells_how_far_rows_are_from_the_optimum() -> None:
+    data = pd.DataFrame({"age": [20, 25, 30, 35, 40, 45, 50, 55], "debt": [9, 8, 7, 6, 4, 3, 2, 1]})
+    model = RandomForestClassifier(20, max_depth=3, random_state=0).fit(data, data["age"] > 36)
+    explainer = cp.Explainer(model, data)
+    found = explainer.explain(data[:1], True, cp.Search(prove=True))
+    rows = found.to_frame(near_misses=True)[["age", "debt"]]
+    proof = found.proof
+    assert proof is not None
+    assert proof.nearest.status == "optimal"
+
+    judged = explainer.judge(rows, data[:1], True).with_proof(proof).to_frame()
+
+    valid = judged["valid"]
+    expected = judged["distance"][valid] / judged["distance"][valid].min() - 1.0
+    np.testing.assert_allclose(judged["proof_gap"][valid], expected, atol=1e-8)
+    assert judged["proof_gap"][~valid].isna().all()
+    unknown = explainer.judge(rows, data[:1], True).with_proof(cp.Proof())
+    assert unknown.verdicts["proof_gap"].isna().all()
