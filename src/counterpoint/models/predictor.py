@@ -79,6 +79,8 @@ class Predictor:
         Whether it is made of known types only, whose answer to a row does not depend on others.
     tolerance : float
         How far an accelerator's scores may be from the model's; 0 without one.
+    additive : AdditiveModel or None
+        The model as sums over trees or genes; None if it is none, or a trial tells otherwise.
     is_doubted : bool
         Whether a quick way there was is not asked, since it disagreed with the model.
     """
@@ -100,7 +102,7 @@ class Predictor:
         self.gives_only_labels = self.method == "predict" and own is not None
         self.tolerance = 0.0
         self.is_doubted = False
-        self._sums: AdditiveModel | None = None  # not tried yet
+        self.additive: AdditiveModel | None = None
         self._own: Predictor | None = None
         self._twin: Predictor | None = None  # whose quick way is not asked
         self._threads = ThreadpoolController()
@@ -272,21 +274,6 @@ class Predictor:
             leading = np.where(outputs[:, 1] > 0.5, 1, np.where(outputs[:, 0] >= 0.5, 0, -1))
         return bool(np.array_equal(leading, labels))
 
-    @cached_property
-    def additive(self) -> AdditiveModel | None:
-        """The model as sums over trees or genes; None if it is none, or a trial tells otherwise."""
-        own = self.plain
-        with own.one_thread():
-            is_sure = own._sums is not None and is_true(own._sums, own.outputs, own._trial_rows())
-        return own._sums if is_sure else None
-
-    def _trial_rows(self) -> list[Floats]:
-        """Return genomes on which other ways to ask are compared with the model."""
-        mixed = trial_rows(self.observed)
-        if self._sums is None or self._sums.forest is None:
-            return mixed
-        return [*mixed, rows_at_thresholds(self._sums.forest, self.encoding, mixed[1])]
-
     @property
     def has_decision(self) -> bool:
         """Whether the model has a `predict` of its own, which may not name the likeliest class."""
@@ -365,14 +352,18 @@ class Predictor:
         """Ask by the quickest ways that are exact; chosen here once, for it catches warnings."""
         rows_of = self._decode_of(self.model)
         with self.one_thread():
-            self._sums = additive_of(self.model, rows_of, self.encoding, self.observed)
-            ways = quick_ways(self.model, self.encoding, self.observed, self._sums)
-            questions = self._trial_rows() if ways else []
+            sums = additive_of(self.model, rows_of, self.encoding, self.observed)
+            ways = quick_ways(self.model, self.encoding, self.observed, sums)
+            questions = trial_rows(self.observed) if ways or sums else []
+            if sums is not None and sums.forest is not None:
+                questions.append(rows_at_thresholds(sums.forest, self.encoding, questions[1]))
             quick = quickest(self.method, self._score.plain, ways, questions)
             self._score = self._score._replace(quick=quick)
             if self._predict is not None:
                 quick = quickest("predict", self._predict.plain, ways, questions)
                 self._predict = self._predict._replace(quick=quick)
+            if sums is not None and is_true(sums, self.outputs, questions):
+                self.additive = sums
 
     def _not_usable(self, outputs: Floats, genomes: Floats) -> PredictorError:
         """Build the error for scores nobody can compute with, showing the first row with one."""
