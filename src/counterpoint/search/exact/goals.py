@@ -22,7 +22,9 @@ def goals_of(target: Target, model: AdditiveModel, n_outputs: int) -> list[Goal]
     Several are needed where any of several classes will do.
     """
     c = len(model.base)
-    if model.link == "logistic":
+    if model.link == "labels" and not target.is_decision:  # outputs are 0 and 1
+        return None
+    if c == 1 and model.link in ("logistic", "labels"):
         return [_of_logistic(target, n_outputs)]
     if target.is_decision:
         others = [a for a in range(c) if a not in target.wanted]

@@ -57,6 +57,28 @@ def test_a_probability_of_two_classes_is_wanted_by_the_logit(
         assert meets(goals[0], np.array([raw])) == (low <= p <= high)
 
 
+@pytest.mark.parametrize("wanted", [0, 1])
+@pytest.mark.parametrize("raw", [-2.0, 3.0])
+def test_a_label_of_two_is_wanted_by_the_side_of_the_raw_score(wanted: int, raw: float) -> None:
+    goals = goals_of(decision((wanted,), ("a", "b")), model("labels", 1), 2)
+
+    assert goals is not None
+    assert meets(goals[0], np.array([raw])) == ((raw > 0.0) == (wanted == 1))
+
+
+def test_an_interval_of_what_gives_only_labels_is_no_linear_condition() -> None:
+    assert goals_of(Target(0.6, 1.0, 1, "x"), model("labels", 1), 2) is None
+
+
+@pytest.mark.parametrize("raw", [-1.0, 0.5, 2.0])
+@pytest.mark.parametrize("low", [0.0, 1.0])
+def test_an_interval_of_counts_is_wanted_by_its_logarithms(raw: float, low: float) -> None:
+    goals = goals_of(Target(low, 3.0, 0, "x"), model("exp", 1), 1)
+
+    assert goals is not None
+    assert meets(goals[0], np.array([raw])) == (low <= np.exp(raw) <= 3.0)
+
+
 def test_an_interval_of_a_softmax_is_no_linear_condition() -> None:
     assert goals_of(Target(0.2, 0.4, 1, "b"), model("softmax", 3), 3) is None
 
