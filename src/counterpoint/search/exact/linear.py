@@ -17,7 +17,7 @@ from counterpoint.search.exact.cells import Grid, grid_of, options_of, share_mea
 from counterpoint.search.exact.goals import widened
 from counterpoint.search.exact.program import SCALE, Goal, MatrixRows, TimeLimit, solve_rows
 from counterpoint.search.exact.proof import Claim
-from counterpoint.search.exact.ruled import Ruled
+from counterpoint.search.exact.ruled import Ruled, WeightedSum
 from counterpoint.search.exact.solve import Clock, Found, Question
 
 # How far inside its goal a score should be, as a share of it, if the model refuses it on the edge.
@@ -201,11 +201,29 @@ class LinearProgram:
             for j in features[1:]:
                 one, other = by_gene[features[0]], by_gene[j]
                 self.rows.add(one + other, [1.0] * len(one) + [-1.0] * len(other), 0.0, 0.0)
+        for total in self.solver.ruled.sums:
+            self._bound_sum(total)
         self.is_whole = np.array([True] * n + [move.is_whole for _, move in self.places])
         self.costs = np.array(
             [move.share for _, move in self.places] + [move.step_share for _, move in self.places]
         )
         self.effects = self._effects()
+
+    def _bound_sum(self, total: WeightedSum) -> None:
+        """Keep a sum of genes between its ends, unless one of them may be missing."""
+        n, columns, entries = len(self.places), list[int](), list[float]()
+        for j, weight in total.weights.items():
+            own = float(self.row[j])
+            if own == MISSING or any(self.places[k][1].value == MISSING for k in self.at[j]):
+                return
+            for k in self.at[j]:
+                move = self.places[k][1]
+                columns += [k, n + k]
+                entries += [weight * (move.value - own), weight * move.step]
+        known = sum(weight * float(self.row[j]) for j, weight in total.weights.items())
+        size = max(1.0, max(map(abs, entries), default=0.0))
+        low, high = (total.low - known) / size, (total.high - known) / size
+        self.rows.add(columns, [entry / size for entry in entries], low, high)
 
     def _effects(self) -> Floats:
         """Return what each column adds to the raw scores."""

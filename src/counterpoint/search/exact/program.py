@@ -17,6 +17,7 @@ from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.progress import Watch
 from counterpoint.search.exact.cells import Options
 from counterpoint.search.exact.leaves import Reached
+from counterpoint.search.exact.ruled import WeightedSum
 
 SCALE = 1e3  # what the largest distance becomes: the solver's own tolerance is absolute
 POLL = 0.05  # seconds between looks at whether the search should stop
@@ -109,6 +110,7 @@ class GeneColumns:
         self.places = np.array([i for i in range(mask.bit_length()) if mask >> i & 1])
         values, is_own = options.values[self.places], options.is_own[self.places]
         self.first, self.shares, self.has_own = first, options.shares[self.places], is_own.any()
+        self.values = values
         is_step = ~is_own & (values != MISSING) & (not is_level)
         ups, downs = (
             np.flatnonzero(is_step & (values > own)),
@@ -180,6 +182,7 @@ class RowProgram:
     ) -> None:
         self.masks, self.rows, self.n_columns = masks, MatrixRows(), 0
         self.genes: dict[int, GeneColumns] = {}
+        self.values: list[Floats] = []  # that are left of each gene
         self.distance = 0.0  # of the genes that have one option only
         self.is_changed = np.zeros(len(masks), dtype=np.int64)
         for j, mask in enumerate(masks):
@@ -190,7 +193,9 @@ class RowProgram:
                 self.genes[j] = gene
                 self.n_columns += gene.n
                 gene.add_to(self.rows)
+                self.values.append(gene.values)
             else:
+                self.values.append(options[j].values[[mask.bit_length() - 1]])
                 self.distance += float(options[j].shares[mask.bit_length() - 1])
                 self.is_changed[j] = not options[j].is_own[mask.bit_length() - 1]
         self.n_binary, self.constant = self.n_columns, np.zeros(value.shape[1])
@@ -201,7 +206,7 @@ class RowProgram:
             else:
                 self._add_tree(tree)
                 values.append(value[tree.leaves])
-        self.values = np.concatenate(values)
+        self.leaf_values = np.concatenate(values)
 
     def _add_tree(self, tree: Reached) -> None:
         """Say that one leaf is chosen, and only where all genes lead to it."""
@@ -231,7 +236,7 @@ class RowProgram:
         """Add the conditions on the raw scores, to which `base` (c,) is added."""
         leaves = list(range(self.n_binary, self.n_columns))
         for weights, low, high in zip(*goal, strict=True):
-            entries, known = self.values @ weights, float((self.constant + base) @ weights)
+            entries, known = self.leaf_values @ weights, float((self.constant + base) @ weights)
             size = max(1.0, float(np.abs(entries).max(initial=0.0)))
             self.rows.add(
                 leaves, (entries / size).tolist(), (low - known) / size, (high - known) / size
@@ -242,6 +247,24 @@ class RowProgram:
         columns, n_fixed = self.changes(features)
         if len(columns) + n_fixed > most:
             self.rows.add(columns, [1.0] * len(columns), -np.inf, most - n_fixed)
+
+    def bound_sum(self, total: WeightedSum) -> None:
+        """Keep a sum of genes between its ends, unless one of them may be missing."""
+        columns, entries, known = list[int](), list[float](), 0.0
+        for j, weight in total.weights.items():
+            values = self.values[j]
+            if MISSING in values:
+                return
+            if j in self.genes:
+                gene = self.genes[j]
+                columns += range(gene.first, gene.first + gene.n)
+                entries += (weight * values @ gene.sums).tolist()
+                known += weight * float(values @ gene.constants)
+            else:
+                known += weight * float(values[0])
+        size = max(1.0, max(map(abs, entries), default=0.0))
+        low, high = (total.low - known) / size, (total.high - known) / size
+        self.rows.add(columns, [entry / size for entry in entries], low, high)
 
     def change_together(self, features: Sequence[int]) -> None:
         """Let all of some features change, or none."""

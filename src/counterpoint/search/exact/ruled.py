@@ -2,19 +2,37 @@
 
 Conditions on one feature leave it some of its values. How many of some features change, and that
 some change together, are rows of the program. Of the features that other rules and functions look
-at, every value counts by itself, and what they refuse is forbidden.
+at, every value counts by itself: comparisons of sums are rows, too, and what is refused all the
+same is forbidden.
 """
 
 from __future__ import annotations
 
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats
+from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.problem.problem import Problem
-from counterpoint.rules.normal_form import All, Count, Formula, Group, NormalRule, genes_of
+from counterpoint.rules.normal_form import (
+    All,
+    Constant,
+    Count,
+    Formula,
+    Gene,
+    Group,
+    NormalRule,
+    NormalValue,
+    Relation,
+    RowValue,
+    calculate,
+    genes_of,
+)
 from counterpoint.rules.program import compile_rules, judge
+
+CONSTANT = -1  # the place of what no gene weighs
+ROUNDING = 1e-6  # numbers that differ by this share of the largest may be equal to a rule
 
 
 class SharedRule(NamedTuple):
@@ -22,6 +40,22 @@ class SharedRule(NamedTuple):
 
     genes: frozenset[int]
     rule: NormalRule
+
+
+class WeightedSum(NamedTuple):
+    """A sum of genes that should lie between two ends, a little beyond which rounding may lead.
+
+    Attributes
+    ----------
+    weights : dict of int to float
+        The weight of each gene.
+    low, high : float
+        The ends, which may be infinite.
+    """
+
+    weights: dict[int, float]
+    low: float
+    high: float
 
 
 class Ruled:
@@ -67,6 +101,12 @@ class Ruled:
         program = compile_rules(self.alone[j], self._rounding)
         return np.asarray(judge(program, genomes, self._row).all(axis=1))
 
+    @cached_property
+    def sums(self) -> list[WeightedSum]:
+        """The comparisons of sums among the shared rules."""
+        found = [_weighted_sum(each.rule, self._row) for each in self.shared]
+        return [each for each in found if each is not None]
+
     def broken(self, genome: Floats) -> list[frozenset[int]]:
         """Return the features of each shared rule that a genome breaks."""
         if not self.shared:
@@ -97,3 +137,55 @@ def _taken_apart(rules: list[NormalRule]) -> list[NormalRule]:
         else:
             apart.append(rule)
     return apart
+
+
+def _weighted_sum(rule: NormalRule, row: Floats) -> WeightedSum | None:
+    """Return a rule as a sum of genes with two ends; None if it is none, or says "not equal"."""
+    if not isinstance(rule, Formula) or not isinstance(rule.condition, Relation):
+        return None
+    relation = rule.condition
+    known = partial(_term, row=row)
+    sides = [calculate(side, known, _combined) for side in (relation.left, relation.right)]
+    difference = _combined("-", *sides)
+    if difference is None or relation.comparator == "!=":
+        return None
+    end = -difference.pop(CONSTANT, 0.0)
+    room = ROUNDING * max(1.0, abs(end), *(abs(w * row[j]) for j, w in difference.items()))
+    low, high = end - room, end + room
+    if relation.comparator in ("<", "<="):
+        low = -np.inf
+    elif relation.comparator in (">", ">="):
+        high = np.inf
+    return WeightedSum(difference, low, high)
+
+
+def _term(value: NormalValue, row: Floats) -> dict[int, float] | None:
+    """Return a gene, or a number that is known, as a weighted sum."""
+    match value:
+        case Gene(j):
+            return {j: 1.0}
+        case RowValue(j):
+            return None if row[j] == MISSING else {CONSTANT: float(row[j])}
+        case Constant(number):
+            return {CONSTANT: number}
+        case _:
+            return None
+
+
+def _combined(
+    operator: str, left: dict[int, float] | None, right: dict[int, float] | None
+) -> dict[int, float] | None:
+    """Return two weighted sums joined by an operator; None if that is no weighted sum."""
+    if left is None or right is None:
+        return None
+    if operator in ("+", "-"):
+        sign = 1.0 if operator == "+" else -1.0
+        places = {**left, **right}
+        return {j: left.get(j, 0.0) + sign * right.get(j, 0.0) for j in places}
+    if operator == "*" and set(left) <= {CONSTANT}:
+        left, right = right, left
+    factor = right.get(CONSTANT, 0.0)
+    if not set(right) <= {CONSTANT} or (operator == "/" and not factor):
+        return None
+    factor = factor if operator == "*" else 1.0 / factor
+    return {j: weight * factor for j, weight in left.items()}

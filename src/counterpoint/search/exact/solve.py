@@ -264,6 +264,9 @@ class Solver:
             program.limit_changes(count.n, count.features)
         for features in self.ruled.groups:
             program.change_together(features)
+        for total in self.ruled.sums:
+            if not total.weights.keys() & self.is_open:
+                program.bound_sum(total)
         return program
 
 
