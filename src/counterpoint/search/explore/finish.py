@@ -41,6 +41,7 @@ P_ALL = 0.1  # share for which all features are free
 P_MORE = 0.75  # chance that another feature is set free
 FINER = 0.85  # lists are made anew when the least distance has fallen to this share
 TRIED, UNTRIED = 0.3, 0.8  # how uncertain gains are, in units of what is usual
+LEAST = 0.05  # gains are at least so uncertain, as a share of what is needed
 QUIETEST = 5.0  # noise is less by a factor of up to two to this power, drawn for each candidate
 BOLDER, BOLDEST = 0.03, 4.0  # noise grows so with every wave that finds nothing nearer, at most so
 
@@ -67,6 +68,7 @@ def finish_wave(finish: Finish, source: FinishSource, wave: int, first: int, eve
         if finish.least[a] < FINER * finish.listed[a]:
             list_values(finish, a, w, source)
         believe(finish, a, source.space.features[w])
+        finish.usual[a] = max(finish.usual[a], LEAST * source.niches.needed[a])
         draws = Draws(finish.state)
         few = 1 + (finish.n_stale[a] > STALE)  # then every other place is left to other moves
         for slot in range(0, finish.parent.shape[1], few):
