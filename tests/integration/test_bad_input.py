@@ -111,7 +111,7 @@ def test_constant_data_leave_nothing_to_change_and_the_result_says_so() -> None:
     found = explainer.explain({"debt": 1.5, "job": "clerk"}, (0.5, 1.0), FAST)
 
     assert len(found.genomes) == 0
-    assert found.status == "best_effort"
+    assert found.status == "infeasible"  # all that is allowed was tried: nothing
     assert "no observed row reaches it either" in found.message
     assert found.to_frame(near_misses=True).empty
 

@@ -285,7 +285,7 @@ def test_functions_are_asked_by_one_thread_unless_told_otherwise(
         asked.append(is_shared)
         return int(workers or 1)
 
-    monkeypatch.setattr("counterpoint.explainer.explainer.check_workers", check)
+    monkeypatch.setattr("counterpoint.explainer.building.check_workers", check)
     model = LogisticRegression().fit(DATA[NUMBERS], DATA["pay"] > 3 * DATA["debt"] + 12)
     for own in ([], [cp.Objective("youth", lambda rows, _: rows["age"])]):
         explainer = cp.Explainer(model, DATA[NUMBERS], objectives=own)

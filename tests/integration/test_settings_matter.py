@@ -23,6 +23,7 @@ CASES: dict[str, tuple[Any, cp.Search | None]] = {
     "population": (5, None),
     "patience": (1, BASE.with_(generations=40)),
     "seconds": (0.0, None),
+    "prove": (True, cp.Search(evaluations=50)),
     "epsilon": (None, None),
     "initialization": ("deviation", None),
     "p_min": (0.9, None),
@@ -60,7 +61,8 @@ def explainer() -> cp.Explainer:
 def search(explainer: cp.Explainer, settings: cp.Search) -> tuple[Any, ...]:
     row = {"income": 12, "debt": 6.5, "job": "clerk", "owns": False}
     found = explainer.explain(row, (0.5, 1.0), settings, seed=3)
-    return found.genomes.tolist(), found.evaluations, found.history["hypervolume"].tolist()
+    history = found.history["hypervolume"].tolist()
+    return found.genomes.tolist(), found.evaluations, history, found.proof
 
 
 @pytest.mark.parametrize("name", SETTINGS)

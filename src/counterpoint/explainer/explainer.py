@@ -95,7 +95,7 @@ class Explainer(Built):
 
     Examples
     --------
-    >>> import counterpoint as cp
+    >>> import counterpoint as cp, pandas as pd
     >>> data = pd.DataFrame({"income": [10, 20, 30, 40], "debt": [5.0, 4.0, 2.5, 1.0]})
     >>> def accept(rows):
     ...     return 1 / (1 + np.exp(0.8 * rows["debt"] - 0.1 * rows["income"]))
@@ -336,7 +336,7 @@ class Explainer(Built):
 
         Examples
         --------
-        >>> import counterpoint as cp
+        >>> import counterpoint as cp, pandas as pd
         >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
         >>> explainer = cp.Explainer(lambda rows: rows["age"] / 100, data)
         >>> for found in explainer.explain_each(data, target=(0.4, 1.0)):

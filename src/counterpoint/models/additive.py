@@ -15,8 +15,8 @@ from scipy.special import expit, softmax
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.models.gene_space import (
     CONSTANT,
+    NO_GENES,
     ModelColumns,
-    NoGeneSpaceError,
     forest_in_genes,
 )
 from counterpoint.models.trees import BY_THRESHOLD, Forest, Walk, add_up, is_leaf, walk_of
@@ -135,7 +135,7 @@ def line_through(genes: Floats, values: Floats) -> tuple[float, float]:
     slope = (values[-1] - values[0]) / (genes[-1] - genes[0])
     start = values[0] - slope * genes[0]
     if (np.abs(start + slope * genes - values) > TOLERANCE * np.abs(values).max()).any():
-        raise NoGeneSpaceError
+        raise ValueError(NO_GENES)
     return float(slope), float(start)
 
 

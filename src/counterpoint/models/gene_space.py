@@ -22,11 +22,8 @@ Encode: TypeAlias = Callable[[Floats], Floats]  # from genomes (n, d) to a model
 CONSTANT = -1  # the gene of a column that depends on none
 N_KNOTS = 64  # values of a number at which its columns are looked at
 MOST_CELLS = 2**25  # of what an encoder is asked to fill at first
+NO_GENES = "a column of the model is no function of one gene that rises, falls or has levels"
 WIDEN = 16  # how much wider each step of the search for a threshold is than the one before
-
-
-class NoGeneSpaceError(Exception):
-    """Some column of a model is not a function of one gene that rises, falls or has levels."""
 
 
 class ModelColumns(NamedTuple):
@@ -70,7 +67,7 @@ def columns_of(encode: Encode, encoding: Encoding, observed: Floats) -> ModelCol
         rows[span, j] = asked[j]
     usual = encode(base[None])[0]
     if len(rows) * len(usual) > MOST_CELLS:
-        raise NoGeneSpaceError
+        raise ValueError(NO_GENES)
     made = encode(rows)
     owner = owners_of(made, usual, spans)
     levels = np.full((len(usual), max(1, *(len(each.levels) for each in features))), np.nan)
@@ -106,7 +103,7 @@ def owners_of(made: Floats, usual: Floats, spans: list[slice]) -> Ints:
     is_other = (made != usual) & ~(np.isnan(made) & np.isnan(usual))
     depends = np.array([is_other[span].any(axis=0) for span in spans])
     if (depends.sum(axis=0) > 1).any():
-        raise NoGeneSpaceError
+        raise ValueError(NO_GENES)
     return np.where(depends.any(axis=0), depends.argmax(axis=0), CONSTANT)
 
 
@@ -114,7 +111,7 @@ def in_order(values: Floats) -> Floats:
     """Return what a column is for rising genes, if it rises or falls with them."""
     steps = np.diff(values)
     if not ((steps >= 0.0).all() or (steps <= 0.0).all()):
-        raise NoGeneSpaceError
+        raise ValueError(NO_GENES)
     return values
 
 
@@ -131,7 +128,7 @@ def forest_in_genes(forest: Forest, columns: ModelColumns) -> Forest:
     by_level = inside & (owner != CONSTANT) & is_level[owner]
     by_number = inside & (owner != CONSTANT) & ~is_level[owner]
     if (forest.category_set[by_number] != BY_THRESHOLD).any():  # numbers taken for categories
-        raise NoGeneSpaceError
+        raise ValueError(NO_GENES)
     forest = without_constants(forest, inside & (owner == CONSTANT), columns)
     nodes = np.flatnonzero(inside & (owner != CONSTANT))
     missing_left = forest.missing_left.copy()
@@ -181,7 +178,7 @@ def thresholds_in_genes(columns: ModelColumns, which: Ints, at: Floats) -> Float
     is_new = (np.diff(which[asked], prepend=-1) != 0) | (np.diff(at[asked], prepend=0.0) != 0.0)
     first, found = asked[is_new], at.copy()
     if len(first) * max(len(columns.base), len(is_same)) > MOST_CELLS:
-        raise NoGeneSpaceError
+        raise ValueError(NO_GENES)
     if len(first):
         found[asked] = last_before(columns, which[first], at[first])[np.cumsum(is_new) - 1]
     return np.where(falls(columns)[which] & np.isinf(at), -found, found)
@@ -202,7 +199,7 @@ def last_before(columns: ModelColumns, which: Ints, at: Floats) -> Floats:
         rows[np.arange(len(open_)), gene[open_]] = number_at(probe[open_], is_whole[open_])
         made = columns.encode(rows)[np.arange(len(open_)), which[open_]]
         if np.isnan(made).any():
-            raise NoGeneSpaceError
+            raise ValueError(NO_GENES)
         is_first = (made <= at[open_]) ^ is_falling[open_]
         low[open_] = np.where(is_first, probe[open_], low[open_])
         high[open_] = np.where(is_first, high[open_], probe[open_])

@@ -63,7 +63,7 @@ class Gower:
     ...     found = explainer.explain({"income": 10}, target=(0.2, 1.0), seed=0)
     ...     print(round(float(found.to_frame()["distance"].min()), 3))
     0.002
-    0.002
+    0.278
     0.205
     """
 

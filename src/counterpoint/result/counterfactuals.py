@@ -387,7 +387,7 @@ class Counterfactuals(ResultData):
         >>> print(found.explain_text(n=1))
         With the details given, the model does not predict a value between 0.5 and 1.
         It would predict a value between 0.5 and 1 in this case:
-        1. If months were 30 instead of 48.
+        1. If months were at most 30 instead of 48.
         This describes how the model decides. It does not say that making such a change would \
 bring about the outcome, or that a request would be granted.
         >>> print(found.explain_text("de", "analyst", n=1).splitlines()[2])

@@ -118,7 +118,7 @@ def test_rows_without_counterfactuals_are_status_one(run: Any, tmp_path: Path) -
     status, out, _ = run(f"{FEW} --fixed income --target good:0.999.. --out {tmp_path}/out")
 
     assert status == 1
-    assert "best effort: what reaches the target is excluded by the limits" in out
+    assert "best effort: nothing that was tried reaches the target" in out
 
 
 def test_rows_that_fail_are_status_three(run: Any, folder: Path, tmp_path: Path) -> None:

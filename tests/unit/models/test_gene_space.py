@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from counterpoint.arrays import LARGEST, Floats
 from counterpoint.models.gene_space import (
     CONSTANT,
-    NoGeneSpaceError,
+    NO_GENES,
     columns_of,
     number_at,
     place_of,
@@ -77,5 +77,5 @@ def test_each_column_has_the_gene_it_depends_on() -> None:
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_columns_that_do_not_rise_or_fall_with_one_gene_are_refused(encode: object) -> None:
-    with pytest.raises(NoGeneSpaceError):
+    with pytest.raises(ValueError, match=NO_GENES):
         columns_of(encode, ENCODING, OBSERVED)  # type: ignore[arg-type]

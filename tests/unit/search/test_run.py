@@ -15,10 +15,10 @@ FOUND = cp.Explainer(lambda rows: rows["a"] / 12, DATA).explain(DATA[:1], (0.6, 
 
 
 def test_every_method_has_a_function() -> None:
-    assert set(METHODS.values()) | {cp.WhatIf, cp.NICE} == set(RUNS)
+    assert set(METHODS.values()) | {cp.WhatIf, cp.NICE, cp.Exact} == set(RUNS)
 
 
-@pytest.mark.parametrize("made", RUNS)
+@pytest.mark.parametrize("made", [made for made in RUNS if made is not cp.Exact])
 def test_settings_are_run_within_their_budget(made: Any) -> None:
     search = made(n=3) if issubclass(made, cp.WhatIf) else made(evaluations=90)
 
@@ -27,3 +27,10 @@ def test_settings_are_run_within_their_budget(made: Any) -> None:
     assert archive.n_members[0] > 0
     assert archive.evaluations[0] <= {cp.WhatIf: 1, cp.NICE: 10}.get(made, 90)
     assert archive.stopped == ["budget"]
+
+
+def test_a_solver_has_no_budget_and_ends_when_all_is_proved() -> None:
+    archive = run(FOUND.problem, cp.Exact())
+
+    assert archive.n_members[0] > 0
+    assert archive.stopped == ["proved"]

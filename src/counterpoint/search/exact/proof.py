@@ -28,7 +28,8 @@ class Claim:
 
     Examples
     --------
-    >>> print(Claim(0.25, 0.25)), print(Claim(0.25, 0.2)), print(Claim(0.25, 0.0));
+    >>> for bound in (0.25, 0.2, 0.0):
+    ...     print(Claim(0.25, bound))
     0.25, optimal
     0.25, within 25 %
     0.25, unknown

@@ -501,7 +501,7 @@ REFUSED = [
     (put("limits", "fixed", ["age"]), "'age' is both in fixed and in ranges"),
     (put("limits", "max_changed", 1.5), "$.limits.max_changed must be a whole number from 1 to"),
     (put("limits", "max_changed", 6), "$.limits.max_changed must be a whole number from 1 to 5"),
-    (put("search", "type", "Popen"), "$.search.type must be one of 'Explore', 'NSGA2'"),
+    (put("search", "type", "Popen"), "$.search.type must be one of 'Exact', 'Explore', 'NICE'"),
     (put("search", "settings", []), "$.search.settings must be an object, got []."),
     (put("search", "settings", "speed", 1), "$.search.settings has the unknown key 'speed'."),
     (put("search", "settings", "method", "magic"), "Search.method must be 'explore', got 'magic'"),

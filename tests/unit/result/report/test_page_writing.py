@@ -59,7 +59,7 @@ def test_what_does_not_fit_is_left_out_and_said(found: cp.Counterfactuals) -> No
     assert {each["number"] for each in data["representatives"]} <= kept
     assert set(data["interview"]["numbers"]) <= kept
     assert data["notes"][-1] == (
-        f"The page shows {n_own} of {len(found.genomes)} candidates, the most balanced ones; "
+        f"The page shows {n_own:,} of {len(found.genomes):,} candidates, the most balanced ones; "
         "all of them would not fit into its size."
     )
 
