@@ -103,6 +103,7 @@ class Search:
         if cast(Method | None, self.method) is None:  # which is how `Search` is told to choose
             object.__setattr__(self, "method", own)
         check_choice("Search.method", self.method, (own,))
+        check_choice("Search.prove", getattr(self, "prove", False), (False, True))
         for name, (least, most) in _WHOLE.items():
             if (value := getattr(self, name)) is not None or name == "population":
                 check_whole(f"Search.{name}", value, least, most)

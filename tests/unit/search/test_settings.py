@@ -349,3 +349,8 @@ def test_settings_survive_copies_pickles_and_print(search: Any) -> None:
     assert copy.deepcopy(search) == search
     assert eval(repr(search)) == search  # noqa: S307
     assert hash(replace(search)) == hash(search)
+
+
+def test_prove_is_true_or_false() -> None:
+    with pytest.raises(InvalidInput, match=r"Search\.prove must be .* got 'yes'"):
+        Search(prove="yes")  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from counterpoint.arrays import Floats
+from counterpoint.checks import check_number
 from counterpoint.errors import InvalidInput
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.problem.problem import Problem
@@ -62,6 +63,8 @@ class Exact(Search):
     seconds: float | None = 10.0
 
     def __post_init__(self) -> None:
+        if self.seconds is not None:
+            check_number("Exact.seconds", self.seconds, 0.0, finite=False)
         super().__post_init__()
         for name, default in OTHER.items():
             if getattr(self, name) != default:

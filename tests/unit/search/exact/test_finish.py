@@ -146,7 +146,7 @@ def test_exact_has_seconds_only() -> None:
     text = "Exact.evaluations is 99, but a solver looks at seconds only; leave it out"
     with pytest.raises(cp.InvalidInput, match=re.escape(text)):
         cp.Exact(evaluations=99)
-    with pytest.raises(cp.InvalidInput, match=re.escape("Search.seconds must be")):
+    with pytest.raises(cp.InvalidInput, match=re.escape("Exact.seconds must be")):
         cp.Exact(seconds=-1)
 
 
