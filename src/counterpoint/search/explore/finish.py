@@ -68,6 +68,7 @@ def finish_wave(finish: Finish, source: FinishSource, wave: int, first: int, eve
         if finish.least[a] < FINER * finish.listed[a]:
             list_values(finish, a, w, source)
         believe(finish, a, source.space.features[w])
+        list_costs(finish, a, anchor)
         finish.usual[a] = max(finish.usual[a], LEAST * source.niches.needed[a])
         draws = Draws(finish.state)
         few = 1 + (finish.n_stale[a] > STALE)  # then every other place is left to other moves
@@ -83,6 +84,14 @@ def finish_wave(finish: Finish, source: FinishSource, wave: int, first: int, eve
                 if parent != NOBODY and is_worth(child, finish, a, w, source):
                     finish.parent[a, slot] = parent
                     break
+
+
+@part
+def list_costs(finish: Finish, a: int, anchor: Floats) -> None:
+    """Write what each value costs."""
+    for j in range(len(anchor)):
+        for q in range(finish.n_values[a, j]):
+            finish.paid[j, q] = cost(finish.value[a, j, q], j, anchor[j], a, finish)
 
 
 @part
@@ -258,12 +267,12 @@ def choose_values(finish: Finish, a: int, anchor: Floats, needed: float, room: f
             if finish.is_free[j]:
                 best, most = finish.home[a, j], 0.0
                 for q in range(finish.n_values[a, j]):
-                    paid = cost(finish.value[a, j, q], j, anchor[j], a, finish)
+                    paid = finish.paid[j, q]
                     if paid < room and finish.drawn[j, q] - price * paid > most:
                         best, most = q, finish.drawn[j, q] - price * paid
                 finish.chosen[j] = best
                 total += finish.drawn[j, best]
-                spent += cost(finish.value[a, j, best], j, anchor[j], a, finish)
+                spent += finish.paid[j, best]
         if round_ < 12 and (total >= needed or spent >= room):
             low = 0.5 * (low + high)
         elif round_ < 12:
@@ -280,9 +289,9 @@ def make_cheaper(finish: Finish, a: int, anchor: Floats, spare: float, excess: f
             if not finish.is_free[j] or finish.chosen[j] == finish.home[a, j]:
                 continue
             now = finish.chosen[j]
-            paid = cost(finish.value[a, j, now], j, anchor[j], a, finish)
+            paid = finish.paid[j, now]
             for q in range(finish.n_values[a, j]):
-                saved = paid - cost(finish.value[a, j, q], j, anchor[j], a, finish)
+                saved = paid - finish.paid[j, q]
                 loses = finish.drawn[j, now] - finish.drawn[j, q]
                 if saved > most and (loses <= spare or excess >= 0.0):
                     most, feature, value, lost = saved, j, q, loses

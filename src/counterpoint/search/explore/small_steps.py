@@ -124,8 +124,9 @@ class Finish(NamedTuple):
         How many candidates the archive had before they were evaluated.
     costs : StepCosts
         What steps add to the distance.
-    belief, drawn : ndarray of shape (d, t)
-        What each value should gain, and that with noise; space for the work on one row.
+    belief, drawn, paid : ndarray of shape (d, t)
+        What each value should gain, that with noise, and what it costs; space for the work on one
+        row.
     eligible, chosen, is_free, state : ndarray of shape (capacity,), (d,), (d,), (1,)
         More such space.
     """
@@ -146,6 +147,7 @@ class Finish(NamedTuple):
     costs: StepCosts
     belief: Floats
     drawn: Floats
+    paid: Floats
     eligible: Ints
     chosen: Ints
     is_free: Bools
@@ -219,6 +221,7 @@ def empty_finish(costs: StepCosts, slots: int, capacity: int) -> Finish:
         costs=costs,
         belief=np.zeros((d, t)),
         drawn=np.zeros((d, t)),
+        paid=np.zeros((d, t)),
         eligible=np.zeros(capacity, dtype=np.int64),
         chosen=np.zeros(d, dtype=np.int64),
         is_free=np.zeros(d, dtype=np.bool_),
