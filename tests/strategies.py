@@ -16,6 +16,19 @@ def generator(seed: int) -> np.random.Generator:  # noqa: TID251 - made-up data,
     return np.random.default_rng(seed)  # noqa: TID251
 
 
+def mixed_table(n: int, seed: int) -> pd.DataFrame:
+    """Return rows of two numbers, a level and a truth value."""
+    rng = generator(seed)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 60, n),
+            "debt": rng.normal(2.0, 1.0, n).round(1),
+            "job": rng.choice(list("abc"), n),
+            "owns": rng.random(n) < 0.5,
+        }
+    )
+
+
 def every_kind() -> pd.DataFrame:
     """Return a table with a feature of every kind, named after what it is."""
     rng, n = generator(1), 120

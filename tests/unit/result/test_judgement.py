@@ -18,7 +18,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
-from tests.strategies import generator
+from tests.strategies import generator, mixed_table
 
 import counterpoint as cp
 
@@ -27,19 +27,7 @@ FEATURES = [*NUMBERS, *LEVELS]
 SEARCH = cp.Search(evaluations=200)
 
 
-def table(n: int = 200) -> pd.DataFrame:
-    rng = generator(3)
-    return pd.DataFrame(
-        {
-            "age": rng.integers(18, 60, n),
-            "debt": rng.normal(2.0, 1.0, n).round(1),
-            "job": rng.choice(list("abc"), n),
-            "owns": rng.random(n) < 0.5,
-        }
-    )
-
-
-DATA = table()
+DATA = mixed_table(200, seed=3)
 
 
 def fitted(seed: int) -> Any:

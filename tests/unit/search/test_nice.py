@@ -14,7 +14,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
-from tests.strategies import generator
+from tests.strategies import mixed_table
 
 import counterpoint as cp
 from counterpoint.problem.target import Target
@@ -24,19 +24,7 @@ NUMBERS, FEATURES = ["age", "debt"], ["age", "debt", "job", "owns"]
 STEPPING: tuple[Reward, ...] = ("sparsity", "proximity", "plausibility")
 
 
-def table(n: int = 200) -> pd.DataFrame:
-    rng = generator(5)
-    return pd.DataFrame(
-        {
-            "age": rng.integers(18, 60, n),
-            "debt": rng.normal(2.0, 1.0, n).round(1),
-            "job": rng.choice(list("abc"), n),
-            "owns": rng.random(n) < 0.5,
-        }
-    )
-
-
-DATA = table()
+DATA = mixed_table(200, seed=5)
 
 
 def fitted() -> Any:

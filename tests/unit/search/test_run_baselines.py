@@ -14,7 +14,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from tests.strategies import generator
+from tests.strategies import generator, mixed_table
 
 import counterpoint as cp
 from counterpoint.arrays import Bools, Floats
@@ -25,19 +25,7 @@ FEATURES = [*NUMBERS, *LEVELS]
 WIDE = {"age": 90, "debt": -3.0, "job": "b", "owns": False}  # beyond the data's range
 
 
-def table(n: int = 250) -> pd.DataFrame:
-    rng = generator(7)
-    return pd.DataFrame(
-        {
-            "age": rng.integers(18, 60, n),
-            "debt": rng.normal(2.0, 1.0, n).round(1),
-            "job": rng.choice(list("abc"), n),
-            "owns": rng.random(n) < 0.5,
-        }
-    )
-
-
-DATA = table()
+DATA = mixed_table(250, seed=7)
 
 
 def fitted() -> Any:
