@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from counterpoint.search.nice import NICE
     from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
     from counterpoint.table.features import Categorical, Date, Integer, Ordered, Real
+    from counterpoint.table.labels import Labels
     from counterpoint.table.schema import Schema
 
 _HOMES = {
@@ -69,6 +70,7 @@ _HOMES = {
     "Integer": "table.features",
     "InvalidInput": "errors",
     "Judgement": "result.judgement",
+    "Labels": "table.labels",
     "Limits": "problem.limits",
     "MissingDependency": "errors",
     "ModelWarning": "errors",
@@ -119,6 +121,7 @@ __all__ = [  # noqa: RUF022 - sorted as plain text
     "Integer",
     "InvalidInput",
     "Judgement",
+    "Labels",
     "Limits",
     "MissingDependency",
     "ModelWarning",

@@ -40,6 +40,7 @@ from counterpoint.search.settings import Explore, Search, WhatIf
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Declared, Precision
 from counterpoint.table.frames import Rows, read_data
+from counterpoint.table.labels import Labels
 from counterpoint.table.schema import infer_schema, remarked
 
 
@@ -86,6 +87,8 @@ class Explainer(Built):
         too. True allows all such. What the row lacks may always stay missing.
     units : dict of feature name to str, optional
         What numbers are counted in, for texts and figures: ``{"duration": "months"}``.
+    labels : Labels, optional
+        What people call features, levels, classes and the outcome, in texts, figures and pages.
     protected : iterable of feature names, default=()
         Features never proposed to people as something to change; searches may, unless `fixed`.
     accelerate : {"onnx"} or None, default=None
@@ -121,12 +124,13 @@ class Explainer(Built):
         groups: Mapping[Any, Sequence[Any]] | None = None,
         allow_missing: Iterable[Hashable] | bool = False,
         units: Mapping[Any, str] | None = None,
+        labels: Labels | None = None,
         protected: Iterable[Hashable] = (),
         accelerate: Literal["onnx"] | None = None,
     ) -> None:
         frame, form = in_order_of(model, *read_data(data))
-        schema = remarked(infer_schema(frame, precision, features, groups), units, protected)
-        encoding = Encoding(schema, form)
+        plain = infer_schema(frame, precision, features, groups)
+        encoding = Encoding(schema := remarked(plain, units, protected, labels), form)
         encoded = EncodedData(
             encoding,
             genomes=encoding.encode(frame, "data"),
@@ -137,6 +141,7 @@ class Explainer(Built):
         given = Given(model, check_objectives(objectives), distance, plausibility, classes)
         warm_up(Explainer)  # before the first kernel is needed, so that it is told once
         self._build(encoded, given, accelerate)
+        schema.labels.check_classes(self.classes)
         for remark in self.predictor.own.remarks():
             warnings.warn(remark, ModelWarning, stacklevel=2)
         ids = find_ids(self.predictor.own, features or ())
@@ -337,14 +342,10 @@ class Explainer(Built):
         Examples
         --------
         >>> import counterpoint as cp, pandas as pd
-        >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
+        >>> data = pd.DataFrame({"age": [20, 50]})
         >>> explainer = cp.Explainer(lambda rows: rows["age"] / 100, data)
-        >>> for found in explainer.explain_each(data, target=(0.4, 1.0)):
-        ...     print(found.status)
-        found
-        found
-        already_met
-        already_met
+        >>> [found.status for found in explainer.explain_each(data, target=(0.4, 1.0))]
+        ['found', 'already_met']
         """
         asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
         checked = asked.check(self.schema, self.kept)

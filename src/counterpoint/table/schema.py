@@ -1,10 +1,10 @@
-"""Schema: the features of a table, inferred from its data, with their units and protection."""
+"""Schema: the features of a table, inferred from its data, with units, protection and labels."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from counterpoint.errors import InvalidInput, UnknownFeatureError, printable
 from counterpoint.table.features import Declared, Feature, Precision
 from counterpoint.table.frames import read_data
 from counterpoint.table.inference import infer_features
+from counterpoint.table.labels import NONE, Labels
 
 LONGEST_UNIT = 40
 
@@ -30,6 +31,8 @@ class Schema:
     order : tuple of int
         Which of the features' columns, counted through, stands at each place of the table. Empty
         if they stand as they are counted, as they do unless a group's columns lie apart.
+    labels : Labels
+        What people call features, levels, classes and the outcome; they change no search.
 
     Examples
     --------
@@ -43,6 +46,7 @@ class Schema:
 
     features: tuple[Feature, ...]
     order: tuple[int, ...] = ()
+    labels: Labels = field(default=NONE, hash=False)
 
     @classmethod
     def infer(
@@ -161,8 +165,9 @@ def remarked(
     schema: Schema,
     units: Mapping[Any, str] | None = None,
     protected: Iterable[Hashable] = (),
+    labels: Labels | None = None,
 ) -> Schema:
-    """Return the schema with units, and with features that are never proposed as advice.
+    """Return the schema with units, labels and features that are never proposed as advice.
 
     Parameters
     ----------
@@ -172,6 +177,8 @@ def remarked(
         What numbers are counted in.
     protected : iterable of feature names, default=()
         The protected ones.
+    labels : Labels, optional
+        What people call features and levels.
 
     Raises
     ------
@@ -192,7 +199,7 @@ def remarked(
         replace(f, unit=units.get(f.name, ""), is_protected=f.name in names)
         for f in schema.features
     )
-    return replace(schema, features=features)
+    return replace(schema, features=features, labels=_check_labels(schema, labels))
 
 
 def _check_units(schema: Schema, units: Mapping[Any, str]) -> Mapping[Hashable, str]:
@@ -217,6 +224,18 @@ def _check_units(schema: Schema, units: Mapping[Any, str]) -> Mapping[Hashable, 
                 "only numbers have one."
             )
     return units
+
+
+def _check_labels(schema: Schema, labels: Labels | None) -> Labels:
+    """Return the labels if they are of these features."""
+    if labels is None:
+        return NONE
+    if not isinstance(labels, Labels):
+        raise InvalidInput(
+            f"labels must be Labels, got {labels!r}; for example "
+            "labels=cp.Labels(features={'duration': 'term'})."
+        )
+    return labels.checked(schema.features)
 
 
 def _check_protected(schema: Schema, protected: Iterable[Hashable]) -> set[Hashable]:

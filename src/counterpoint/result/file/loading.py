@@ -38,6 +38,7 @@ from counterpoint.result.file.parts import (
     read_objectives,
     read_remarks,
     read_values,
+    with_names,
 )
 from counterpoint.result.file.saving import signed
 from counterpoint.result.file.ways import genomes_node, read_proof, read_ways
@@ -69,7 +70,7 @@ KEYS = (
         "trace",
         "notes",
     ),
-    *("diagnosis", "form", "aims", "remarks", "checksum"),
+    *("diagnosis", "form", "aims", "remarks", "labels", "checksum"),
 )
 # What Python, NumPy and pandas raise on values that no document of ours holds.
 REFUSALS = (
@@ -190,10 +191,12 @@ def read_document(document: Any) -> Counterfactuals:
     part = dict(zip(KEYS, root.fields(*KEYS), strict=True))
     features = tuple(read_feature(feature) for feature in part["features"].items())
     encoding = read_form(part["form"], read_remarks(part["remarks"], features))
+    encoding = with_names(encoding, part["labels"])
     check_names(part["features"], encoding.schema)
     row, outputs, classes = read_row(part["row"], encoding.schema)
     genome = encoding.encode(row, "$.row")[0]
     is_pandas = encoding.form.kind in ("pandas", "numpy")
+    encoding.schema.labels.check_classes(classes)
     facts = read_facts(part, encoding.schema, outputs, classes)
     genomes = read_genomes(part["genomes"], genome, facts.limits.rules)
     is_none = part["observed"].value is None

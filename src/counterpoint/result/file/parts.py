@@ -6,7 +6,8 @@ the caller's objectives the document keeps names and where their hypervolume end
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
@@ -28,7 +29,9 @@ from counterpoint.problem.own_objectives import (
 from counterpoint.result.facts import AbsentFunction, AbsentScore, Facts
 from counterpoint.result.file.document import Node, read_label, write_label
 from counterpoint.rules.rules import Rule, Rules
+from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Feature
+from counterpoint.table.labels import PARTS, Labels
 from counterpoint.table.schema import Schema, remarked
 
 
@@ -154,6 +157,58 @@ def read_remarks(node: Node, features: tuple[Feature, ...]) -> tuple[Feature, ..
         {feature.name: unit.text() for feature, unit in given if unit.value is not None},
         [feature.name for feature, mark in marks if mark.truth()],
     ).features
+
+
+def write_names(labels: Labels) -> dict[str, Any] | None:
+    """Return labels as JSON, by language; None if there are none."""
+    if not labels:
+        return None
+    return {
+        lang: {
+            "features": _write_texts(words.features),
+            "levels": [
+                [write_label(name, "labels"), _write_texts(texts)]
+                for name, texts in words.levels.items()
+            ],
+            "classes": _write_texts(words.classes),
+            "units": [[write_label(n, "labels"), *pair] for n, pair in words.units.items()],
+            "outcome": words.outcome,
+        }
+        for lang, words in labels.words.items()
+    }
+
+
+def _write_texts(texts: Mapping[Any, str]) -> list[Any]:
+    """Return what keys are called, as pairs."""
+    return [[write_label(key, "labels"), text] for key, text in texts.items()]
+
+
+def with_names(encoding: Encoding, node: Node) -> Encoding:
+    """Return the encoding with the labels of a file."""
+    if node.value is None:
+        return encoding
+    labels = Labels()
+    for lang in node.value if isinstance(node.value, dict) else node.refuse("an object"):
+        own = Node(node.value[lang], f"{node.path}.{lang}")
+        features, levels, classes, units, outcome = own.fields(*PARTS)
+        each_unit = [entry.items(3) for entry in units.items()]
+        each_level = [entry.items(2) for entry in levels.items()]
+        labels |= Labels(
+            _read_texts(features),
+            {read_label(name): _read_texts(texts) for name, texts in each_level},
+            _read_texts(classes),
+            {read_label(name): (one.text(), many.text()) for name, one, many in each_unit},
+            outcome.text(),
+            lang or None,
+        )
+    schema = replace(encoding.schema, labels=labels.checked(encoding.schema.features))
+    return Encoding(schema, encoding.form)
+
+
+def _read_texts(node: Node) -> dict[Any, str]:
+    """Return what keys are called."""
+    pairs = [entry.items(2) for entry in node.items()]
+    return {read_label(key): text.text() for key, text in pairs}
 
 
 MOST_RULES = 1000

@@ -28,7 +28,7 @@ from counterpoint.result.file.document import (
     write_label,
 )
 from counterpoint.result.file.fingerprint import write_form
-from counterpoint.result.file.parts import write_aims, write_limits, write_remarks
+from counterpoint.result.file.parts import write_aims, write_limits, write_names, write_remarks
 from counterpoint.result.file.ways import write_proof, write_ways
 from counterpoint.table.files import Pathlike, write_whole
 from counterpoint.table.frames import as_frame
@@ -60,6 +60,7 @@ def write_document(found: ResultData) -> dict[str, Any]:
         "limits": write_limits(facts.limits),
         "aims": write_aims(facts),
         "remarks": write_remarks(features),
+        "labels": write_names(found.encoding.schema.labels),
         "shares": facts.shares.tolist(),
         "search": _write_search(found.search),
         "seed": int(found.seed),
