@@ -4,10 +4,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo explore test check docs bench ways study clean
+.PHONY: help demo explore test check check-all docs bench ways study clean
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 10
 
 demo: .venv/demo.done  ## explain one applicant of the embedded credit data; in a terminal, then open the explorer
 	$(BIN)/python -m counterpoint.demo --figures credit-figures $$([ -t 0 ] && [ -t 1 ] && echo --serve)
@@ -23,6 +23,9 @@ check: .venv/dev.done  ## lint, types and tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(MAKE) test
+
+check-all: check .venv-packages/done  ## the same, then what is slow: wheels, each extra alone, lowest versions, PYTHONS="python3.12 ..."
+	.venv-packages/bin/python -m scripts.packages --lowest tests/unit --pythons $(PYTHONS)
 
 docs: .venv/dev.done  ## run the examples of README and docs as they stand, and check the links
 	$(BIN)/python -m pytest -q tests/docs
@@ -41,7 +44,7 @@ validity: .venv/dev.done  ## ask 100,000 returned rows again, in every way; 10 m
 	$(BIN)/python -m benchmarks.validity $(VALIDITY)
 
 clean:  ## delete all environments and caches
-	rm -rf .venv .venv-adapters .venv-bench .venv-engines .study node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-adapters .venv-bench .venv-packages .venv-engines .study node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/demo.done: pyproject.toml
@@ -53,6 +56,11 @@ clean:  ## delete all environments and caches
 	$(PYTHON) -m venv .venv
 	$(BIN)/python $(PIP) -e ".[dev]"
 	touch $@ .venv/demo.done
+
+.venv-packages/done: pyproject.toml
+	$(PYTHON) -m venv .venv-packages
+	.venv-packages/bin/python $(PIP) -e ".[packages-test]"
+	touch $@
 
 # The peers need packages nobody else does. NICEx declares versions it does not need.
 .venv-bench/done: pyproject.toml benchmarks/requirements-peers.txt

@@ -16,6 +16,7 @@ import pandas as pd
 
 from counterpoint.checks import require_package
 from counterpoint.datasets import load_credit
+from counterpoint.errors import MissingDependency
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.table.values import write_number
@@ -54,10 +55,16 @@ def credit_explainer() -> tuple[Explainer, pd.DataFrame]:
     return Explainer(model, others, units=UNITS, protected=["sex", "age"]), features
 
 
+def require_extras(*, serve: bool) -> None:
+    """Say which extra is missing before anything is trained."""
+    for package in ("sklearn", "altair", "vl_convert", "contourpy"):
+        require_package(package, "the demo", '"counterpoint[demo]"')
+    for package in ("fastapi", "uvicorn") if serve else ():
+        require_package(package, "the explorer", '"counterpoint[serve]"')
+
+
 def explore(explainer: Explainer, applicants: pd.DataFrame, port: int) -> None:
     """Open the explorer with the first applicant picked, until Ctrl-C."""
-    for package in ("fastapi", "uvicorn"):
-        require_package(package, "the explorer", '"counterpoint[serve]"')
     from counterpoint.explorer.server import Explorer, serve_until_ended
 
     first = {"target": "good:0.5..1"}
@@ -96,6 +103,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--serve", action="store_true", help="then open the explorer")
     parser.add_argument("--port", type=int, default=0, metavar="N", help="of the explorer")
     given = parser.parse_args(arguments)
+    try:
+        require_extras(serve=given.serve)
+    except MissingDependency as error:
+        raise SystemExit(f"counterpoint.demo: {error}") from None
     print("Training a support vector machine on 521 rows of German credit data ...")
     explainer, applicants = credit_explainer()
     found = explainer.explain(applicants.iloc[[0]], target=TARGET, seed=0)
