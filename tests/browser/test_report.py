@@ -19,7 +19,8 @@ DRAWN = "#figures .figure-frame svg"
 
 
 def numbers(page: Any) -> list[int]:
-    """Return the counterfactuals in the table, in their order."""
+    """Return the counterfactuals in the table, in their order, as one list."""
+    page.locator("#is-grouped").uncheck()
     rows = page.locator("#table tbody tr[data-number]").all()
     return [int(row.get_attribute("data-number")) for row in rows]
 
@@ -152,6 +153,7 @@ def test_direction_range_and_levels_limit_what_remains(
 
 def test_headings_sort_both_ways(visit: Open, report: Path) -> None:
     page = visit(report).page
+    page.locator("#is-grouped").uncheck()
     heading = page.locator("#table th", has=page.locator("[id='sort-prediction']"))
 
     def predictions() -> list[float]:
@@ -196,7 +198,9 @@ def test_bookmarks_are_kept_in_the_address_and_shown_alone(visit: Open, report: 
     for number in chosen:
         page.locator(f"#table [data-bookmark='{number}']").click()
 
-    assert page.evaluate("location.hash") == f"#keep={','.join(map(str, sorted(chosen)))}"
+    assert (
+        page.evaluate("location.hash") == f"#keep={','.join(map(str, sorted(chosen)))}&isGrouped=0"
+    )
     page.locator("#only-bookmarked").check()
     assert sorted(numbers(page)) == sorted(chosen)
     page.reload()
@@ -271,7 +275,7 @@ def test_it_prints_without_controls(visit: Open, report: Path, tmp_path: Path) -
     assert not page.locator(".controls").is_visible()
     assert not page.locator("#interview").is_visible()
     assert page.locator("#receipt").is_visible()
-    assert page.locator("#table").is_visible()
+    assert page.locator(".groups").is_visible()
 
 
 def test_dark_and_light_as_the_system_says_and_as_the_reader_chooses(
@@ -315,6 +319,7 @@ def test_axe_finds_nothing_serious(visit: Open, report: Path, scheme: str, width
 
 def test_an_open_dialog_has_nothing_serious_either(visit: Open, report: Path) -> None:
     visited = visit(report)
+    numbers(visited.page)
     visited.page.locator("button.link").first.click()
 
     assert visited.violations() == []

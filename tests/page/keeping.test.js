@@ -11,6 +11,9 @@ import {
 } from "../../src/counterpoint/result/report/page/bookmarks.js";
 import { grouped } from "../../src/counterpoint/result/report/page/cards.js";
 import { othersText } from "../../src/counterpoint/result/report/page/limits.js";
+import { groupsOf, groupText } from "../../src/counterpoint/result/report/page/groups.js";
+import { placesOf } from "../../src/counterpoint/result/report/page/map.js";
+import { domainOfFeature } from "../../src/counterpoint/result/report/page/strip.js";
 import { cleaned } from "../../src/counterpoint/result/report/page/limits_panel.js";
 import {
   counted,
@@ -33,12 +36,29 @@ const forbidden = () => {
   throw new Error("SecurityError");
 };
 
-test("bookmarks survive the address, and nonsense in it does nothing", () => {
-  assert.deepEqual(fromHash(toHash([2, 5]), report.byNumber), [2, 5]);
-  assert.deepEqual(fromHash("#keep=0,2,2,99", report.byNumber), [2]);
-  assert.equal(fromHash("#results", report.byNumber), null);
-  assert.equal(fromHash("#keep=<img>", report.byNumber), null);
-  assert.equal(toHash([]), "");
+const FIRST = initialState(report);
+const again = (hash) => fromHash(hash, FIRST, report.byNumber);
+
+test("a state survives the address, and nonsense in it does nothing", () => {
+  const state = {
+    ...FIRST,
+    bookmarks: [2, 5],
+    weights: [0, 0.25, 1, 0.5],
+    onlyValid: false,
+    limits: [{ isLocked: true }, { low: 3, direction: "up" }, { excluded: [1] }],
+  };
+  assert.deepEqual({ ...FIRST, ...again(toHash(state, FIRST)) }, state);
+  assert.deepEqual(again("#keep=0,2,2,99").bookmarks, [2]);
+  for (const nonsense of ["#results", "#keep=<img>", "#weights=7", "#limits=%5B%5B0", ""])
+    assert.equal(again(nonsense), null, nonsense);
+  const strange = encodeURIComponent(
+    JSON.stringify([
+      [1, { low: "<b>", isLocked: 7 }],
+      [9, {}],
+    ]),
+  );
+  assert.deepEqual(again(`#limits=${strange}`).limits, [{}, {}, {}]);
+  assert.equal(toHash(FIRST, FIRST), "");
 });
 
 test("a bookmark is put in, and taken out again", () => {
@@ -46,8 +66,9 @@ test("a bookmark is put in, and taken out again", () => {
 });
 
 test("a browser that forbids storage loses no page", () => {
-  keep("key", [1], { replaceHash: forbidden, storage: forbidden });
-  assert.deepEqual(recalled("key", report.byNumber, { hash: "", storage: forbidden }), []);
+  keep("key", "#keep=1", { replaceHash: forbidden, storage: forbidden });
+  const nowhere = { hash: "", storage: forbidden };
+  assert.deepEqual(recalled("key", FIRST, report.byNumber, nowhere), {});
 });
 
 test("bookmarks come from the address first, then from the browser", () => {
@@ -58,11 +79,12 @@ test("bookmarks come from the address first, then from the browser", () => {
     removeItem: (key) => kept.delete(key),
   });
   let hash = "";
-  keep("key", [3], { replaceHash: (value) => (hash = value), storage });
+  keep("key", "#keep=3", { replaceHash: (value) => (hash = value), storage });
   assert.equal(hash, "#keep=3");
-  assert.deepEqual(recalled("key", report.byNumber, { hash: "", storage }), [3]);
-  assert.deepEqual(recalled("key", report.byNumber, { hash: "#keep=4", storage }), [4]);
-  keep("key", [], { replaceHash: () => {}, storage });
+  const at = (address) => recalled("key", FIRST, report.byNumber, { hash: address, storage });
+  assert.deepEqual(at(""), { bookmarks: [3] });
+  assert.deepEqual(at("#keep=4"), { bookmarks: [4] });
+  keep("key", "", { replaceHash: () => {}, storage });
   assert.equal(kept.size, 0);
 });
 
@@ -111,11 +133,45 @@ test("representatives of one counterfactual share a card", () => {
     { name: "balanced", number: 2 },
   ];
   assert.deepEqual(grouped(named), [
-    { number: 2, names: ["closest", "balanced"] },
-    { number: 3, names: ["safest"] },
+    { number: 2, names: ["closest", "balanced"], way: null },
+    { number: 3, names: ["safest"], way: null },
   ]);
-  const way = { name: "age + job", number: 4, sentence: "if age were at least 30." };
-  assert.deepEqual(grouped([way]), [{ number: 4, names: ["age + job"], sentence: way.sentence }]);
+  const way = { name: "age + job", number: 4, sentence: "if age were at least 30.", works: [] };
+  assert.deepEqual(grouped([way]), [{ number: 4, names: ["age + job"], way }]);
+});
+
+test("candidates are grouped by what they change, and those that change much are the last group", () => {
+  const all = [...report.counterfactuals];
+  const many = { ...all[0], number: 9, changes: [0, 1, 2, 3, 4].map((j) => [j, 1, "1"]) };
+  const groups = groupsOf([many, ...all]);
+  assert.deepEqual(
+    groups.map(({ key, rows }) => [key, rows.map((each) => each.number)]),
+    [
+      ["1", [1]],
+      ["0", [2]],
+      ["0,1", [3]],
+      ["2", [4]],
+      ["1,2", [5]],
+      ["many", [9]],
+    ],
+  );
+  assert.equal(groupText(report, groupsOf([all[0]])[0]), "duration: 30 months");
+  assert.equal(groupText(report, groups[2]), "age and duration");
+});
+
+test("a strip has room for all that was observed, the row and what works", () => {
+  const feature = { ...report.features[1], bars: [[-5, 20, 1]], low: 0, high: 72 };
+  assert.deepEqual(domainOfFeature(feature, [90]), [-5, 90]);
+  assert.deepEqual(domainOfFeature(report.features[2], []), [-0.5, 2.5]);
+});
+
+test("on the map of ways larger changes are further right and larger predictions higher", () => {
+  const ways = [
+    { number: 1, effort: 0.1, n: 1 },
+    { number: 3, effort: 0.4, n: 100 },
+  ];
+  const [first, second] = placesOf(report, ways).points;
+  assert.ok(first.x < second.x && first.y > second.y && first.r < second.r);
 });
 
 test("what represents a way beside the set is known by its number and not counted", () => {
@@ -173,7 +229,9 @@ test("the scale shows probabilities from 0 to 1, and else all there is", () => {
     counterfactuals: [],
     target: { low: null, high: 0.3, is_probability: false, text: "" },
   };
-  assert.deepEqual(domainOf(alone), [-0.7, 1.3]);
+  assert.deepEqual(domainOf(alone), [0, 1]);
+  const one = { ...alone, row: { prediction: 3 }, target: { ...alone.target, high: 3 } };
+  assert.deepEqual(domainOf(one), [2, 4]);
   assert.match(
     scaleText(report),
     /row is 0.3; wanted is P\('good'\).* 4 counterfactuals; 1 near miss lie from 0.4 to 0.8\./,

@@ -62,7 +62,7 @@ class Plots:
             Show no more than this many of those that change.
         n : int, default=200
             Draw no more than this many candidates; of more, those of
-            `select(n, by="hypervolume")`.
+            `select(n, by="diverse")`.
         width, dark
             As for all figures.
         """
@@ -135,7 +135,7 @@ class Plots:
     ) -> Any:
         """Return each objective against each other, your own included; brushing links them.
 
-        Of more than `n` candidates those are drawn that `select(n, by="hypervolume")` gives.
+        Of more than `n` candidates those are drawn that `select(n, by="diverse")` gives.
         """
         charts = _charts("candidates", "objectives", width, dark)
         return charts.objectives(self.found, n, width, dark)

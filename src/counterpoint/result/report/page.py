@@ -110,8 +110,9 @@ def _recoloured(part: Any, colours: dict[str, str]) -> Any:
 MODULES = (
     *("dom.js", "numbers.js", "report.js", "store.js", "limits.js", "ranking.js", "sorting.js"),
     *("interview.js", "bookmarks.js", "receipt.js", "theme.js", "scale.js", "figures.js"),
-    *("header.js", "cards.js", "weights_panel.js", "limits_panel.js", "interview_panel.js"),
-    *("table.js", "results.js", "details.js", "figures_panel.js", "receipt_panel.js"),
+    *("strip.js", "groups.js", "map.js", "empty.js", "header.js", "cards.js", "weights_panel.js"),
+    *("limits_panel.js", "interview_panel.js", "table.js", "results.js", "details.js"),
+    *("figures_panel.js", "receipt_panel.js"),
     *("mount.js", "main.js"),
 )
 _IMPORT = re.compile(r"^import\s+\{[^}]*\}\s+from\s+\"\./[a-z_]+\.js\";\n", re.MULTILINE)

@@ -19,13 +19,23 @@ import pandas as pd
 
 from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.problem.limits import Limits
+from counterpoint.problem.objectives import DISTANCE, GAP
 from counterpoint.problem.ranges import range_text
 from counterpoint.result.choosing import interview as preference
-from counterpoint.result.choosing.orders import attributes_of, best_of, knee, representatives
+from counterpoint.result.choosing.orders import (
+    NEIGHBOURS,
+    attributes_of,
+    best_of,
+    knee,
+    representatives,
+    share_of_neighbours,
+)
 from counterpoint.result.choosing.subset import with_ways
 from counterpoint.result.data import ResultData
-from counterpoint.result.ways import name_of, ways_of
-from counterpoint.result.words.sentences import changes_protected, message, sentence, way_sentence
+from counterpoint.result.figures.frames.common import DAY, Axis, ask, histogram, varied
+from counterpoint.result.figures.frames.response import CURVE_POINTS
+from counterpoint.result.ways import Way, name_of, ways_of
+from counterpoint.result.words.sentences import changes_protected, message, way_sentence
 from counterpoint.table.features import Feature, Kind
 from counterpoint.table.values import EXACT, write_level, write_number, write_pair
 from counterpoint.version import __version__
@@ -149,6 +159,7 @@ FORMAT = "counterpoint/report"
 VERSION = 1
 DIGITS = 6  # of an objective, which only ranks and draws
 MOST_CARDS = 12
+MOST_CHANGES = 4  # of what is on a card, where a way has so few
 # What each built-in objective asks of a counterfactual, in a reader's words: less is better.
 LABELS = {
     "gap": ("Missing the target", "Gap", "how far the prediction stays from the target"),
@@ -175,19 +186,27 @@ def summarise(found: ResultData, now: datetime.datetime) -> dict[str, Any]:
         "is_loaded": found.live is None,
         "target": _write_target(found),
         "row": {"prediction": found.row_prediction, "text": write_number(found.row_prediction)},
+        "classes": [write_level(label) for label in found.facts.classes],
+        "outputs": _outputs(found, row[None]),
+        "edges": _write_edges(found),
         "features": [
-            _write_feature(found, feature, gene, j)
+            _write_feature(found, feature, gene, j) | {"bars": _write_bars(whole, j)}
             for j, (feature, gene) in enumerate(zip(features, row, strict=True))
         ],
         "objectives": _write_objectives(found),
-        "counterfactuals": [
-            _write_one(whole, i, bool(is_protected)) | {"is_way": i >= len(found.genomes)}
-            for i, is_protected in enumerate(changes_protected(whole))
-        ],
+        "counterfactuals": _write_all(whole, len(found.genomes)),
         "representatives": _representatives(found),
         "interview": write_questions(found),
         "receipt": write_receipt(found, now),
     }
+
+
+def _outputs(found: ResultData, genomes: Floats) -> list[list[float]]:
+    """Return the probabilities of all classes, if there are more than two and a model to ask."""
+    if found.live is None or len(found.facts.classes) < 3 or len(genomes) == 0:
+        return []
+    outputs = found.problem.predictor.own.outputs(genomes)
+    return [[_short(value) for value in row] for row in outputs]
 
 
 def title_of(found: ResultData) -> str:
@@ -233,6 +252,38 @@ def _write_feature(found: ResultData, feature: Feature, gene: float, j: int) -> 
     }
 
 
+def _write_edges(found: ResultData) -> list[dict[str, Any]]:
+    """Return how close the edge is to a row that has what is wanted: single values that lose it."""
+    if found.status != "already_met" or found.live is None:
+        return []
+    edges = []
+    for j, feature in enumerate(found.encoding.schema.features):
+        genes = Axis.of(found, j).grid(CURVE_POINTS)
+        scores = ask(found, varied(found, {j: genes}))
+        lost = np.flatnonzero(found.target.gaps(scores) > 0.0)
+        if len(lost):
+            steps = np.abs(genes[lost] - found.genome[j]) if feature.is_numeric else lost
+            i = int(lost[np.argmin(steps)])
+            edges.append(
+                {"place": j, "text": feature.shown(genes[i]), "prediction": write_number(scores[i])}
+            )
+    return edges
+
+
+def _write_bars(found: ResultData, j: int) -> list[list[float]]:
+    """Return what was observed of a feature that changes as bars: start, end, share of highest."""
+    if found.live is None or not found.changed[:, j].any():
+        return []
+    axis = Axis.of(found, j)
+    bars, day = histogram(found, axis), DAY if axis.is_date else 1.0
+    highest = max(1, int(bars["count"].max()))
+    return [
+        [_short(start / day), _short(end / day), round(count / highest, 3)]
+        for start, end, count in bars[["start", "end", "count"]].itertuples(index=False)
+        if count > 0
+    ]
+
+
 def _write_objectives(found: ResultData) -> list[dict[str, Any]]:
     """Return the objectives: their names, and what they say in a reader's words."""
     own = ("", "", "an objective of the caller's")
@@ -243,44 +294,100 @@ def _write_objectives(found: ResultData) -> list[dict[str, Any]]:
     ]
 
 
-def _write_one(found: ResultData, i: int, is_protected: bool) -> dict[str, Any]:
-    """Return one counterfactual: only its changes, as (feature, value, text)."""
-    features = found.encoding.schema.features
-    genome, row = found.genomes[i], found.genome
-    return {
-        "number": i + 1,
-        "changes": [
-            [int(j), _finite(genome[j]), write_pair(features[j], genome[j], row[j])[0]]
-            for j in np.flatnonzero(found.changed[i])
-        ],
-        "prediction": _short(found.predictions[i]),
-        "text": write_number(found.predictions[i]),
-        "is_valid": bool(found.reaches[i]),
-        "objectives": [_short(value) for value in found.objectives[i]],
-        "sentence": sentence(found, i, "en", "analyst"),
-        "is_protected": is_protected,
-    }
+def _write_all(found: ResultData, n_own: int) -> list[dict[str, Any]]:
+    """Return all candidates: of each only its changes, as (feature, value, text)."""
+    features, row = found.encoding.schema.features, found.genome
+    is_protected = changes_protected(found).tolist()
+    classes = [write_level(label) for label in found.facts.classes]
+    texts: dict[tuple[int, float], str] = {}  # a value occurs often, and writing it takes time
+    written = []
+    for i, genome in enumerate(found.genomes):
+        changes = []
+        for j in np.flatnonzero(found.changed[i]).tolist():
+            key = (j, float(genome[j]))
+            if key not in texts:
+                texts[key] = write_pair(features[j], genome[j], row[j])[0]
+            changes.append([j, _finite(genome[j]), texts[key]])
+        written.append(
+            {
+                "number": i + 1,
+                "changes": changes,
+                "prediction": _short(found.predictions[i]),
+                "text": write_number(found.predictions[i]),
+                "lands": classes[found.codes[i]] if classes else None,
+                "is_valid": bool(found.reaches[i]),
+                "objectives": [_short(value) for value in found.objectives[i]],
+                "is_protected": is_protected[i],
+                "is_way": i >= n_own,
+            }
+        )
+    return written
 
 
 def _representatives(found: ResultData) -> list[dict[str, Any]]:
     """Return what is on cards, by number: one of each way, or else near misses with names.
 
-    What changes protected features is no advice.
+    What changes protected features is no advice. Ways of more than four changes are shown only if
+    none has fewer.
     """
     if found.reaches.any():
-        cards = [
-            {"name": name_of(way.features), "number": int(i) + 1, "sentence": way_sentence(way)}
+        ways = [
+            (way, int(i))
             for way, i in zip(ways_of(found).safe_first(), with_ways(found)[1], strict=True)
             if not changes_protected(way.representative)[0]
         ]
-        return cards[:MOST_CARDS]
+        short = [each for each in ways if len(each[0].features) <= MOST_CHANGES]
+        return _write_ways(found, (short or ways)[:MOST_CARDS])
     advised = np.flatnonzero(~changes_protected(found))
     if not len(advised):
         return []
+    named = representatives(found.take(advised))
+    nearest = int(np.argmin(found.objectives[advised, GAP]))
+    others = {name: at for name, at in named.items() if name != "safest"}  # a miss is never safe
     return [
         {"name": name, "number": int(advised[position]) + 1}
-        for name, position in representatives(found.take(advised)).items()
+        for name, position in ({"nearest to the target": nearest} | others).items()
     ]
+
+
+def _write_ways(found: ResultData, ways: list[tuple[Way[Any], int]]) -> list[dict[str, Any]]:
+    """Return the cards of ways: what works, how many variants, how safe and how far each is."""
+    if not ways:
+        return []
+    shown = [way.representative for way, _ in ways]
+    genomes = np.concatenate([each.genomes for each in shown])
+    outputs = _outputs(found, genomes)
+    safe: list[float | None] = [None] * len(ways)
+    if found.live is not None:
+        near = (share_of_neighbours(each, NEIGHBOURS, SEED)[0] for each in shown)
+        safe = [round(float(share), 3) for share in near]
+    return [
+        {
+            "name": name_of(way.features),
+            "number": number + 1,
+            "sentence": way_sentence(way),
+            "n": way.n_valid,
+            "effort": _short(way.representative.objectives[0, DISTANCE]),
+            "safe": safe[w],
+            "outputs": outputs[w] if outputs else None,
+            "works": _write_works(way),
+        }
+        for w, (way, number) in enumerate(ways)
+    ]
+
+
+def _write_works(way: Way[Any]) -> list[dict[str, Any]]:
+    """Return the values of each feature of a way that are seen to work."""
+    schema = way.representative.encoding.schema
+    works = []
+    for name, seen in zip(way.features, way.genes, strict=True):
+        j = schema.names.index(name)
+        feature, genes = schema.features[j], [float(gene) for gene in seen]
+        ends = [genes[0], genes[-1]] if feature.is_numeric else genes
+        texts = list(dict.fromkeys(feature.shown(gene) for gene in ends))
+        join = " to " if feature.is_numeric else ", "
+        works.append({"place": j, "genes": [_finite(g) for g in ends], "text": join.join(texts)})
+    return works
 
 
 def _finite(value: float) -> float | None:

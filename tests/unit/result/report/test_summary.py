@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import json
 from typing import Any
@@ -143,7 +144,13 @@ def test_without_counterfactuals_cards_are_near_misses_with_names() -> None:
     summary = summarise(nothing, NOW)
 
     names = [each["name"] for each in summary["representatives"]]
-    assert names == ["closest", "fewest changes", "most typical", "safest", "balanced"]
+    assert names == [
+        "nearest to the target",
+        "closest",
+        "fewest changes",
+        "most typical",
+        "balanced",
+    ]
     assert not any(each["is_way"] for each in summary["counterfactuals"])
     assert summary["interview"]["ways"] == []
 
@@ -226,6 +233,13 @@ def test_a_loaded_result_has_the_same_summary_but_for_its_model(
     assert loaded["receipt"]["limits"] == summary["receipt"]["limits"]
     for part in ("is_loaded", "receipt"):
         loaded.pop(part)
+    assert all(each.pop("bars") == [] for each in loaded["features"])
+    assert all(each.pop("safe") is None for each in loaded["representatives"])
+    summary = copy.deepcopy(summary)
+    for each in summary["features"]:
+        each.pop("bars")
+    for each in summary["representatives"]:
+        assert 0.0 <= each.pop("safe") <= 1.0
     assert loaded == {key: value for key, value in summary.items() if key in loaded}
 
 
@@ -264,3 +278,49 @@ def test_shares_are_packed_in_steps_and_never_out_of_range() -> None:
     packed = pack_shares(np.array([[-0.5, 0.5, 2.0, np.nan]]))
 
     assert packed == "AAAAgP////8="
+
+
+def test_a_way_says_what_works_and_its_numbers_are_those_of_the_way(
+    found: cp.Counterfactuals, summary: dict[str, Any]
+) -> None:
+    ways = {way.features: way for way in found.ways()}
+    names = found.encoding.schema.names
+
+    for card in summary["representatives"]:
+        way = ways[tuple(names[each["place"]] for each in card["works"])]
+        assert card["n"] == way.n_valid
+        assert len(card["works"]) <= 4
+        for each, genes in zip(card["works"], way.genes, strict=True):
+            ends = [float(genes[0]), float(genes[-1])]
+            feature = found.encoding.schema.features[each["place"]]
+            assert each["genes"] == (ends if feature.is_numeric else genes.tolist())
+
+
+def test_a_row_that_has_what_is_wanted_knows_how_close_the_edge_is() -> None:
+    data = pd.DataFrame({"age": np.arange(20, 60), "debt": np.arange(40)[::-1]})
+    met = cp.Explainer(lambda rows: rows["age"] / 60.0, data).explain(
+        {"age": 40, "debt": 3}, target=(0.5, 1.0)
+    )
+
+    summary = summarise(met, NOW)
+
+    assert summary["status"] == "already_met"
+    assert summary["edges"] == [{"place": 0, "text": "29", "prediction": "0.4833"}]
+
+
+def test_several_classes_are_shown_before_and_after() -> None:
+    data = pd.DataFrame({"x": np.arange(30.0)})
+
+    def ask(rows: pd.DataFrame) -> Any:
+        share = rows["x"].to_numpy() / 29.0
+        return np.column_stack([1.0 - share, share / 3.0, 2.0 * share / 3.0])
+
+    three = cp.Explainer(ask, data, classes=["a", "b", "c"]).explain(data[:1], target="c")
+
+    summary = summarise(three, NOW)
+
+    assert summary["classes"] == ["a", "b", "c"]
+    assert summary["outputs"] == [[1.0, 0.0, 0.0]]
+    assert {each["lands"] for each in summary["counterfactuals"] if each["is_valid"]} == {"c"}
+    for card in summary["representatives"]:
+        assert int(np.argmax(card["outputs"])) == 2

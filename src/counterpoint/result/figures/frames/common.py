@@ -19,7 +19,7 @@ import pandas as pd
 from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.checks import check_whole
 from counterpoint.errors import InvalidInput
-from counterpoint.result.choosing.subset import greatest_contribution
+from counterpoint.result.choosing.subset import farthest_first
 from counterpoint.result.data import ResultData
 from counterpoint.result.words.language import count_candidates
 from counterpoint.table.features import Feature, Kind
@@ -51,11 +51,10 @@ def shown(found: ResultData, n: int, argument: str) -> Ints:
     check_whole(f"{argument}.n", n, 1, 1_000_000)
     if len(found.genomes) <= n:
         return np.arange(len(found.genomes) + 1)
-    # It takes seconds and several figures ask: kept with the result, as what it computes itself.
+    # Several figures ask: kept with the result, as what it computes itself.
     kept: dict[int, Ints] = found.__dict__.setdefault("_shown", {})
     if n not in kept:
-        best = greatest_contribution(found.objectives, n, found.facts.worst)
-        kept[n] = np.array([0, *(1 + np.sort(best))])
+        kept[n] = np.array([0, *(1 + np.sort(farthest_first(found, n)))])
     return kept[n]
 
 
@@ -63,7 +62,7 @@ def how_many(found: ResultData, n: int) -> str:
     """Say how many counterfactuals and near misses there are, and whether all are shown."""
     n_valid, total = int(found.reaches.sum()), len(found.genomes)
     text = f"{count_candidates(n_valid, total - n_valid)} for {found.target}"
-    return f"{text} (shown: {n}, chosen by hypervolume)" if total > n else text
+    return f"{text} (shown: {n} that differ most, those that reach it first)" if total > n else text
 
 
 def all_genes(found: ResultData) -> Floats:

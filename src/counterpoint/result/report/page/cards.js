@@ -1,66 +1,80 @@
-/** Cards: one counterfactual with its sentence, its changes and what can be done with it. */
+/** Cards: a way, or one candidate, with its changes and what can be done with it. */
 import { h } from "./dom.js";
-import { counted, nounOf } from "./numbers.js";
+import { edgeList, headingOf, introduction } from "./empty.js";
+import { buildMap } from "./map.js";
+import { counted, listed, nounOf } from "./numbers.js";
 import { withUnit } from "./report.js";
+import { drawClasses, drawRing, drawStrip } from "./strip.js";
 
 const MEANING = {
+  "nearest to the target": "lacks least",
   closest: "moves the values least",
   "fewest changes": "changes the fewest values",
   "most typical": "looks most like rows that were observed",
-  safest: "stays surest on the wanted side",
   balanced: "the best compromise of all",
 };
 
-const MOST = 6; // changes on a card; more are read in a table
+const MOST = 4; // changes on a card; more are read in a table
 
-/** Return a counterfactual as a card; `actions` has toggleBookmark and showDetails. */
+/** Return a candidate as a card; `way` adds what is known of its way, `actions` what one can do. */
 export function buildCard(report, number, options) {
   const each = report.byNumber.get(number);
-  const { title, meaning, actions, sentence = each.sentence, level = "h3" } = options;
+  const { title, meaning, actions, way = null, level = "h3", changes = null } = options;
+  const sentence = way?.sentence ?? null;
   return h(
     "article",
-    { class: "card", "data-number": number },
+    { class: "card", "data-number": number, tabindex: way ? -1 : null },
     h(level, {}, title),
     meaning ? h("p", { class: "meaning" }, meaning) : null,
-    h(
-      "p",
-      { class: "sentence" },
-      each.changes.length > MOST
-        ? `${counted(each.changes.length, "value")} would differ.`
-        : sentence,
-    ),
-    changeList(report, each),
-    h(
-      "div",
-      { class: "card-foot" },
-      h(
-        "span",
-        { class: each.is_valid ? "chip good" : "chip" },
-        `${report.row.text} → ${each.text}`,
-      ),
-      actions.bookmarkButton(number),
-      h(
-        "button",
-        {
-          type: "button",
-          class: "quiet",
-          onclick: () => actions.showDetails(number),
-          "aria-label": `Compare ${nounOf(each)} ${number} with the row`,
-        },
-        "Compare",
-      ),
-    ),
+    sentence ? h("p", { class: "sentence" }, sentence) : null,
+    changes ?? changeList(report, each, way),
+    way?.outputs ? drawClasses(report, way.outputs) : landing(report, each),
+    cardFoot(report, each, way, actions),
   );
 }
 
-/** Return the changes of a counterfactual as a list: name, old value, new value. */
-export function changeList(report, each) {
+function cardFoot(report, each, way, actions) {
+  const variants = way && way.n > 1 ? ` · ${counted(way.n, "variant")}` : "";
+  return h(
+    "div",
+    { class: "card-foot" },
+    way && way.safe !== null ? drawRing(way.safe) : null,
+    h(
+      "span",
+      { class: each.is_valid ? "chip good" : "chip" },
+      `${report.row.text} → ${each.text}${variants}`,
+    ),
+    actions.bookmarkButton(each.number),
+    h(
+      "button",
+      {
+        type: "button",
+        class: "quiet",
+        onclick: () => actions.showDetails(each.number),
+        "aria-label": `Compare ${nounOf(each)} ${each.number} with the row`,
+      },
+      "Compare",
+    ),
+    actions.editButton ? actions.editButton(each) : null,
+  );
+}
+
+/** Return where a candidate lands among several classes, if that is to be said. */
+function landing(report, each) {
+  return report.classes.length > 2 && each.lands
+    ? h("p", { class: "hint" }, `The model would say “${each.lands}”.`)
+    : null;
+}
+
+/** Return the changes of a candidate as a list: name, old value, new value, and a strip of a way. */
+export function changeList(report, each, way = null) {
   const more = each.changes.length - MOST;
   return h(
     "ul",
     { class: "changes" },
-    each.changes.slice(0, MOST).map(([j, , text]) => {
+    each.changes.slice(0, MOST).map(([j, value, text]) => {
       const feature = report.features[j];
+      const works = way?.works.find((one) => one.place === j);
       return h(
         "li",
         {},
@@ -72,62 +86,66 @@ export function changeList(report, each) {
           " → ",
           h("span", { class: "change-new" }, withUnit(feature, text)),
         ),
+        works && feature.bars.length ? drawStrip(feature, value, works) : null,
+        works && works.genes.length > 1
+          ? h("span", { class: "hint works" }, `seen to work: ${withUnit(feature, works.text)}`)
+          : null,
       );
     }),
     more > 0 ? h("li", { class: "hint" }, `and ${more} more: Compare shows all`) : null,
   );
 }
 
-/** Return the section of the ways, or of near misses by name; one of several names is shown once. */
+/** Return the section of the ways, or of near misses by name, or of how close the edge is. */
 export function buildCards(report, actions) {
   const groups = grouped(report.representatives);
-  const isReached = report.counterfactuals.some((each) => each.is_valid);
+  const grid = h(
+    "div",
+    { class: "cards" },
+    groups.map((group, k) =>
+      buildCard(report, group.number, { ...headOf(report, group, k), way: group.way, actions }),
+    ),
+  );
+  function pick(number) {
+    for (const card of grid.children)
+      card.classList.toggle("picked", Number(card.dataset.number) === number);
+    const card = grid.querySelector(".picked");
+    card.scrollIntoView({ block: "nearest" });
+    card.focus({ preventScroll: true });
+  }
   return h(
     "section",
     { "aria-labelledby": "cards-title" },
-    h(
-      "h2",
-      { id: "cards-title" },
-      isReached
-        ? "Ways to get there"
-        : groups.length
-          ? "None gets there: the nearest misses"
-          : "Nothing was found",
-    ),
-    groups.length
-      ? h(
-          "div",
-          { class: "cards" },
-          groups.map(({ number, names, sentence }) =>
-            buildCard(report, number, {
-              title: titleOf(names),
-              meaning: sentence ? null : names.map((name) => MEANING[name]).join("; "),
-              sentence,
-              actions,
-            }),
-          ),
-        )
-      : h(
-          "p",
-          { class: "notice" },
-          report.status === "already_met"
-            ? "Nothing has to change: the row reaches the target as it is."
-            : "There is no counterfactual to show; the sentence above says why.",
-        ),
+    h("h2", { id: "cards-title" }, headingOf(report, groups)),
+    introduction(report, groups),
+    buildMap(report, pick),
+    groups.length ? grid : null,
+    report.status === "already_met" ? edgeList(report) : null,
   );
+}
+
+function headOf(report, { names, way }, k) {
+  if (way) return { title: `${k + 1}. ${titleOf(wayNames(report, way))}` };
+  const meanings = names.map((name) => MEANING[name]).filter(Boolean);
+  return { title: titleOf(names), meaning: meanings.join("; ") };
 }
 
 /** Return representatives by number, in the order of their first names. */
 export function grouped(representatives) {
   const groups = new Map();
-  for (const { name, number, sentence } of representatives) {
-    const names = [...(groups.get(number)?.names ?? []), name];
-    groups.set(number, { number, names, ...(sentence && { sentence }) });
+  for (const each of representatives) {
+    const names = [...(groups.get(each.number)?.names ?? []), each.name];
+    groups.set(each.number, { number: each.number, names, way: each.works ? each : null });
   }
   return [...groups.values()];
 }
 
+/** Return the names of the features of a way. */
+function wayNames(report, way) {
+  return way.works.map(({ place }) => report.features[place].name);
+}
+
 function titleOf(names) {
-  const text = names.join(" · ");
+  const text = listed(names);
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -32,7 +32,7 @@ export function buildDetails(report, bookmarkButton) {
     fill(
       content,
       h("h2", { id: "details-title" }, `${nounTitle(each)} ${number}`),
-      h("p", { class: "sentence" }, each.sentence),
+      each.lands ? h("p", { class: "hint" }, `The model says “${each.lands}”.`) : null,
       compareTable(report, each),
       objectiveList(report, each),
       bookmarkButton(number),

@@ -23,9 +23,17 @@ function filled(element, attributes, children) {
   return element;
 }
 
-/** Put new children into an element; the focus stays on the control of the same id. */
+/**
+ * Put new children into an element. The focus stays on the control of the same id; where that is
+ * gone, it goes to the part of the page around it, so that the keyboard does not start anew.
+ */
 export function fill(element, ...children) {
-  const focused = element.contains(document.activeElement) ? document.activeElement.id : "";
+  const isInside = element !== document.activeElement && element.contains(document.activeElement);
+  const focused = isInside ? document.activeElement.id : "";
   element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null));
-  if (focused) document.getElementById(focused)?.focus();
+  if (!isInside) return;
+  const again = focused ? document.getElementById(focused) : null;
+  const around = element.closest("[tabindex]") ?? element.closest("section");
+  if (!again && around && !around.hasAttribute("tabindex")) around.tabIndex = -1;
+  (again ?? around)?.focus({ preventScroll: !again });
 }

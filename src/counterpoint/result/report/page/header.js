@@ -59,35 +59,80 @@ export function buildHeader(report, onTheme, extra = []) {
 
 /** Return the page's title: what this is about. */
 function headline(report) {
-  return `${report.title}: what would have had to be different?`;
+  return report.status === "already_met"
+    ? `${report.title}: nothing has to be different`
+    : `${report.title}: what would have had to be different?`;
 }
 
 function sentenceCase(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Return the explained row as a list of features and values. */
+const MANY = 12; // values, of which one would be looked for
+
+/** Return the explained row: what would change first, the rest on demand. */
 export function buildRow(report) {
+  const shown = new Set(report.representatives.flatMap(({ number }) => changesOf(report, number)));
+  const places = report.features.map((_, j) => j);
+  const rest = places.filter((j) => !shown.has(j));
+  const isShort = places.length <= MANY || !shown.size;
   return h(
     "section",
-    { class: "panel", "aria-labelledby": "row-title" },
+    { class: "panel", id: "row", "aria-labelledby": "row-title" },
     h("h2", { id: "row-title" }, "The row as it is"),
-    h(
-      "dl",
-      { class: "row-values" },
-      report.features.map((feature) =>
-        h(
-          "div",
-          {},
-          h("dt", {}, feature.name),
-          h("dd", {}, withUnit(feature, feature.text)),
-          h(
-            "dd",
-            { class: "observed" },
-            feature.is_numeric ? `observed ${feature.range}` : `one of ${feature.levels.length}`,
-          ),
-        ),
-      ),
+    valueList(
+      report,
+      isShort && rest.length <= MANY ? places : places.filter((j) => shown.has(j)).slice(0, MANY),
     ),
+    isShort && rest.length <= MANY ? null : buildRest(report, places),
+  );
+}
+
+function changesOf(report, number) {
+  return report.byNumber.get(number).changes.map(([j]) => j);
+}
+
+/** Return all values behind a summary, with a field to find one. */
+function buildRest(report, places) {
+  const list = valueList(report, places);
+  const find = h("input", {
+    type: "search",
+    id: "find-value",
+    "aria-label": "Find a feature",
+    placeholder: "find a feature",
+    oninput: () => {
+      const wanted = find.value.trim().toLowerCase();
+      report.features.forEach((feature, j) => {
+        list.children[j].hidden = !feature.name.toLowerCase().includes(wanted);
+      });
+    },
+  });
+  return h(
+    "details",
+    { class: "rest" },
+    h("summary", {}, `All ${places.length} values of the row`),
+    find,
+    list,
+  );
+}
+
+function valueList(report, places) {
+  return h(
+    "dl",
+    { class: "row-values" },
+    places.map((j) => {
+      const feature = report.features[j];
+      return h(
+        "div",
+        {},
+        h("dt", {}, feature.name, feature.is_protected ? " (protected)" : ""),
+        h("dd", {}, withUnit(feature, feature.text)),
+        h(
+          "dd",
+          { class: "observed" },
+          feature.is_numeric ? `observed ${feature.range}` : `one of ${feature.levels.length}`,
+        ),
+      );
+    }),
   );
 }

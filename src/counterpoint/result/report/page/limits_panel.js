@@ -16,6 +16,7 @@ export function buildLimits(report, store) {
   const rows = places.map((j) =>
     buildFeature(report.features[j], j, (changes) => setLimit(j, changes)),
   );
+  const finder = places.length > FIRST ? buildFinder(report, places, rows, store) : null;
   const element = h(
     "section",
     { class: "panel", "aria-labelledby": "limits-title" },
@@ -23,8 +24,9 @@ export function buildLimits(report, store) {
     places.length
       ? h("p", { class: "hint" }, "Lock what you cannot change, or say how far it may go.")
       : h("p", { class: "hint" }, "There is nothing to limit."),
+    finder?.element ?? null,
     rows.map((row) => row.element),
-    rest.length
+    rest.length && rest.length <= FIRST
       ? h(
           "p",
           { class: "hint" },
@@ -44,8 +46,44 @@ export function buildLimits(report, store) {
   );
   return {
     element,
-    refresh: (state) => rows.forEach((row, k) => row.refresh(state.limits[places[k]])),
+    refresh: (state) => {
+      rows.forEach((row, k) => row.refresh(state.limits[places[k]]));
+      finder?.refresh(state);
+    },
   };
+}
+
+const FIRST = 6; // features that are shown before one is looked for
+
+/** Return a field that finds features; until it is used the most often changed ones are shown. */
+function buildFinder(report, places, rows, store) {
+  let isAll = false;
+  const find = h("input", {
+    type: "search",
+    id: "find-limit",
+    "aria-label": "Find a feature to limit",
+    placeholder: "find a feature",
+    oninput: () => refresh(store.get()),
+  });
+  const all = h(
+    "button",
+    { type: "button", class: "quiet", id: "all-limits", onclick: toggle },
+    `Show all ${places.length}`,
+  );
+  function toggle() {
+    isAll = !isAll;
+    all.textContent = isAll ? "Show fewer" : `Show all ${places.length}`;
+    refresh(store.get());
+  }
+  function refresh({ limits }) {
+    const wanted = find.value.trim().toLowerCase();
+    rows.forEach((row, k) => {
+      const isNamed = report.features[places[k]].name.toLowerCase().includes(wanted);
+      const isFirst = isAll || k < FIRST || Object.keys(limits[places[k]]).length > 0;
+      row.element.hidden = wanted ? !isNamed : !isFirst;
+    });
+  }
+  return { element: h("div", { class: "finder" }, find, all), refresh };
 }
 
 /** Return a limit without what says nothing. */

@@ -1,5 +1,5 @@
 /** A report on a page: data in, panels out, and one state between them. */
-import { keep, recalled, toggled } from "./bookmarks.js";
+import { keep, recalled, toHash, toggled } from "./bookmarks.js";
 import { buildCards } from "./cards.js";
 import { buildDetails } from "./details.js";
 import { h } from "./dom.js";
@@ -58,17 +58,17 @@ function refreshBookmarks(state) {
 
 /**
  * Show a report in a page's header, main part and footer; return how to take its figures away.
- * `place` keeps bookmarks, `load` gets the figures, `extra` are buttons for the header.
+ * `place` keeps the state, `load` gets the figures, `extra` are buttons for the header and `more` actions
+ * of cards.
  */
-export function mount(report, places, { place, load = null, extra = [] }) {
+export function mount(report, places, { place, load = null, extra = [], more = {} }) {
   const key = `counterpoint:${report.receipt["data fingerprint"]}:${report.receipt["model fingerprint"]}:${report.receipt.seed}:${report.title}`;
-  const store = createStore({
-    ...initialState(report),
-    bookmarks: recalled(key, report.byNumber, place),
-  });
-  const actions = actionsOf(report, store);
+  const first = initialState(report);
+  const store = createStore({ ...first, ...recalled(key, first, report.byNumber, place) });
+  const actions = { ...actionsOf(report, store), ...more };
   const details = buildDetails(report, actions.bookmarkButton);
   actions.showDetails = details.show;
+  const isEmpty = report.byNumber.size === 0; // nothing to weigh, limit or list
   const weights = buildWeights(report, store);
   const limits = buildLimits(report, store);
   const interview = buildInterview(report, store, actions);
@@ -78,15 +78,20 @@ export function mount(report, places, { place, load = null, extra = [] }) {
   const panels = [weights, limits, interview, results, figures, receipt].filter(Boolean);
   places.header.replaceChildren(...buildHeader(report, () => figures?.recolour(), extra));
   places.main.replaceChildren(
-    buildRow(report),
     buildCards(report, actions),
+    buildRow(report),
     ...(interview ? [interview.element] : []),
-    h(
-      "div",
-      { class: "choose" },
-      h("div", { class: "controls" }, weights.element, limits.element),
-      h("div", { class: "shown" }, results.element),
-    ),
+    ...(isEmpty
+      ? []
+      : [
+          h(
+            "div",
+            { class: "choose" },
+            results.bar,
+            h("div", { class: "controls" }, weights.element, limits.element),
+            h("div", { class: "shown" }, results.element),
+          ),
+        ]),
     ...(figures ? [figures.element] : []),
     receipt.element,
     details.element,
@@ -104,7 +109,7 @@ export function mount(report, places, { place, load = null, extra = [] }) {
     refreshBookmarks(state);
   };
   store.subscribe(refresh);
-  store.subscribe((state) => keep(key, state.bookmarks, place));
+  store.subscribe((state) => keep(key, toHash(state, first), place));
   refresh(store.get());
   return { unmount: () => figures?.finalize() };
 }

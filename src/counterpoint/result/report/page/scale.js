@@ -10,6 +10,7 @@ export function domainOf(report) {
   if (report.target.is_probability) return [0, 1];
   const values = [report.row.prediction, ...report.counterfactuals.map((each) => each.prediction)];
   const ends = [report.target.low, report.target.high].filter((end) => end !== null);
+  if ([...values, ...ends].every((value) => value >= 0 && value <= 1)) return [0, 1];
   const low = [...values, ...ends].reduce((a, b) => Math.min(a, b));
   const high = [...values, ...ends].reduce((a, b) => Math.max(a, b));
   const slack = high > low ? 0.05 * (high - low) : 1;

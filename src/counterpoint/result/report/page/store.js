@@ -25,6 +25,8 @@ export function initialState(report) {
     onlyUnprotected: [...report.byNumber.values()].some((each) => each.is_protected),
     onlyBookmarked: false,
     brush: null,
+    isGrouped: true,
+    opened: [], // groups of the table
     sort: { key: "rank", isDescending: false },
     bookmarks: [],
     answers: null, // the interview has not begun

@@ -4,17 +4,16 @@ import { nounOf, writeNumber } from "./numbers.js";
 import { ariaSort, nextSort } from "./sorting.js";
 
 /** Return what the table is, in a line. */
-export function caption(state, view) {
-  const shown = Math.min(state.nShown, view.shown.length);
+export function caption(shown, all) {
   return h(
     "caption",
     {},
-    `${shown} of ${view.shown.length} shown. Changed values are bold, unchanged ones grey.`,
+    `${shown} of ${all} shown. Changed values are bold, unchanged ones grey.`,
   );
 }
 
-/** Return the headings, which sort. */
-export function head(report, places, state, store) {
+/** Return the headings, which sort; `k` tells the tables of a page apart. */
+export function head(report, places, state, store, k = 0) {
   const column = (key, text, { isNumber = false, hint = null, more = "" } = {}) =>
     h(
       "th",
@@ -27,7 +26,7 @@ export function head(report, places, state, store) {
         "button",
         {
           type: "button",
-          id: `sort-${key}`,
+          id: k === 0 ? `sort-${key}` : `sort-${k}-${key}`,
           title: hint,
           onclick: () => store.set({ sort: nextSort(state.sort, key) }),
         },
@@ -109,16 +108,23 @@ function bodyRow(report, places, each, view, actions) {
         String(each.number),
       ),
     ),
-    h("td", { class: each.is_valid ? "number valid" : "number" }, each.text),
+    h(
+      "td",
+      { class: each.is_valid ? "number valid" : "number", "data-label": "Prediction" },
+      each.text,
+    ),
     places.map((j) =>
       h(
         "td",
         {
           class: `${each.isChanged[j] ? "changed" : "same"}${report.features[j].is_numeric ? " number" : ""}`,
+          "data-label": report.features[j].name,
         },
         each.texts[j],
       ),
     ),
-    each.objectives.map((value) => h("td", { class: "number" }, writeNumber(value))),
+    each.objectives.map((value, m) =>
+      h("td", { class: "number", "data-label": report.objectives[m].short }, writeNumber(value)),
+    ),
   );
 }

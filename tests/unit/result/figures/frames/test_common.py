@@ -100,7 +100,9 @@ def test_at_most_n_are_shown_the_row_first(n: int) -> None:
     assert len(places) == 1 + min(n, total)
     assert (np.diff(places) > 0).all()
     assert places.max() <= total
-    assert (f"(shown: {n}, chosen by hypervolume)" in how_many(FOUND, n)) == (n < total)
+    assert (f"(shown: {n} that differ most, those that reach it first)" in how_many(FOUND, n)) == (
+        n < total
+    )
 
 
 def test_a_varied_row_differs_in_the_named_features_only() -> None:
