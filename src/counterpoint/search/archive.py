@@ -109,6 +109,10 @@ class Archive:
         self.stale[rows] = np.where(grew | (generation == 0), 0, self.stale[rows] + 1)
         return self
 
+    def renew(self, rows: Ints) -> None:
+        """Note that the last wave of these rows was of use, whatever the hypervolume says."""
+        self.stale[rows] = 0
+
     def _arrays(self) -> ArchiveArrays:
         """Return what `_enter` reads and writes."""
         return ArchiveArrays(

@@ -68,8 +68,8 @@ class Search:
     population : int, optional
         Candidates made per generation; `Explore` has another default than the others.
     patience : int, optional
-        Stop after this many generations that did not improve the archive's hypervolume; 50 if it
-        is not given, and None has no end.
+        Stop after this many generations that did not improve the archive's hypervolume, nor, with
+        `Explore`, found a new way; 50 if it is not given, and None has no end.
     seconds : float, optional
         Stop after this time and return the best so far.
     prove : bool, optional

@@ -82,6 +82,7 @@ def explore(problem: Problem, search: Explore, watch: Watch | None = None) -> Ar
         learned = EvaluatedWave(children, is_new, judged.predictions, judged.objectives, at)
         n_forced = problem.box.is_forced.sum(axis=1)
         learn_niches(plans.niches, learned, source.places, source.space.anchor, n_forced)
+        archive.renew(rows[plans.niches.has_found[rows]])
         source = source.after(size)
 
         is_late = time.monotonic() >= deadline

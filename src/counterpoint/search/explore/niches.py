@@ -58,6 +58,8 @@ class Niches(NamedTuple):
         Its features, ascending; -1 fills the rest.
     n_niches, stage : ndarray of shape (r,)
         How many sets there are, and which sizes were made: 1, 2 or 3.
+    has_found : ndarray of shape (r,)
+        Whether the last wave found a way without a smaller one that was known.
     lookup : ndarray of shape (r, places)
         A table by open addressing that finds the set of some features; -1 where it is empty.
     value, gain : ndarray of shape (r, d, t)
@@ -84,6 +86,7 @@ class Niches(NamedTuple):
     features: Ints
     n_niches: Ints
     stage: Ints
+    has_found: Bools
     lookup: Ints
     value: Floats
     gain: Floats
@@ -175,6 +178,7 @@ def empty_niches(knowledge: Any, d: int, slots: int) -> Niches:
         features=np.full((r, size, MOST_FEATURES), -1, dtype=np.int64),
         n_niches=np.zeros(r, dtype=np.int64),
         stage=np.zeros(r, dtype=np.int64),
+        has_found=np.zeros(r, dtype=np.bool_),
         lookup=np.full((r, n_places), -1, dtype=np.int64),
         value=np.zeros((r, d, MOST_TRIED)),
         gain=np.zeros((r, d, MOST_TRIED)),
@@ -287,6 +291,7 @@ def learn_niches(
     r, size, d = wave.children.shape
     for w in range(r):
         a, anchor = places[w], anchors[w]
+        niches.has_found[a] = False
         most = MOST_FEATURES + n_forced[w]
         for c in range(size):
             if not wave.is_new[w, c] or wave.objectives[w, c, CHANGES] > most:
@@ -340,6 +345,7 @@ def note_candidate(
         return
     if not niche.is_way:
         niche.is_way, niche.is_stale = True, True
+        niches.has_found[a] |= not niche.is_shut
         shut_larger(niches, a, n)
     if objectives[DISTANCE] < niche.distance:
         niche.distance, niche.nearest = objectives[DISTANCE], at

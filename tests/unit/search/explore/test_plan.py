@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from tests.strategies import generator
 
 import counterpoint as cp
 from counterpoint.search.explore.loop import explore, start
@@ -67,3 +68,15 @@ def test_triples_follow_pairs_and_limits_forbid_them() -> None:
     assert len(of_size(searched("abcde"), 3))
     assert not len(of_size(searched("abcde", max_changed=2), 3))
     assert not len(of_size(searched("abcde", max_changed=1), 2))
+
+
+def test_patience_does_not_end_a_search_that_still_finds_ways() -> None:
+    """Any three of nine features are a way; the hypervolume has stopped to grow long before."""
+    levels = generator(0).integers(0, 4, (60, 9)).astype(str)
+    data = pd.DataFrame(levels, columns=list("abcdefghi")).astype("category")
+    explainer = cp.Explainer(lambda rows: (rows == "3").to_numpy().mean(axis=1), data)
+    row = data[:1].assign(**dict.fromkeys("abcdefghi", pd.Categorical(["0"], list("0123"))))
+
+    found = explainer.explain(row, (3 / 9, None), cp.Search(evaluations=3520, patience=25))
+
+    assert [len(way.features) for way in found.ways()] == [3] * 84
