@@ -143,15 +143,20 @@ def is_watched() -> bool:
     return sys.stderr.isatty() or "ipykernel" in sys.modules
 
 
-def new_bar(shown: bool | None, total: int, **options: Any) -> Any:
-    """Return a bar that counts to a total, or None; without a wish it is shown if it is seen."""
+def new_bar(shown: bool | None, total: int, words: str, **options: Any) -> Any:
+    """Return a bar that counts to a total, or None; without a wish it is shown if it is seen.
+
+    It says the words beside it from the start.
+    """
     if shown is not None and not isinstance(shown, bool):
         raise InvalidInput(f"progress must be True, False or None, got {shown!r}.")
     if not (is_watched() if shown is None else shown):
         return None
     from tqdm.auto import tqdm  # only where a bar is shown
 
-    return tqdm(total=total, bar_format=LAYOUT, **options)
+    bar = tqdm(total=total, bar_format=LAYOUT, **options)
+    bar.set_description_str(words, refresh="delay" not in options)
+    return bar
 
 
 class Progress:
@@ -179,7 +184,7 @@ class Progress:
         self.n_asked = self.n_ended = 0
         self._lock, self._start = threading.Lock(), time.monotonic()
         # The bar counts evaluations; rows that end early count in full.
-        self._bar = new_bar(shown, n_rows * budget, delay=DELAY)
+        self._bar = new_bar(shown, n_rows * budget, self._words(), delay=DELAY)
 
     def hear(self, n_asked: int, n_ended: int) -> None:
         """Note evaluations made and rows ended; fits `Watch`."""
@@ -247,7 +252,7 @@ class JobProgress:
         self.n_rows, self.n_done, self.n_before, self.n_failed = n_rows, n_done, n_done, 0
         self._start = self._last = time.monotonic()
         self._every, self._has_lines = every, shown is None and not is_watched()
-        self._bar = new_bar(shown, n_rows, initial=n_done, desc=self._words(), leave=False)
+        self._bar = new_bar(shown, n_rows, self._words(), initial=n_done, leave=False)
 
     def say(self, text: str) -> None:
         """Say something above the bar, or on a line of its own."""

@@ -39,7 +39,7 @@ LAYERS = [
     {"result.figures"},
     {"result.report"},
     {"result.file"},
-    {"result.counterfactuals"},
+    {"result.counterfactuals", "result.shown"},
     {"result.file.loading", "result.file.many"},
     {"explainer"},
     {"datasets"},

@@ -376,7 +376,7 @@ def test_a_target_nothing_reaches_is_diagnosed(explainer: cp.Explainer) -> None:
     assert found.status == "best_effort"
     assert len(found.genomes) > 0
     assert len(found.valid()) == 0
-    assert "the closest of" in found.message
+    assert "the nearest of" in found.message
     assert "no observed row reaches it either" in found.message
 
 

@@ -192,10 +192,14 @@ def test_ranges_kinds_and_remarks_reach_the_search(run: Any, folder: Path) -> No
 
 
 def test_a_report_and_sentences_are_written_on_demand(run: Any, folder: Path) -> None:
-    status, out, _ = run(f"{EXPLAIN} --row {BAD} --target good --report r.html --lang de")
+    (folder / "names.toml").write_text('outcome = "der Antrag"', encoding="utf-8")
+    files = "--report r.html --letter l.html --csv c.csv --labels names.toml --sender Bank"
+    status, out, _ = run(f"{EXPLAIN} --row {BAD} --target good {files} --lang de")
 
     assert status == 0
-    assert "Modell" in out
+    assert "Der Antrag wurde nicht als „good“ bewertet." in out
+    assert "Der Antrag" in (folder / "l.html").read_text(encoding="utf-8")
+    assert (folder / "c.csv").read_text().startswith("age,")
     assert (folder / "r.html").read_text().startswith("<!DOCTYPE html>")
 
 
@@ -237,8 +241,12 @@ def test_a_pickle_is_loaded_only_if_allowed(run: Any) -> None:
         (f"{EXPLAIN} --row 0 --target good --protected sexx", "--protected names 'sexx', which"),
         (f"{EXPLAIN} --row 0 --target good --allow-missing sex", "--allow-missing names 'sex', of"),
         (f"{EXPLAIN} --row 0 --target good --max-changed 0", "--max-changed must be a whole"),
-        (f"{EXPLAIN} --row 0 --row 1 --target good --report r.html", "--report is a page of one"),
+        (f"{EXPLAIN} --row 0 --row 1 --target good --report r.html", "--report is of one row"),
         (f"{EXPLAIN} --row 0 --target good --report r.pdf", "--report must end in .html, got"),
+        (f"{EXPLAIN} --row 0 --target good --letter r.pdf", "--letter must end in .html, got"),
+        (f"{EXPLAIN} --row 0 --target good --csv r.txt", "--csv must end in .csv, got"),
+        (f"{EXPLAIN} --row 0 --target good --sender x", "--sender and --closing are texts of a"),
+        (f"{EXPLAIN} --row 0 --target good --labels x.toml", "--labels 'x.toml' is not a file."),
         (f"{EXPLAIN} --row 0 --target good --drop nothing", "--drop names 'nothing'"),
         (f"{EXPLAIN} --row 0 --target good --cost age", "--cost 'age' must be a column and a"),
         (f"{EXPLAIN} --row 0 --target good --constraint age~3", "age~3"),

@@ -290,7 +290,7 @@ def test_an_unreachable_target_gets_the_closest_miss() -> None:
     best = found.predictions.max()
     assert found.message == (
         f"no counterfactual was found for prediction >= 1.5 (now {found.row_prediction:.4g}): the "
-        f"closest of {len(found.genomes)} near misses is at {best:.4g}, a gap of {1.5 - best:.4g}; "
+        f"nearest of {len(found.genomes)} near misses is at {best:.4g} and lacks {1.5 - best:.4g}; "
         f"{found.evaluations} model evaluations; no observed row reaches it either (the nearest "
         f"is at {highest:.4g}): ask for a target the model does give."
     )

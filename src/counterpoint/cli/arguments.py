@@ -7,101 +7,18 @@ import re
 from pathlib import Path
 from typing import Any, NoReturn
 
+from counterpoint.cli.help_texts import (
+    ABOUT,
+    ASKED,
+    BATCH,
+    BATCH_END,
+    EXPLAIN,
+    EXPLAIN_END,
+    KINDS,
+    SERVE,
+)
 from counterpoint.errors import did_you_mean
 from counterpoint.version import __version__
-
-ABOUT = """\
-What would have had to be different for the model to decide otherwise?
-
-counterpoint gives, for a row of a table and the model that scores it, counterfactuals that
-reach the wanted outcome, stay close to the row, change few features and look like real data,
-each as well as the others allow.
-"""
-
-EXPLAIN = """\
-Explain rows of a table to the users of a model.
-
-  counterpoint explain --model m.skops --data d.csv --row 17 --target good
-  counterpoint explain --model m.skops --data d.csv --row 17 --target good \\
-      --fixed sex --constraint "age increases" --range amount=..5000 --out found.json
-  counterpoint explain --model m.skops --data d.csv --row 17 --target good \\
-      --feature "age=Integer(18, 90)" --unit duration=months --report report.html
-  counterpoint explain --model m.onnx --data d.parquet --row 17 --row 18 \\
-      --target good:0.7..1 --classes bad,good --out found.parquet
-"""
-
-BATCH = """\
-Explain all rows of many files into a folder of Parquet files.
-
-  counterpoint batch --model m.skops --data train.parquet --rows declined/*.parquet \\
-      --id loan --target good --out explained/
-  counterpoint batch --model m.skops --data train.parquet --rows s3://bank/declined/*.parquet \\
-      --id loan --target good --out explained/ --engine dask --scheduler tcp://10.0.0.5:8786
-  counterpoint batch --model m.onnx --data d.csv --classes bad,good --rows new.csv \\
-      --target good:0.7..1 --fixed sex --constraint "age increases" --keep 3 --out explained/
-
-Whatever ends it -- Ctrl-C, a crash, a full disk, the power -- the same command goes on where it
-ended, and the files are the same, byte for byte, as if nothing had happened. So they are for any
-engine and any number of workers. A row that fails becomes a line that says why, and ends nothing.
-
-The output has a line for each counterfactual: the id, the number of the row, status, message, all
-features, validity, prediction, objectives, and which features change. A row without
-counterfactuals has its near misses, or one line.
-"""
-
-BATCH_END = """\
-exit status:
-  0  every row has a counterfactual, or reaches the target already
-  1  some rows have none: best effort
-  2  an argument, a file or the disk cannot be used; once that is mended, the same command goes on
-  3  some rows failed: their lines say why
-  130  interrupted; the same command goes on
-"""
-
-SERVE = """\
-Open the explorer: pick a row, edit it, see the prediction, set target and rules, and search.
-
-  counterpoint serve --model m.skops --data d.csv --open
-  counterpoint serve --model m.skops --data d.csv --rows new.csv --target good --fixed sex
-
-It listens on this computer only. The address that is printed has a token; without it nobody, and no
-other page in your browser, gets an answer. Ctrl-C ends it.
-"""
-
-ASKED = """\
-targets:
-  good              the class 'good', as the model's own decision
-  good:0.8..1       its probability between 0.8 and 1
-  1200..1500        for a model without classes: a score between 1200 and 1500 (1200.., ..1500)
-  1500              a score of exactly 1500
-  opposite          whatever the model does not say now
-
-ranges:
-  age=18..90        a number or a date between two ends (age=18.., age=..90)
-  job=clerk,nurse   one of some levels
-
-constraints:
-  "fixed sex"  "age increases"  "duration in 6..60"  "job in {clerk, nurse}"
-  "amount <= 5 * income"  "purpose = car implies age >= 21"  "at most 3 changes"
-
-"""
-
-KINDS = """\
-kinds:
-  "age=Integer(18, 90)"  "rate=Real(0, 1, decimals=2)"  "day=Date('2020-01-01', None)"
-  "grade=Ordered(['low', 'mid', 'high'])"  "zip=Categorical()"
-
-"""
-
-EXPLAIN_END = """\
-exit status:
-  0  every row has a counterfactual, or reaches the target already
-  1  a row has none: the message says why and what to try
-  2  an argument or a file cannot be used
-  3  the model failed
-  130  interrupted; what was found is shown and saved
-"""
-
 
 NICES = ("nice-sparsity", "nice-proximity", "nice-plausibility")
 
@@ -120,7 +37,7 @@ def build_parser() -> Parser:
     add_columns(schema, is_read_only=True)
     show = commands.add_parser("show", help="show saved results")
     show.add_argument("file", type=Path, help="a .json or .parquet file that --out wrote")
-    add_output(show)
+    add_labels(add_output(show))
     parser.flags = {name: flags_in(command) for name, command in commands.choices.items()}
     return parser
 
@@ -208,14 +125,6 @@ def add_explain(commands: argparse._SubParsersAction[Parser]) -> None:
     output = add_output(explain)
     output.add_argument(
         "--out", type=Path, metavar="FILE", help="save to a .json file, or .parquet for many rows"
-    )
-    output.add_argument(
-        "--report", type=Path, metavar="FILE", help="write a page for people: .html, of one row"
-    )
-    output.add_argument(
-        "--lang",
-        choices=["en", "de"],
-        help="say what was found in sentences of this language, not in a table",
     )
 
 
@@ -371,6 +280,7 @@ def add_columns(parser: argparse.ArgumentParser, *, is_read_only: bool = False) 
         help="search floats on the decimals seen in the data, or on the reals",
     )
     add_several(columns, "--unit", "units", "NAME=UNIT", "what a number is counted in")
+    add_labels(columns)
     about = "a feature never proposed as one to change"
     add_several(columns, "--protected", "protected", "NAME", about)
     if is_read_only:
@@ -441,9 +351,29 @@ def add_search(parser: argparse.ArgumentParser, *, seconds: bool = True) -> None
     )
 
 
+def add_labels(group: argparse._ArgumentGroup) -> None:
+    """Add where it is said what people call things."""
+    about = "what people call features, levels, classes and the outcome: .toml or .json, see below"
+    group.add_argument("--labels", type=Path, metavar="FILE", help=about)
+
+
 def add_output(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Add how results are shown; return the group."""
     output = parser.add_argument_group("the output")
     output.add_argument("--show", type=int, default=10, metavar="N", help="most to show for a row")
     output.add_argument("--json", action="store_true", help="print JSON, for machines")
+    about = "say what was found in sentences of this language, not in a table"
+    output.add_argument("--lang", choices=["en", "de"], help=about)
+    about = (
+        "who reads the sentences and the report: customer (of sentences) or analyst (of reports)"
+    )
+    output.add_argument("--reader", choices=["customer", "analyst"], help=about)
+    for flag, about in (
+        ("--report", "write a page for people: .html, of one row"),
+        ("--letter", "write a letter to a customer, one page to print: .html, of one row"),
+        ("--csv", "write the counterfactuals as comma-separated values: .csv, of one row"),
+    ):
+        output.add_argument(flag, type=Path, metavar="FILE", help=about)
+    output.add_argument("--sender", default="", metavar="TEXT", help="who writes the letter")
+    output.add_argument("--closing", default="", metavar="TEXT", help="the end of the letter")
     return output

@@ -17,6 +17,7 @@ from counterpoint.errors import CounterpointError, InvalidInput, PredictorError
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
+    from counterpoint.table.labels import Lang
 
 
 FOUND, NOTHING, WRONG, MODEL_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -78,7 +79,7 @@ def tell_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 def explain(options: argparse.Namespace) -> int:
     """Explain the rows that are asked for; show and save what was found."""
-    from counterpoint.cli import reading, showing
+    from counterpoint.cli import reading
 
     check_output(options)
     explainer, data = reading.explainer_of(options)
@@ -92,15 +93,28 @@ def explain(options: argparse.Namespace) -> int:
     )
     if options.out is not None and results:
         save(results, options)
-    if options.report is not None and results:
-        results[0].report(options.report)
+    output(results, options)
+    return status_of(results, len(rows))
+
+
+def output(results: list[Counterfactuals], options: argparse.Namespace) -> None:
+    """Write the pages and tables that are asked for, and show the results."""
+    from counterpoint.cli import showing
+
+    lang: Lang = options.lang or "en"
+    for found in results[:1]:
+        if options.report is not None:
+            found.report(options.report, reader=options.reader or "analyst", lang=lang)
+        if options.letter is not None:
+            found.letter(options.letter, lang=lang, sender=options.sender, closing=options.closing)
+        if options.csv is not None:
+            found.to_csv(options.csv)
     if options.json:
         showing.print_json(results, options.show)
-    elif options.lang is not None:
-        showing.tell_results(results, options.lang)
+    elif options.lang is not None or options.reader is not None:
+        showing.tell_results(results, lang, options.reader or "customer", max(1, options.show))
     else:
         showing.show_results(results, options.show)
-    return status_of(results, len(rows))
 
 
 def batch(options: argparse.Namespace) -> int:
@@ -160,15 +174,27 @@ def check_output(options: argparse.Namespace) -> None:
     if not options.json and options.lang is None:
         require_package("rich", "a table on the screen", '"counterpoint[cli]" (or use --json)')
     is_one = options.row is not None and len(options.row) == 1
-    if options.report is not None:
-        require_package("altair", "--report", '"counterpoint[figures]"')
-        if not is_one:
-            raise InvalidInput("--report is a page of one row; name it by --row, once.")
-        check_place("--report", options.report, (".html",))
+    check_pages(options, is_one=is_one)
     if options.out is not None:
         check_place("--out", options.out, (".json", ".parquet"))
         if options.out.suffix.lower() == ".json" and not is_one:
             raise InvalidInput("--out must end in .parquet where several rows are explained.")
+
+
+def check_pages(options: argparse.Namespace, *, is_one: bool) -> None:
+    """Refuse pages and tables that could not be written."""
+    from counterpoint.checks import require_package
+
+    if options.report is not None and options.reader != "customer":
+        require_package("altair", "--report", '"counterpoint[figures]"')
+    for flag, ending in (("--report", ".html"), ("--letter", ".html"), ("--csv", ".csv")):
+        file = getattr(options, flag[2:])
+        if file is not None and not is_one:
+            raise InvalidInput(f"{flag} is of one row; name it by --row, once.")
+        if file is not None:
+            check_place(flag, file, (ending,))
+    if (options.sender or options.closing) and options.letter is None:
+        raise InvalidInput("--sender and --closing are texts of a letter; name it by --letter.")
 
 
 def check_place(flag: str, file: Path, endings: tuple[str, ...]) -> None:
@@ -204,21 +230,21 @@ def schema(options: argparse.Namespace) -> int:
 
     data = reading.drop_columns(reading.read_table(options.data, "--data"), options.drop, "--drop")
     known = reading.columns_of(options, list(data))
-    units, protected = known.pop("units"), known.pop("protected")
-    showing.show_schema(remarked(Schema.infer(data, **known), units, protected))
+    remarks = [known.pop(name) for name in ("units", "protected", "labels")]
+    showing.show_schema(remarked(Schema.infer(data, **known), *remarks))
     return FOUND
 
 
 def show(options: argparse.Namespace) -> int:
     """Show saved results."""
-    from counterpoint.cli import showing
+    from counterpoint.cli import reading
     from counterpoint.result.file.loading import load
     from counterpoint.result.file.many import load_many
 
     is_many = options.file.suffix.lower() == ".parquet"
     results = load_many(options.file) if is_many else [load(options.file)]
-    if options.json:
-        showing.print_json(results, options.show)
-    else:
-        showing.show_results(results, options.show)
+    check_pages(options, is_one=len(results) == 1)
+    if (labels := reading.read_names(options.labels)) is not None:
+        results = [found.labelled(labels) for found in results]
+    output(results, options)
     return status_of(results, len(results))

@@ -7,7 +7,9 @@ import ast
 import csv
 import inspect
 import io
+import json
 import re
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +17,13 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from counterpoint.cli.arguments import NICES
-from counterpoint.errors import InvalidInput, UnknownFeatureError, did_you_mean, listed
+from counterpoint.errors import (
+    InvalidInput,
+    UnknownFeatureError,
+    did_you_mean,
+    listed,
+    told_by,
+)
 from counterpoint.models.answers import unknown_columns
 from counterpoint.models.files import load_model
 from counterpoint.neighbours.gower import Gower
@@ -32,6 +40,7 @@ from counterpoint.table.features import (
 )
 from counterpoint.table.files import READERS, read_content, refused_if_damaged
 from counterpoint.table.frames import only_known
+from counterpoint.table.labels import Labels
 from counterpoint.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -261,8 +270,26 @@ def columns_of(options: argparse.Namespace, columns: Sequence[Any]) -> dict[str,
         "features": read_kinds(options.features, columns),
         "groups": read_groups(options.groups),
         "units": named_values("--unit", options.units, columns),
+        "labels": read_names(options.labels),
         "protected": options.protected,
     }
+
+
+def read_names(file: Path | None) -> Labels | None:
+    """Return what people call things, from a file of TOML or JSON."""
+    if file is None:
+        return None
+    said = f"--labels {str(file)!r}"
+    if file.suffix.lower() not in (".toml", ".json"):
+        raise InvalidInput(f"--labels must end in .toml or .json, got {str(file)!r}.")
+    if not file.is_file():
+        raise InvalidInput(f"{said} is not a file.")
+    try:
+        text = file.read_text(encoding="utf-8")
+        document = tomllib.loads(text) if file.suffix.lower() == ".toml" else json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{said} cannot be read: {told_by(error)}.") from error
+    return Labels.read(document)
 
 
 def named_values(flag: str, texts: Sequence[str], names: Sequence[Any] = ()) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
@@ -12,15 +13,17 @@ import pandas as pd
 
 from counterpoint.checks import require_package
 from counterpoint.result.counterfactuals import Counterfactuals
-from counterpoint.result.words.language import Lang
-from counterpoint.result.words.sentences import (
+from counterpoint.result.words.language import Lang, Reader
+from counterpoint.result.words.printed import (
+    blocks,
     changes_frame,
+    headlines,
     more_lines,
     own_cells,
-    shown_first,
-    title_of,
     told,
+    wrapped,
 )
+from counterpoint.result.words.sentences import shown_first
 from counterpoint.table.frames import as_frame
 from counterpoint.table.schema import Schema
 
@@ -61,35 +64,53 @@ def show_results(results: Sequence[Counterfactuals], n: int) -> None:
         if len(results) > 1:
             index = as_frame(found.row, "row").index[0]
             console.print(f"Row {plain(index)}", style="bold")
-        console.print(plain(found.message[0].upper() + found.message[1:]), soft_wrap=True)
-        if found.constraints:
-            console.print(plain(f"Rules: {'; '.join(found.constraints)}."), soft_wrap=True)
-        for note in found.notes:
-            console.print(plain(f"Note: {note}"), style="dim", soft_wrap=True)
-        if aims := str(found.facts.aims):
-            console.print(plain(f"Minimised: {aims}."), soft_wrap=True)
+        for line in headlines(found):
+            style = "dim" if line.startswith("Note: ") else None
+            print_line(console, line, style)
         few = shown_first(found, max(n, 1))
         if n > 0 and len(few.genomes):
             console.print()
             for k, text in enumerate(told(found, few, ("", "")), 1):
-                console.print(plain(f"{k}. {text}"), soft_wrap=True)
-            console.print(changes_table(few))
+                print_line(console, f"{k}. {text}")
+            show_changes(console, few)
             for line in more_lines(found, len(few.genomes)):
-                console.print(line)
+                print_line(console, line)
 
 
-def tell_results(results: Sequence[Counterfactuals], lang: Lang) -> None:
-    """Print each result in sentences."""
-    text = "\n\n".join(found.explain_text(lang) for found in results)
-    sys.stdout.write("\n".join(map(plain, text.split("\n"))) + "\n")
+def print_line(console: Any, line: str, style: str | None = None) -> None:
+    """Print a line, broken between words where it is too long."""
+    width = console.width if console.width < WIDE else None
+    for part in wrapped(plain(line), width).split("\n"):
+        console.print(part, style=style, soft_wrap=True)
+
+
+def show_changes(console: Any, few: Counterfactuals) -> None:
+    """Draw what changes as a table, or as blocks where a table would break words."""
+    table, free = changes_table(few), console.options.update(max_width=WIDE)
+    if console.measure(table, options=free).maximum <= console.width:
+        console.print(table)
+        return
+    console.print()
+    for line in blocks(few):
+        print_line(console, line)
+
+
+def tell_results(
+    results: Sequence[Counterfactuals], lang: Lang, reader: Reader = "customer", n: int = 4
+) -> None:
+    """Print each result in sentences, of at most n ways, broken between words in a terminal."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    text = "\n\n".join(found.explain_text(lang, reader, n) for found in results)
+    lines = [wrapped(plain(line), width) for line in text.split("\n")]
+    sys.stdout.write("\n".join(lines) + "\n")
 
 
 def changes_table(found: Counterfactuals) -> Any:
     """Return a table: the row first, then only what the candidates change."""
     table, frame = new_table(), changes_frame(found)
     n_measures = len(found.objective_names)  # the prediction stands for the gap
-    features = found.encoding.schema.features
-    numbers = {title_of(feature) for feature in features if feature.is_numeric}
+    schema = found.encoding.schema
+    numbers = {schema.labels.title(each) for each in schema.features if each.is_numeric}
     table.add_column("", justify="right", style="dim")
     for k, title in enumerate(frame.columns):
         is_measure = k >= len(frame.columns) - n_measures

@@ -4,48 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import pandas as pd
 
 from counterpoint.arrays import Ints
-from counterpoint.errors import printable
 from counterpoint.result import measures
 from counterpoint.result.choosing.interview import Interview
-from counterpoint.result.choosing.orders import matching, representatives, safety_frame
+from counterpoint.result.choosing.orders import matching, representatives, safety_frame, why_none
 from counterpoint.result.choosing.subset import By, select
 from counterpoint.result.data import ResultData, continued
 from counterpoint.result.file import saving
+from counterpoint.result.shown import Shown
 from counterpoint.result.ways import Ways, ways_of
-from counterpoint.result.words import sentences as words
 from counterpoint.result.words.language import Lang, Reader
 from counterpoint.search import front
-from counterpoint.table.files import write_text
-
-if TYPE_CHECKING:
-    from counterpoint.result.figures.plots import Plots
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Counterfactuals(ResultData):
+class Counterfactuals(Shown):
     """The counterfactuals of one row: a set in which none is better than another in everything.
 
-    `ResultData` has what it holds. What asks the model again needs `live`, which a loaded or
-    unpickled result has not.
+    `ResultData` has what it holds, and `Shown` what people look at. What asks the model again needs
+    `live`, which a loaded or unpickled result has not.
     """
-
-    @property
-    def message(self) -> str:
-        """One sentence on what was found, or on why nothing was."""
-        return printable(words.message(self))
-
-    @property
-    def plot(self) -> Plots:
-        """Figures: `found.plot.parallel()` and others; they need the extra "figures"."""
-        from counterpoint.result.figures.plots import Plots
-
-        return Plots(self)
 
     def select(
         self,
@@ -192,6 +175,11 @@ class Counterfactuals(ResultData):
         keep : iterable of feature names, default=()
             Features that must have kept the row's values.
 
+        Returns
+        -------
+        Counterfactuals
+            Those that are left; if none is, a note says how many each condition leaves by itself.
+
         Raises
         ------
         InvalidInput, UnknownFeatureError
@@ -206,7 +194,12 @@ class Counterfactuals(ResultData):
         >>> len(found.filter("age <= 40")), len(found.filter(keep=["debt"]))
         (16, 1)
         """
-        return self.take(matching(self, conditions, keep))
+        keep = list(keep) if isinstance(keep, Iterable) and not isinstance(keep, str) else keep
+        kept = self.take(matching(self, conditions, keep))
+        if kept or not self:
+            return kept
+        notes = (*self.notes, why_none(self, conditions, keep))
+        return replace(kept, facts=replace(self.facts, notes=notes))
 
     def prefer(
         self, *, seed: int = 0, lang: Lang = "en", reader: Reader = "customer"
@@ -254,47 +247,6 @@ class Counterfactuals(ResultData):
         """
         found: Self = continued(self, evaluations)
         return found
-
-    def to_csv(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        near_misses: bool = False,
-        prefix: str | None = None,
-    ) -> str | None:
-        """Write what `to_frame` shows as comma-separated values, or return it as text.
-
-        Parameters
-        ----------
-        path : str or path, optional
-            The file; its folder must exist. A file of that name is replaced, in one step.
-        near_misses : bool, default=False
-            Whether to write the near misses too: the whole non-dominated set.
-        prefix : str, optional
-            As in `to_frame`.
-
-        Raises
-        ------
-        CannotWrite, NoSuchFile
-            If the disk is full, or the folder is not there or may not be written to.
-        InvalidInput
-            If a level is no text that UTF-8 can hold.
-
-        Examples
-        --------
-        >>> import counterpoint as cp
-        >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
-        >>> explainer = cp.Explainer(lambda rows: rows["age"] / 50, data)
-        >>> text = explainer.explain(data[:1], target=(0.5, None)).to_csv()
-        >>> print(text.splitlines()[0])
-        age,valid,prediction,gap,distance,changes,implausibility
-        """
-        frame = self.to_pandas(near_misses=near_misses, prefix=prefix)
-        text: str = frame.to_csv(index=False, lineterminator="\n")
-        if path is None:
-            return text
-        write_text(path, text)
-        return None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result to a file of JSON, which `counterpoint.load` reads back.
@@ -354,97 +306,6 @@ class Counterfactuals(ResultData):
         The model is asked one row per change of each.
         """
         return measures.undoable_changes(self)
-
-    def explain_text(self, lang: Lang = "en", reader: Reader = "customer", n: int = 3) -> str:
-        """Return the result as a short text, the same for the same result.
-
-        A customer is told what the model decides and in which other cases it would decide as
-        wanted, without numbers of the method and without any promise. Counterfactuals that change a
-        protected feature (`Explainer(protected=...)`) are left out, and how many. An analyst reads
-        predictions and objectives too, with the protected changes marked; the numbers are positions
-        in the result, from 1.
-
-        Parameters
-        ----------
-        lang : {"en", "de"}, default="en"
-            The language. Names of features, classes and levels stay as the data have them.
-        reader : {"customer", "analyst"}, default="customer"
-            Who reads it.
-        n : int, default=3
-            How many ways at most; see `ways`.
-
-        Returns
-        -------
-        str
-            Plain text, a line per sentence or counterfactual.
-
-        Examples
-        --------
-        >>> import counterpoint as cp
-        >>> data = pd.DataFrame({"months": [6, 12, 24, 48], "sex": ["f", "m", "f", "m"]})
-        >>> explainer = cp.Explainer(lambda rows: 1 - rows["months"] / 60, data, protected=["sex"])
-        >>> found = explainer.explain({"months": 48, "sex": "m"}, target=(0.5, 1.0))
-        >>> print(found.explain_text(n=1))
-        With the details given, the model does not predict a value between 0.5 and 1.
-        It would predict a value between 0.5 and 1 in this case:
-        1. If months were at most 30 instead of 48.
-        This describes how the model decides. It does not say that making such a change would \
-bring about the outcome, or that a request would be granted.
-        >>> print(found.explain_text("de", "analyst", n=1).splitlines()[2])
-        1. Vorhersage zwischen 0,5 und 1 (0,2 → 0,5), wenn months 30 statt 48 wäre. \
-(Abstand 0,2143, 1 Änderung, Unplausibilität 0,2143)
-        """
-        return printable(words.explain(self, lang, reader, n))
-
-    def summary(self, n: int = 5) -> str:
-        """Return what was found as text: the row, and n counterfactuals as sentences and a table.
-
-        Counterfactuals are numbered by their positions in the result, from 1.
-        """
-        return printable(words.summary(self, n))
-
-    def report(self, path: str | os.PathLike[str], *, figures: bool = True) -> None:
-        """Write a page for people to a file of HTML: see the set, choose from it, print it.
-
-        One file of less than 1.5 MB, which needs a browser and nothing else: it asks nothing of the
-        network. A file of that name is replaced, in one step.
-
-        Parameters
-        ----------
-        path : str or path
-            The file; its folder must exist.
-        figures : bool, default=True
-            Whether to draw figures; they need the extra "figures".
-
-        Raises
-        ------
-        CannotWrite, NoSuchFile
-            If the disk is full, or the folder is not there or may not be written to.
-        MissingDependency
-            If figures are asked for and what draws them is not installed.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> import counterpoint as cp
-        >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
-        >>> explainer = cp.Explainer(lambda rows: rows["age"] / 50, data)
-        >>> found = explainer.explain(data[:1], target=(0.5, None))
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     found.report(f"{folder}/found.html", figures=False)
-        ...     os.listdir(folder)
-        ['found.html']
-        """
-        from counterpoint.result.report.page import write_report
-
-        write_report(self, path, figures=figures)
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        """Return what notebooks show."""
-        return printable(words.notebook(self))
 
     def __repr__(self) -> str:
         return f"<Counterfactuals: {self.message}>"

@@ -27,6 +27,7 @@ ARTICLES = {
     "en": re.compile(r"(the|an?|your)\s+(?=\S)", re.IGNORECASE),
     "de": re.compile(r"(der|die|das)\s+(?=\S)", re.IGNORECASE),
 }
+ADJECTIVE = re.compile(r"\b[a-zäöüß]+e\b(?= )")  # of a German noun, after its article
 SIGNS: dict[str, Signs] = {  # how sentences of a language write values
     "en": Signs(
         quotes=("\N{LEFT DOUBLE QUOTATION MARK}", "\N{RIGHT DOUBLE QUOTATION MARK}"),
@@ -223,7 +224,9 @@ class Labels:
 
     def feature(self, name: Hashable, lang: str = "en") -> str:
         """Return what a feature is called, without article."""
-        return self.noun(name, lang).word
+        article, word = self.noun(name, lang)
+        end = {"der": "r", "das": "s"}.get(article, "")  # "der hohe Betrag" is "hoher Betrag"
+        return ADJECTIVE.sub(rf"\g<0>{end}", word) if end else word
 
     def title(self, feature: Named, lang: str = "en") -> str:
         """Return what a feature is called, with its unit: a heading of a table."""

@@ -202,6 +202,11 @@ def remarked(
     return replace(schema, features=features, labels=_check_labels(schema, labels))
 
 
+def relabelled(schema: Schema, labels: Labels) -> Schema:
+    """Return the schema with other labels."""
+    return replace(schema, labels=_check_labels(schema, labels))
+
+
 def _check_units(schema: Schema, units: Mapping[Any, str]) -> Mapping[Hashable, str]:
     """Return the units if each is a short text for a number of the data."""
     if not isinstance(units, Mapping):

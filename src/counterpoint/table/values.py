@@ -25,7 +25,7 @@ from counterpoint.errors import InvalidInput
 DIGITS = 4  # significant ones of a number that was computed
 EXACT = 15  # of a number that somebody gave: all that float64 keeps of a decimal number
 MOST_DIGITS = 17  # tell any two numbers of float64 apart
-PADDED = 4  # columns of so many decimals write them all; of more, as many as the value has
+PADDED = 4  # columns of so many decimals write them all; of more, as many as matter
 LARGEST_WHOLE = 2.0**53  # beyond it float64 skips integers
 YEARS = (1500.0, 2200.0)  # a column of whole numbers within is taken for years: no thousands sign
 DAY = np.dtype("datetime64[D]")
@@ -106,7 +106,8 @@ class Written(Protocol):
 def write_value(feature: Written, gene: float, signs: Signs = PLAIN, digits: int = DIGITS) -> str:
     """Return a feature's value as text, without its unit.
 
-    Real numbers have the decimals of their column, or so many digits where these are not known.
+    Real numbers have the decimals of their column. Where these are many or not known, they have as
+    many as tell a thousandth of the column's range; more `digits` than usual ask for more.
 
     Examples
     --------
@@ -127,12 +128,26 @@ def write_value(feature: Written, gene: float, signs: Signs = PLAIN, digits: int
         is_year = YEARS[0] <= feature.low and feature.high <= YEARS[1]
         return signs.number(f"{int(gene)}" if is_year else f"{int(gene):,}")
     places = feature.decimals
-    if places is None or abs(gene) >= 10.0**EXACT:
+    if abs(gene) >= 10.0**EXACT:
         return write_number(gene, signs, digits)
+    if places is None or places > PADDED:
+        return _write_real(gene, feature, signs, digits)
     if not np.isclose(gene, round(gene, places), rtol=1e-6, atol=0.0):  # float32 is no closer
         return write_number(gene, signs, digits, places + 2)
-    text = f"{gene + 0.0:,.{places}f}"  # + 0.0, because -0.0 would be "-0.00"
-    return signs.number(text if places <= PADDED else _trimmed(text))
+    return signs.number(f"{gene + 0.0:,.{places}f}")  # + 0.0, because -0.0 would be "-0.00"
+
+
+def _write_real(gene: float, feature: Written, signs: Signs, digits: int) -> str:
+    """Return a number with the decimals that matter in its column; with more if these show none."""
+    width = feature.high - feature.low
+    if not (0.0 < width < np.inf):
+        return write_number(gene, signs, digits)
+    places = max(0, digits - 1 - int(np.floor(np.log10(width))))
+    places = min(places, MOST_DIGITS if feature.decimals is None else feature.decimals)
+    near = round(gene, places)
+    if near == 0.0 and gene != 0.0:
+        return write_number(gene, signs, digits)
+    return signs.number(f"{near + 0.0:,.{places}f}")
 
 
 def write_pair(feature: Written, new: float, old: float, signs: Signs = PLAIN) -> tuple[str, str]:

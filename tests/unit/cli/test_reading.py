@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -164,3 +165,39 @@ def test_a_setting_without_its_value_is_told_with_its_form(given: list[str], tol
         reading.settings_of(options_of(*given), [])
 
     assert told in str(raised.value)
+
+
+def test_labels_are_read_from_toml_and_json(tmp_path: Path) -> None:
+    (tmp_path / "names.toml").write_text('[features]\nduration = "term"\n', encoding="utf-8")
+    (tmp_path / "names.json").write_text('{"features": {"duration": "term"}}', encoding="utf-8")
+
+    read = [reading.read_names(tmp_path / name) for name in ("names.toml", "names.json")]
+
+    assert read == [cp.Labels(features={"duration": "term"})] * 2
+    assert reading.read_names(None) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("x.txt", "", "--labels must end in .toml or .json, got"),
+        ("x.toml", "a = ", "cannot be read: "),
+        ("x.json", "{", "cannot be read: "),
+        ("x.json", '{"feature": {}}', "labels has the key 'feature'; it may have"),
+        ("x.json", "[]", "labels must be a dict, got []"),
+    ],
+)
+def test_files_that_hold_no_labels_are_refused(
+    tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+
+    with pytest.raises(cp.InvalidInput) as raised:
+        reading.read_names(tmp_path / name)
+
+    assert message in str(raised.value)
+
+
+def test_labels_that_are_no_file_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(cp.InvalidInput, match=r"x.toml' is not a file"):
+        reading.read_names(tmp_path / "x.toml")

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from counterpoint.arrays import MISSING
-from counterpoint.result.words.language import ENGLISH, GERMAN
+from counterpoint.result.words.english import ENGLISH
+from counterpoint.result.words.german import GERMAN
+from counterpoint.table.features import Feature, Kind
 from counterpoint.table.schema import Schema
 from counterpoint.table.values import (
     EXACT,
@@ -77,7 +83,22 @@ def test_one_long_value_does_not_lengthen_the_others() -> None:
     feature = feature_of([0.1234567891, 0.5])
     assert feature.decimals == 10
 
-    assert [write_value(feature, gene) for gene in (0.5, 0.1234567891)] == ["0.5", "0.1234567891"]
+    assert [write_value(feature, gene) for gene in (0.5, 0.1234567891)] == ["0.5000", "0.1235"]
+    assert write_pair(feature, 0.12345, 0.12346) == ("0.12345", "0.12346")
+    assert write_value(feature, -1e-9) == "-1e-09"
+
+
+@given(
+    values=arrays(np.float64, 5, elements=st.floats(-1e6, 1e6, width=32)),
+    gene=st.floats(-1e6, 1e6),
+)
+def test_no_number_of_a_column_is_minus_zero(values: Any, gene: float) -> None:
+    feature = Feature("x", Kind.REAL, np.dtype(float), (), values.min(), values.max(), None)
+
+    text = write_value(feature, gene)
+
+    assert not re.fullmatch(r"-0(\.0*)?", text)
+    assert gene == 0.0 or not re.fullmatch(r"0(\.0*)?", text)
 
 
 def test_a_value_between_the_steps_of_its_column_keeps_more_decimals_than_it() -> None:

@@ -288,7 +288,7 @@ class Interview(Generic[Result]):
         places, grammar = self.attributes.candidates, self._grammar
         a, b = int(places[question.a]), int(places[question.b])
         texts = [
-            f"{grammar.condition(changes_of(self.found, i, grammar.signs))} "
+            f"{grammar.condition(changes_of(self.found, i, grammar))} "
             f"({', '.join(measures_of(self.found, i, grammar))})"
             for i in (a, b)
         ]
@@ -362,9 +362,7 @@ class Interview(Generic[Result]):
         question = self.question
         if question is not None:
             return str(question)
-        condition = self._grammar.condition(
-            changes_of(self.found, self.position, self._grammar.signs)
-        )
+        condition = self._grammar.condition(changes_of(self.found, self.position, self._grammar))
         return f"{self.position + 1}. {condition}"
 
     def __repr__(self) -> str:

@@ -26,6 +26,7 @@ from counterpoint.rules.rules import Rules
 from counterpoint.rules.tree import compared_places
 from counterpoint.streams import Stage, check_seed, row_keys, uniforms
 from counterpoint.table.space import Space
+from counterpoint.table.values import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +102,19 @@ def matching(found: ResultData, conditions: str | Iterable[str], keep: Iterable[
     kept = check_list("filter: keep", keep, "features", "keep=['job']")
     fits &= ~found.changed[:, schema.places_of(kept, "filter: keep")].any(axis=1)
     return np.flatnonzero(fits)
+
+
+def why_none(found: ResultData, conditions: str | Iterable[str], keep: Iterable[Hashable]) -> str:
+    """Say how many counterfactuals each of several conditions leaves by itself."""
+    texts = [conditions] if isinstance(conditions, str) else list(conditions)
+    each = [(f'"{text}"', matching(found, text, ())) for text in texts]
+    each += [(f"keep={name!r}", matching(found, (), [name])) for name in keep]
+    left = [f"{name} leaves {found.reaches[places].sum():,}" for name, places in each]
+    alone = " by itself" if len(each) > 1 else ""
+    return (
+        f"the filter leaves none of {counted(len(found), 'counterfactual')}: "
+        f"{', '.join(left)}{alone}."
+    )
 
 
 def in_order(found: ResultData, *scores: Floats) -> Ints:

@@ -26,6 +26,7 @@ from counterpoint.result.data import ResultData
 from counterpoint.result.figures.frames.common import chosen
 from counterpoint.result.figures.plots import Plots
 from counterpoint.result.report.summary import summarise, write_questions
+from counterpoint.result.words.language import Lang
 from counterpoint.table.files import Pathlike, write_whole
 
 WIDTH = 500  # of a drawing, in pixels: two stand side by side
@@ -204,12 +205,14 @@ def _as_text(text: str) -> str:
 MOST_BYTES = 1_500_000  # what a mail takes, and a phone opens
 
 
-def write_report(found: ResultData, path: Pathlike, *, figures: bool = True) -> None:
+def write_report(
+    found: ResultData, path: Pathlike, *, figures: bool = True, lang: Lang = "en"
+) -> None:
     """Write the report of a result to a file; see `Counterfactuals.report`."""
     if not isinstance(figures, bool):
         raise InvalidInput(f"report.figures must be True or False, got {figures!r}.")
     drawings = draw_figures(found) if figures else None
-    page = report_page(found, datetime.datetime.now(datetime.UTC), drawings)
+    page = report_page(found, datetime.datetime.now(datetime.UTC), drawings, lang=lang)
     write_whole(path, page.encode("utf-8"))
 
 
@@ -218,13 +221,15 @@ def report_page(
     now: datetime.datetime,
     figures: dict[str, Any] | None = None,
     most_bytes: int = MOST_BYTES,
+    *,
+    lang: Lang = "en",
 ) -> str:
     """Return the report as HTML of at most so many bytes.
 
     If not all counterfactuals fit, the representatives of ways and the most balanced others are
     shown, and a note says so.
     """
-    summary = summarise(found, now)
+    summary = summarise(found, now, lang)
     page = build_page(summary, figures)
     if len(page.encode("utf-8")) <= most_bytes:
         return page

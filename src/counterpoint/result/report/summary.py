@@ -35,7 +35,13 @@ from counterpoint.result.data import ResultData
 from counterpoint.result.figures.frames.common import DAY, Axis, ask, histogram, varied
 from counterpoint.result.figures.frames.response import CURVE_POINTS
 from counterpoint.result.ways import Way, name_of, ways_of
-from counterpoint.result.words.sentences import changes_protected, message, way_sentence
+from counterpoint.result.words.language import Lang
+from counterpoint.result.words.printed import message
+from counterpoint.result.words.sentences import (
+    changes_protected,
+    protected_headline,
+    way_sentence,
+)
 from counterpoint.table.features import Feature, Kind
 from counterpoint.table.values import EXACT, write_level, write_number, write_pair
 from counterpoint.version import __version__
@@ -169,7 +175,7 @@ LABELS = {
 }
 
 
-def summarise(found: ResultData, now: datetime.datetime) -> dict[str, Any]:
+def summarise(found: ResultData, now: datetime.datetime, lang: Lang = "en") -> dict[str, Any]:
     """Return all the page shows of a result, but its figures, as what JSON can hold.
 
     After the counterfactuals of the set come the representatives of ways that it lacks.
@@ -180,7 +186,9 @@ def summarise(found: ResultData, now: datetime.datetime) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "title": title_of(found),
+        "lang": lang,
         "message": message(found),
+        "headline": protected_headline(found, lang),
         "status": found.status,
         "notes": list(found.notes),
         "is_loaded": found.live is None,
@@ -195,7 +203,7 @@ def summarise(found: ResultData, now: datetime.datetime) -> dict[str, Any]:
         ],
         "objectives": _write_objectives(found),
         "counterfactuals": _write_all(whole, len(found.genomes)),
-        "representatives": _representatives(found),
+        "representatives": _representatives(found, lang),
         "interview": write_questions(found),
         "receipt": write_receipt(found, now),
     }
@@ -324,7 +332,7 @@ def _write_all(found: ResultData, n_own: int) -> list[dict[str, Any]]:
     return written
 
 
-def _representatives(found: ResultData) -> list[dict[str, Any]]:
+def _representatives(found: ResultData, lang: Lang) -> list[dict[str, Any]]:
     """Return what is on cards, by number: one of each way, or else near misses with names.
 
     What changes protected features is no advice. Ways of more than four changes are shown only if
@@ -337,7 +345,7 @@ def _representatives(found: ResultData) -> list[dict[str, Any]]:
             if not changes_protected(way.representative)[0]
         ]
         short = [each for each in ways if len(each[0].features) <= MOST_CHANGES]
-        return _write_ways(found, (short or ways)[:MOST_CARDS])
+        return _write_ways(found, (short or ways)[:MOST_CARDS], lang)
     advised = np.flatnonzero(~changes_protected(found))
     if not len(advised):
         return []
@@ -350,7 +358,9 @@ def _representatives(found: ResultData) -> list[dict[str, Any]]:
     ]
 
 
-def _write_ways(found: ResultData, ways: list[tuple[Way[Any], int]]) -> list[dict[str, Any]]:
+def _write_ways(
+    found: ResultData, ways: list[tuple[Way[Any], int]], lang: Lang
+) -> list[dict[str, Any]]:
     """Return the cards of ways: what works, how many variants, how safe and how far each is."""
     if not ways:
         return []
@@ -365,7 +375,7 @@ def _write_ways(found: ResultData, ways: list[tuple[Way[Any], int]]) -> list[dic
         {
             "name": name_of(way.features),
             "number": number + 1,
-            "sentence": way_sentence(way),
+            "sentence": way_sentence(way, lang=lang),
             "n": way.n_valid,
             "effort": _short(way.representative.objectives[0, DISTANCE]),
             "safe": safe[w],

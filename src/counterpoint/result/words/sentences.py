@@ -1,44 +1,34 @@
-"""Sentences: a candidate or a whole result in words, in one sentence, or printed as a table."""
+"""Sentences: a candidate, a way or a whole result in words, in the caller's labels."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from html import escape
 from typing import Any, get_args
 
 import numpy as np
-import pandas as pd
 
 from counterpoint.arrays import MISSING, Bools
 from counterpoint.checks import check_choice, check_whole
-from counterpoint.problem.objectives import GAP
 from counterpoint.problem.target import Target
 from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.result.data import ResultData
 from counterpoint.result.ways import Result, Way, ways_of
+from counterpoint.result.words.english import ENGLISH
+from counterpoint.result.words.german import GERMAN
 from counterpoint.result.words.language import (
-    ENGLISH,
-    GERMAN,
     Aim,
     Change,
+    ChangeKind,
     Grammar,
     Lang,
     Reader,
     Wish,
-    count_candidates,
     joined,
 )
-from counterpoint.table.features import Feature
-from counterpoint.table.values import (
-    EXACT,
-    Signs,
-    counted,
-    write_level,
-    write_number,
-    write_numbers,
-    write_pair,
-    write_share,
-)
+from counterpoint.search.ways import safety_margins
+from counterpoint.table.features import Feature, Kind
+from counterpoint.table.labels import Labels
+from counterpoint.table.values import EXACT, write_number, write_numbers, write_share
 
 GRAMMARS: dict[str, Grammar] = {"en": ENGLISH, "de": GERMAN}
 
@@ -61,19 +51,17 @@ def said(
     marks: tuple[str, str] = ("", ""),
 ) -> str:
     """Return the sentence of a counterfactual, with marks around the names of features."""
-    changes = [
-        change._replace(name=f"{marks[0]}{change.name}{marks[1]}")
-        for change in changes_of(found, position, grammar.signs)
-    ]
+    changes = [change.marked(marks) for change in changes_of(found, position, grammar)]
     is_met = bool(found.reaches[position])
-    wish = wish_of(found.target, grammar, reader)
+    wish = wish_of(found, grammar, reader)
     if reader == "customer":
-        return grammar.would(wish, changes, is_met=is_met)
+        landed = landing(found, position, wish, grammar) if is_met else wish
+        return grammar.would(landed, changes, is_met=is_met)
     before, after = write_numbers(
         found.row_prediction, float(found.predictions[position]), grammar.signs
     )
     text = grammar.shift(grammar.outcome(wish), before, after, changes, is_met=is_met)
-    names = protected_changes(found, position)
+    names = protected_changes(found, position, grammar)
     return f"{text} [{grammar.marked(names)}]." if names else f"{text}."
 
 
@@ -83,20 +71,37 @@ def grammar_of(lang: str, reader: str = "analyst") -> Grammar:
     return GRAMMARS[check_choice("lang", lang, tuple(GRAMMARS))]
 
 
-def changes_of(found: ResultData, position: int, signs: Signs) -> list[Change]:
+def labels_of(found: ResultData) -> Labels:
+    """Return what people call the features, levels and classes of a result."""
+    return found.encoding.schema.labels
+
+
+def changes_of(found: ResultData, position: int, grammar: Grammar) -> list[Change]:
     """Return the changed features of one counterfactual in words, in the order of the table."""
-    features = found.encoding.schema.features
+    features, labels = found.encoding.schema.features, labels_of(found)
     genome, row = found.genomes[position], found.genome
-    changes = []
-    for j in np.flatnonzero(genome != row):
-        new, old = write_pair(features[j], float(genome[j]), float(row[j]), signs)
-        unit = f" {features[j].unit}" if features[j].unit else ""
-        if row[j] == MISSING:
-            new += unit
-        else:
-            old += unit
-        changes.append(Change(spoken(features[j].name), new, old))
-    return changes
+    return [
+        _change(features[j], float(genome[j]), float(row[j]), labels, grammar)
+        for j in np.flatnonzero(genome != row)
+    ]
+
+
+def _change(feature: Feature, new: float, old: float, labels: Labels, grammar: Grammar) -> Change:
+    """Return the change of a feature from one value to another in words."""
+    lang = grammar.lang
+    texts = labels.pair(feature, new, old, lang, quoted=True)
+    kind: ChangeKind = "level"
+    if feature.is_numeric:
+        kind = "date" if feature.kind is Kind.DATE else "number"
+    return Change(
+        labels.noun(feature.name, lang),
+        "" if new == MISSING else texts[0],
+        "" if old == MISSING else texts[1],
+        "" if new == MISSING else labels.unit(feature, lang, new),
+        "" if old == MISSING else labels.unit(feature, lang, old),
+        kind,
+        is_named=labels.has_feature(feature.name, lang),
+    )
 
 
 MOST_LEVELS = 4  # named one by one; of more, the one to show
@@ -109,23 +114,27 @@ def changes_of_way(way: Way[Any], grammar: Grammar) -> list[Change]:
     values to show are named.
     """
     shown = way.representative
-    changes = changes_of(shown, 0, grammar.signs)
+    changes = changes_of(shown, 0, grammar)
     if len(way.features) > 1:
         return changes
     j = shown.encoding.schema.names.index(way.features[0])
     feature, own, seen = shown.encoding.schema.features[j], float(shown.genome[j]), way.genes[0]
+    labels = labels_of(shown)
     if not feature.is_numeric:
         if 1 < len(seen) <= MOST_LEVELS and MISSING not in seen:
-            texts = [write_pair(feature, float(gene), own, grammar.signs)[0] for gene in seen]
+            texts = [labels.value(feature, gene, grammar.lang, quoted=True) for gene in seen]
             changes[0] = changes[0]._replace(new=joined(texts, grammar.either))
         return changes
     low, high = float(seen[0]), float(seen[-1])
     if not way.is_whole or len(seen) == 1 or low <= own <= high or own == MISSING:
         return changes
     is_open = np.array([low, high]) == _range_of(shown, j)
-    texts = [write_pair(feature, end, own, grammar.signs)[0] for end in (low, high)]
+    texts = [labels.pair(feature, end, own, grammar.lang)[0] for end in (low, high)]
     ends = ["" if at_end else text for at_end, text in zip(is_open, texts, strict=True)]
-    return [changes[0]._replace(new=grammar.within(Wish("value", "", *ends)))]
+    if not any(ends):  # all values but the row's own
+        return changes
+    unit = labels.unit(feature, grammar.lang)
+    return [changes[0]._replace(ends=(ends[0], ends[1]), new_unit=unit)]
 
 
 def _range_of(found: ResultData, j: int) -> tuple[float, float]:
@@ -137,46 +146,75 @@ def _range_of(found: ResultData, j: int) -> tuple[float, float]:
     return min(feature.low, own), max(feature.high, own)
 
 
-def spoken(name: Hashable) -> str:
-    """Return a feature's name as one says it.
-
-    Examples
-    --------
-    >>> spoken("credit_amount"), spoken("radio/TV"), spoken(3)
-    ('credit amount', 'radio/TV', '3')
-    """
-    text = str(name)
-    return text.replace("_", " ").strip() or text
-
-
-def wish_of(target: Target, grammar: Grammar, reader: Reader) -> Wish:
+def wish_of(found: ResultData, grammar: Grammar, reader: Reader) -> Wish:
     """Return a target in words; customers read probabilities in percent."""
-    signs = grammar.signs
-    label = "" if target.label is None else write_level(target.label, signs)
+    target, signs = found.target, grammar.signs
+    name = "" if target.label is None else class_text(found, target.label, grammar)
+    subject = labels_of(found).outcome(grammar.lang)
     if target.is_complement:
-        return Wish("other class", label, "", "")
+        return Wish("other class", name, "", "", subject, _predicate(found, target.label, grammar))
     if target.is_decision:
-        labels = [write_level(each, signs) for each in target.labels]
-        return Wish("class", joined(labels, grammar.either), "", "")
+        texts = [class_text(found, each, grammar) for each in target.labels]
+        is_one = len(target.labels) == 1
+        predicate = _predicate(found, target.labels[0], grammar) if is_one else ""
+        return Wish("class", joined(texts, grammar.either), "", "", subject, predicate)
     aim: Aim = "value" if target.label is None else "probability"
-    low, high = target.low, target.high
-    if aim == "probability" and (low > 0.0 or high < 1.0):  # ends nobody can pass say nothing
-        low, high = (low if low > 0.0 else -np.inf), (high if high < 1.0 else np.inf)
     texts = [
         ""
         if np.isinf(end)
         else write_share(end, signs)
         if aim == "probability" and reader == "customer"
         else write_number(end, signs, EXACT)
-        for end in (low, high)
+        for end in _ends_of(target)
     ]
-    return Wish(aim, label, *texts)
+    return Wish(aim, name, texts[0], texts[1], subject)
 
 
-def protected_changes(found: ResultData, position: int) -> list[str]:
-    """Return the names of the protected features one counterfactual changes."""
+def _ends_of(target: Target) -> tuple[float, float]:
+    """Return both ends of an interval; those that no probability can pass are open."""
+    low, high = target.low, target.high
+    if target.label is not None and (low > 0.0 or high < 1.0):
+        return (low if low > 0.0 else -np.inf), (high if high < 1.0 else np.inf)
+    return low, high
+
+
+def class_text(found: ResultData, label: Hashable, grammar: Grammar) -> str:
+    """Return what a class is called, in quotes if it is a text."""
+    text = labels_of(found).class_(label, grammar.lang)
+    is_text = isinstance(label, str) or labels_of(found).class_label(label, grammar.lang)
+    return grammar.signs.quoted(text) if is_text else text
+
+
+def _predicate(found: ResultData, label: Hashable, grammar: Grammar) -> str:
+    """Return the label of a class if it may follow "the application was"; else nothing."""
+    text, subject = (
+        labels_of(found).class_label(label, grammar.lang),
+        labels_of(found).outcome(grammar.lang),
+    )
+    return text if text and subject and text[0].islower() else ""
+
+
+def landing(found: ResultData, position: int, wish: Wish, grammar: Grammar) -> Wish:
+    """Return where a counterfactual lands: its class where several would do."""
+    if wish.aim in ("value", "probability") or not found.facts.classes:
+        return wish
+    label = found.facts.classes[int(found.codes[position])]
+    return wish._replace(
+        aim="class",
+        label=class_text(found, label, grammar),
+        predicate=_predicate(found, label, grammar),
+    )
+
+
+def protected_changes(found: ResultData, position: int, grammar: Grammar = ENGLISH) -> list[str]:
+    """Return what the protected features that one counterfactual changes are called."""
     pairs = zip(found.encoding.schema.features, found.changed[position], strict=True)
-    return [spoken(feature.name) for feature, changed in pairs if changed and feature.is_protected]
+    labels = labels_of(found)
+    return [
+        labels.feature(feature.name, grammar.lang)
+        for feature, changed in pairs
+        if changed and feature.is_protected
+    ]
 
 
 def changes_protected(found: ResultData) -> Bools:
@@ -185,57 +223,65 @@ def changes_protected(found: ResultData) -> Bools:
     return np.asarray((found.changed & is_protected).any(axis=1))
 
 
+def protected_headline(found: ResultData, lang: Lang = "en") -> str:
+    """Say to which protected features the decision responds; empty if to none.
+
+    It responds to a feature that is part of a way: of features that reach the target, while no part
+    of them was found to.
+    """
+    schema, labels = found.encoding.schema, labels_of(found)
+    protected = {feature.name for feature in schema.features if feature.is_protected}
+    if not protected or not found.reaches.any():
+        return ""
+    sets = [way.features for way in ways_of(found)]
+    alone = {names[0] for names in sets if len(names) == 1} & protected
+    together = {name for names in sets if len(names) > 1 for name in names} & protected - alone
+    if not alone and not together:
+        return ""
+    ordered = [
+        [labels.feature(name, lang) for name in schema.names if name in part]
+        for part in (alone, together)
+    ]
+    return GRAMMARS[lang].responds(*ordered)
+
+
 MOST_TOLD = 1000
 
 
-def explain(found: ResultData, lang: Lang, reader: Reader, n: int) -> str:
-    """Return the result as text; see `Counterfactuals.explain_text`."""
-    grammar = grammar_of(lang, reader)
+def explain(found: ResultData, lang: Lang, n: int) -> str:
+    """Return the result as text for an analyst: counts, sentences with numbers, measures, marks."""
+    grammar = grammar_of(lang)
     check_whole("explain_text.n", n, 1, MOST_TOLD)
-    tell = _tell_customer if reader == "customer" else _tell_analyst
-    return "\n".join(tell(found, grammar, n))
+    return "\n".join(_told_to_analyst(found, grammar, n))
 
 
-def _tell_customer(found: ResultData, grammar: Grammar, n: int) -> list[str]:
-    """Return what a customer may read: what the model decides, and what it would decide when."""
-    wish = wish_of(found.target, grammar, "customer")
-    is_met = found.status == "already_met"
-    lines = [grammar.now(wish, is_met=is_met)]
-    if is_met:
-        return lines
-    is_barred = changes_protected(found)
-    n_barred = int((found.reaches & is_barred).sum())
-    ways = ways_of(found).safe_first()
-    few = [way for way in ways if not changes_protected(way.representative)[0]][:n]
-    if not few and n_barred:
-        return [*lines, grammar.all_left_out(n_barred)]
-    if not few:
-        return [*lines, grammar.none(is_limited=bool((own := found.diagnosis) and own.limits_bind))]
-    lines.append(grammar.offer(wish, len(few)))
-    lines += [
-        f"{k}. {grammar.condition(changes_of_way(way, grammar))}" for k, way in enumerate(few, 1)
-    ]
-    if n_barred:
-        lines.append(grammar.left_out(n_barred))
-    return [*lines, grammar.caveat("customer")]
-
-
-def _tell_analyst(found: ResultData, grammar: Grammar, n: int) -> list[str]:
-    """Return what an analyst reads: counts, sentences with numbers and measures, marks."""
-    wish = wish_of(found.target, grammar, "analyst")
+def _told_to_analyst(found: ResultData, grammar: Grammar, n: int) -> list[str]:
+    """Return the lines."""
+    wish = wish_of(found, grammar, "analyst")
     now = write_number(found.row_prediction, grammar.signs)
     lines = [grammar.heading(grammar.outcome(wish), now)]
     if found.status == "already_met":
-        return [*lines, grammar.met()]
+        return [*lines, grammar.met(*edge_texts(found, grammar))]
     few = shown_first(found, n)
     n_shown = len(few.genomes)
     lines.append(grammar.counts(int(found.reaches.sum()), int((~found.reaches).sum()), n_shown))
-    if n_barred := int((found.reaches & changes_protected(found)).sum()):
-        lines.append(grammar.protected(n_barred))
+    if headline := protected_headline(found, grammar.lang):
+        lines.append(headline)
     for k in range(n_shown):
         text = said(few, k, grammar, "analyst")
         lines.append(f"{k + 1}. {text} ({', '.join(measures_of(few, k, grammar))})")
     return [*lines, grammar.caveat("analyst")] if n_shown else lines
+
+
+def inside_by(found: ResultData) -> float:
+    """Return how far inside the target the row's own score is; below 0 outside."""
+    return float(safety_margins(found.target, np.array([found.row_score]))[0])
+
+
+def edge_texts(found: ResultData, grammar: Grammar) -> tuple[str, str]:
+    """Return how far inside the target the row is, and how far near rows are apart."""
+    inside = max(inside_by(found), 0.0)
+    return write_number(inside, grammar.signs), write_number(found.facts.margin, grammar.signs)
 
 
 def measures_of(found: ResultData, position: int, grammar: Grammar) -> list[str]:
@@ -257,194 +303,11 @@ def shown_first(found: Result, n: int) -> Result:
     return found.take(greatest_contribution(found.objectives, n, found.facts.worst))
 
 
-ENDED = {
-    "seconds": "; the time ran out, so this is the best so far",
-    "interrupt": "; the search was interrupted, so this is the best so far",
-    "exhausted": "; all that is allowed was tried",
-    "repeats": "; nothing new was made any more, though not all that is allowed was tried",
-}
-
-
-def message(found: ResultData) -> str:
-    """Return one sentence: how many were found, or how close the search came."""
-    target, now = found.target, write_number(found.row_prediction)
-    if found.status == "already_met":
-        return f"the row already reaches {target}: its prediction is {now}."
-    asked = counted(found.evaluations, "model evaluation") + ENDED.get(found.stopped, "")
-    if found.proof is not None:
-        asked += f"; {found.proof.of_all(*found.objectives[found.reaches, 1:3].T)}"
-    verb = "reaches" if found.is_proved_empty else "was found for"
-    none = f"no counterfactual {verb} {target} (now {now})"
-    n, n_missed = int(found.reaches.sum()), int((~found.reaches).sum())
-    if n:
-        fewest = int(found.changed[found.reaches].sum(axis=1).min())
-        missed = f"; {count_candidates(0, n_missed)}" if n_missed else ""
-        return (
-            f"{counted(n, 'counterfactual')} {'reaches' if n == 1 else 'reach'} {target} "
-            f"(now {now}) with {fewest} or more changes{missed}; {asked}."
-        )
-    if (found.trace.objectives[:, GAP] == 0.0).any():
-        return (
-            f"none of the counterfactuals that were found for {target} (now {now}) is left; ask "
-            "for less of them, or look at the result before it was filtered."
-        )
-    if n_missed == 0:
-        return f"{none}; {asked}; {observed_hint(found)}"
-    best = int(np.argmin(found.objectives[:, GAP]))
-    at, gap = (write_number(each[best]) for each in (found.predictions, found.objectives[:, GAP]))
-    near = f"the closest of {count_candidates(0, n_missed)} is at {at}, a gap of {gap}"
-    return f"{none}: {near}; {asked}; {observed_hint(found)}"
-
-
-def observed_hint(found: ResultData) -> str:
-    """Say whether any observed row has the wanted prediction, and what to try."""
-    if (known := found.diagnosis) is None:
-        return ""
-    if known.nearest is not None:
-        return (
-            f"no observed row reaches it either (the nearest is at {write_number(known.nearest)}): "
-            "ask for a target the model does give."
-        )
-    does, them = ("does", "it") if known.n_reaching == 1 else ("do", "all of them")
-    reach = f"{counted(known.n_reaching, 'observed row')} {does} reach it"
-    if known.limits_bind:
-        what = "limits and rules" if found.constraints else "limits"
-        return f"{reach}, but the {what} exclude {them}: {known.relaxation}."
-    return f"{reach}." if found.stopped in ENDED else f"{reach}: give the search more evaluations."
-
-
-def own_cells(found: ResultData) -> pd.DataFrame:
-    """Return the row by feature: as it was given, if that was by feature."""
-    encoding = found.encoding
-    if isinstance(found.row, pd.DataFrame) and not encoding.schema.has_groups:
-        return found.row
-    return encoding.by_feature(found.genome[None].copy())
-
-
-SHOWN = 5
-MOST_CELLS = 12  # of the row, in a line
-OPEN, CLOSE = "\ue000", "\ue001"  # of private use: they survive escaping and become tags
-STYLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;text-align:right;margin:.5em 0"
-
-
-def summary(found: ResultData, n: int = SHOWN) -> str:
-    """Return the message, the row, sentences on a few ways, else near misses, and a table."""
-    lines, few = headlines(found), shown_first(found, n)
-    if len(few.genomes) == 0:
-        return "\n".join(lines)
-    width = len(str(len(few.genomes)))
-    lines += ["", f"The row: {row_line(found)}.", ""]
-    lines += [f"{k:>{width}}. {text}" for k, text in enumerate(told(found, few, ("*", "*")), 1)]
-    lines += ["", str(changes_frame(few).to_string()), *more_lines(found, len(few.genomes))]
-    return "\n".join(lines)
-
-
-def told(found: ResultData, few: ResultData, marks: tuple[str, str]) -> list[str]:
-    """Return a sentence on each of the ways that are shown, or on each near miss."""
-    if found.reaches.any():
-        ways = ways_of(found).safe_first()[: len(few.genomes)]
-        return [way_sentence(way, marks) for way in ways]
-    return [said(few, k, ENGLISH, "analyst", marks) for k in range(len(few.genomes))]
-
-
-def way_sentence(way: Way[Any], marks: tuple[str, str] = ("", "")) -> str:
+def way_sentence(way: Way[Any], marks: tuple[str, str] = ("", ""), lang: Lang = "en") -> str:
     """Return the sentence of a way, with marks around the names of features."""
-    plain = changes_of_way(way, ENGLISH)
-    changes = [each._replace(name=f"{marks[0]}{each.name}{marks[1]}") for each in plain]
-    outcome = ENGLISH.outcome(wish_of(way.representative.target, ENGLISH, "analyst"))
-    names = protected_changes(way.representative, 0)
-    marked = f" [{ENGLISH.marked(names)}]" if names else ""
-    return f"{ENGLISH.reached(outcome, changes)}{marked}."
-
-
-def more_lines(found: ResultData, n_shown: int) -> list[str]:
-    """Say what is not shown, and where it is."""
-    n, n_missed, n_ways = len(found), int((~found.reaches).sum()), len(ways_of(found))
-    lines = [f"{counted(n_ways - n_shown, 'more way')} in ways()."] if n_ways > n_shown else []
-    if n > n_shown:
-        lines.append(f"{counted(n, 'counterfactual')} in to_frame().")
-    if hidden := n_missed if n else n_missed - n_shown:
-        lines.append(f"{count_candidates(0, hidden)} in to_frame(near_misses=True).")
-    return lines
-
-
-def headlines(found: ResultData) -> list[str]:
-    """Return what was found, under which rules, and what else is to be known."""
-    text = message(found)
-    lines = [text[0].upper() + text[1:]]
-    if found.constraints:
-        lines.append(f"Rules: {'; '.join(found.constraints)}.")
-    lines += [f"Note: {note}" for note in found.notes]
-    if aims := str(found.facts.aims):
-        lines.append(f"Minimised: {aims}.")
-    return lines
-
-
-def row_line(found: ResultData) -> str:
-    """Return the row's values in a line, with their names and units."""
-    features = found.encoding.schema.features
-    cells = [
-        f"{spoken(f.name)} {f.shown(gene)} {f.unit * (gene != MISSING)}".rstrip()
-        for f, gene in zip(features[:MOST_CELLS], found.genome.tolist(), strict=False)
-    ]
-    more = len(features) - MOST_CELLS
-    return ", ".join(cells) + (f" and {more} more features" if more > 0 else "")
-
-
-def changes_frame(found: ResultData) -> pd.DataFrame:
-    """Return texts: the row first, then only the changed cells of the candidates, from 1.
-
-    Units stand with the names.
-    """
-    genomes, row, is_changed = found.genomes, found.genome, found.changed
-    features = found.encoding.schema.features
-    texts: dict[object, list[str]] = {}
-    for j in np.flatnonzero(is_changed.any(axis=0)):
-        cells = [
-            write_pair(features[j], gene, row[j])[0] if changed else ""
-            for gene, changed in zip(genomes[:, j], is_changed[:, j], strict=True)
-        ]
-        texts[title_of(features[j])] = [features[j].shown(row[j]), *cells]
-    predictions = [found.row_prediction, *found.predictions]
-    texts["prediction"] = [write_number(value) for value in predictions]
-    for m, name in enumerate(found.objective_names[1:], 1):
-        texts[name] = ["", *(write_number(value) for value in found.objectives[:, m])]
-    return pd.DataFrame(texts, index=["row", *range(1, len(genomes) + 1)], dtype=object)
-
-
-def title_of(feature: Feature) -> Hashable:
-    """Return a feature's name with its unit."""
-    return f"{feature.name} ({feature.unit})" if feature.unit else feature.name
-
-
-def notebook(found: ResultData, n: int = SHOWN) -> str:
-    """Return what `summary` says as HTML, every text of it escaped, without scripts."""
-    parts = [f"<p>{escape(line)}</p>" for line in headlines(found)]
-    few = shown_first(found, n)
-    if n_shown := len(few.genomes):
-        parts.append(f"<p>The row: {escape(row_line(found))}.</p>")
-        parts.append(_as_list(told(found, few, (OPEN, CLOSE))))
-        parts.append(_as_table(changes_frame(few)))
-        parts += [f"<p>{escape(line)}</p>" for line in more_lines(found, n_shown)]
-    return f'<div class="counterpoint">{"".join(parts)}</div>'
-
-
-def _as_list(texts: list[str]) -> str:
-    """Return sentences as a list, the names of features emphasised."""
-    items = [escape(text).replace(OPEN, "<em>").replace(CLOSE, "</em>") for text in texts]
-    return f"<ol>{''.join(f'<li>{item}</li>' for item in items)}</ol>"
-
-
-def _as_table(frame: pd.DataFrame) -> str:
-    """Return texts as a table; the first row is the explained one."""
-    head = "".join(f"<th scope='col'>{escape(str(name))}</th>" for name in frame.columns)
-    rows = [
-        f"<tr><th scope='row'>{escape(str(label))}</th>"
-        + "".join(f"<td style='padding:.1em .6em'>{escape(str(cell))}</td>" for cell in cells)
-        + "</tr>"
-        for label, cells in zip(frame.index, frame.to_numpy(), strict=True)
-    ]
-    return (
-        f"<table style='{STYLE}'><thead><tr><th></th>{head}</tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table>"
-    )
+    grammar = GRAMMARS[lang]
+    changes = [change.marked(marks) for change in changes_of_way(way, grammar)]
+    outcome = grammar.outcome(wish_of(way.representative, grammar, "analyst"))
+    names = protected_changes(way.representative, 0, grammar)
+    marked = f" [{grammar.marked(names)}]" if names else ""
+    return f"{grammar.reached(outcome, changes)}{marked}."

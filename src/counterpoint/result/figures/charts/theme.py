@@ -26,7 +26,7 @@ from counterpoint.result.figures.frames.common import (
     Frames,
     titled,
 )
-from counterpoint.result.words.sentences import message
+from counterpoint.result.words.printed import message
 
 FONT = "Inter, Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
 DASHES = {ROW: [1, 0], VALID: [1, 0], INVALID: [5, 3]}

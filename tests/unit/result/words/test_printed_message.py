@@ -49,7 +49,8 @@ def test_a_row_that_needs_no_change_says_so(explainer: cp.Explainer) -> None:
     found = explainer.explain(FIRST, (0.1, 0.3))
 
     assert found.message == (
-        "the row already reaches prediction between 0.1 and 0.3: its prediction is 0.22."
+        "the row already reaches prediction between 0.1 and 0.3: its prediction is 0.22, 0.08 "
+        "inside."
     )
     assert str(found) == found.message[0].upper() + found.message[1:]
 
@@ -58,8 +59,8 @@ def test_a_missed_target_says_how_close_the_search_came() -> None:
     found = explain((None, -1.0), cp.Search(method="nsga2", generations=1), by_amount)
 
     assert found.message == (
-        "no counterfactual was found for prediction <= -1 (now 595,125): the closest of "
-        f"{len(found.genomes)} near misses is at 8,075, a gap of 8,076; 106 model evaluations; no "
+        "no counterfactual was found for prediction <= -1 (now 595,125): the nearest of "
+        f"{len(found.genomes)} near misses is at 8,075 and lacks 8,076; 106 model evaluations; no "
         "observed row reaches it either (the nearest is at 8,075): ask for a target "
         "the model does give."
     )
@@ -72,8 +73,8 @@ def test_a_target_others_reach_says_what_to_free(explainer: cp.Explainer) -> Non
     )
 
     assert found.message.startswith(
-        f"no counterfactual was found for prediction between 0.5 and 1 (now 0.22): the closest of "
-        f"{len(found.genomes)} near misses is at 0.4, a gap of 0.1; "
+        f"no counterfactual was found for prediction between 0.5 and 1 (now 0.22): the nearest of "
+        f"{len(found.genomes)} near misses is at 0.4 and lacks 0.1; "
     )
     assert found.message.endswith(
         "; 1 observed row does reach it, but the limits exclude it: widen ranges['age'] to 51."
@@ -151,5 +152,13 @@ def test_a_filter_that_leaves_nothing_is_not_blamed_on_the_search(explainer: cp.
     assert len(found) > len(none_left) == 0
     assert none_left.message == (
         "none of the counterfactuals that were found for prediction between 0.4 and 1 (now 0.22) "
-        "is left; ask for less of them, or look at the result before it was filtered."
+        "is left; ask less of them, or look at the result before it was filtered."
+    )
+    n = len(found)
+    assert none_left.notes[-1] == (
+        f'the filter leaves none of {n} counterfactuals: "age < 22" leaves 0.'
+    )
+    kept = found.filter(["age < 22", "age > 0"], keep=["fix"])
+    assert kept.notes[-1].endswith(
+        f'"age < 22" leaves 0, "age > 0" leaves {n}, keep=\'fix\' leaves {n} by itself.'
     )

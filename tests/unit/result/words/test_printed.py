@@ -26,7 +26,7 @@ def test_a_result_prints_as_sentences_and_a_table_of_changes(explainer: cp.Expla
         "2 counterfactuals reach prediction between 0.4 and 1 (now 0.22) with 4 or more "
         "changes; 1 model evaluation.",
         "",
-        "The row: age 22, amount 5,951.25 €, share 0.10, job clerk, owns False, fix 1.",
+        "The row: age 22, amount 5,951.25 €, share 0.10, job clerk, owns no, fix 1.",
         "",
         "1. Prediction between 0.4 and 1 if *age* were 51 instead of 22, *amount* 80.75 instead of "
         "5,951.25 €, *share* 0.50 instead of 0.10 and *job* “smith” instead of “clerk”.",
@@ -128,5 +128,5 @@ def test_a_notebook_shows_a_result_without_counterfactuals(explainer: cp.Explain
 
     assert html == (
         '<div class="counterpoint"><p>The row already reaches prediction between 0.1 and 0.3: its '
-        "prediction is 0.22.</p></div>"
+        "prediction is 0.22, 0.08 inside.</p></div>"
     )
