@@ -36,15 +36,19 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core import event
+from numba.core import event, inline_closurecall, transforms
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, Flags
+from numba.core.postproc import PostProcessor, VariableLifetime
 
 PACKAGE = Path(__file__).parent
+OURS = "counterpoint."
+PATIENCE = 60.0  # seconds to wait for another process that compiles the same
 PAUSE = 10.0  # seconds without compiling after which the user is told again
 _log = logging.getLogger("counterpoint")
 # The modules that kernels and the constants in them may come from.
@@ -100,7 +104,10 @@ class KernelFiles(IndexDataCacheFile):
 
 
 class KernelCache(FunctionCache):
-    """Numba's cache of one function, with files of our own."""
+    """Numba's cache of one function, with files of our own, and a lock while it is compiled.
+
+    So of several processes one compiles a kernel, and the others wait for it.
+    """
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
@@ -109,6 +116,30 @@ class KernelCache(FunctionCache):
             filename_base=self._impl.filename_base,
             source_stamp=source_stamp(),
         )
+        self._lock = contextlib.ExitStack()  # empty unless this process compiles the function
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return machine code from the disk; None if this process has to compile it.
+
+        Numba would first make its compiler ready, which takes longer than all of our kernels do.
+        """
+        with self._guard_against_spurious_io_errors():
+            found = self._load_overload(sig, target_context)
+            if found is None:
+                self._lock.close()  # it may be held still, if compiling was interrupted
+                file = Path(self._cache_path) / f"{self._impl.filename_base}.lock"
+                self._lock.enter_context(locked(file, PATIENCE))
+                found = self._load_overload(sig, target_context)
+            if found is not None:
+                self._lock.close()
+                if _compiling.hear is not None:
+                    _compiling.hear(full_name(self._py_func))
+            return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep machine code, and let other processes have it."""
+        super().save_overload(sig, data)
+        self._lock.close()
 
 
 class KernelCode(JITCodeLibrary):
@@ -153,6 +184,19 @@ class InnerCode(KernelCode):
         """Forget the environment: only what handles Python's objects has a use for it."""
 
 
+class KernelFlags(Flags):
+    """Numba's flags, which it compares at every operator: here by what is set, not one by one."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return hash(KernelFlags)
+
+    def __eq__(self, other: object) -> bool:
+        is_same = isinstance(other, Flags) and self._values == other._values
+        return is_same or bool(super().__eq__(other))
+
+
 class KernelCompiler(Compiler):
     """Numba's compiler, writing kernels."""
 
@@ -161,9 +205,38 @@ class KernelCompiler(Compiler):
     def compile_extra(self, func: Any) -> Any:
         """Compile a function."""
         state: Any = self.state
+        state.flags = KernelFlags(state.flags)
         state.library = self.code(state.targetctx.codegen(), func.__qualname__)
         state.library.enable_object_caching()
-        return super().compile_extra(func)
+        with _quickly():
+            return super().compile_extra(func)
+
+
+@contextlib.contextmanager
+def _quickly() -> Iterator[None]:
+    """Spare Numba what takes a quarter of its time and is of no use to kernels.
+
+    It copies each function that it writes into another, twice, with all variables for each block,
+    though it has just made it. And after every change it finds out which variables are alive where,
+    which only generators need before the end. Whoever compiles holds Numba's lock.
+    """
+    copying, run = inline_closurecall.copy, PostProcessor.run  # type: ignore[attr-defined]
+
+    def run_lightly(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+        if emit_dels or self.func_ir.is_generator:
+            run(self, emit_dels, extend_lifetimes)
+            return
+        self.func_ir.blocks = transforms.canonicalize_cfg(self.func_ir.blocks)
+        self.func_ir.variable_lifetime = VariableLifetime(self.func_ir.blocks)
+        self.func_ir.generator_info = None
+
+    module, processor = cast(Any, inline_closurecall), cast(Any, PostProcessor)
+    module.copy = SimpleNamespace(deepcopy=lambda block: block)
+    processor.run = run_lightly
+    try:
+        yield
+    finally:
+        module.copy, processor.run = copying, run
 
 
 class InnerCompiler(KernelCompiler):
@@ -218,8 +291,12 @@ class _Compiling(event.Listener):
 def _name_of(event: Any) -> str:
     """Return the full name of the function an event is about, if it is ours."""
     function: Any = getattr(event.data.get("dispatcher"), "py_func", None)
-    module = getattr(function, "__module__", "")
-    return f"{module}.{function.__name__}" if module.startswith("counterpoint.") else ""
+    return full_name(function) if getattr(function, "__module__", "").startswith(OURS) else ""
+
+
+def full_name(function: Any) -> str:
+    """Return the module and the name of a function."""
+    return f"{function.__module__}.{function.__name__}"
 
 
 _compiling = _Compiling()
@@ -240,7 +317,7 @@ def heard_compiling(hear: Callable[[str], None]) -> Iterator[None]:
 
 def kernel_names() -> tuple[str, ...]:
     """Return the full names of our kernels in the modules imported so far."""
-    return tuple(name for name in _kernels if name.startswith("counterpoint."))
+    return tuple(name for name in _kernels if name.startswith(OURS))
 
 
 def completeness_mark() -> Path | None:
@@ -268,29 +345,37 @@ def mark_as_complete(mark: Path) -> None:
 
 
 @contextlib.contextmanager
-def sole_compiler(mark: Path, patience: float = 60.0) -> Iterator[None]:
-    """Hold the lock of a mark, so that of several processes one compiles and the others wait.
+def sole_compiler(mark: Path, patience: float = PATIENCE) -> Iterator[None]:
+    """Hold the lock of a mark, so that of several processes one compiles and the others wait."""
+    told = "waiting for a process that compiles the kernels of counterpoint."
+    with locked(mark.with_suffix(".lock"), patience, told):
+        yield
+
+
+@contextlib.contextmanager
+def locked(path: Path, patience: float, told: str = "") -> Iterator[None]:
+    """Hold the lock of a file, for which the user is told to wait.
 
     Without a lock after so many seconds the process goes on: two may compile the same, to no harm.
     """
     try:
         import fcntl  # there is none on Windows
 
-        mark.parent.mkdir(parents=True, exist_ok=True)
-        file = mark.with_suffix(".lock").open("w")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("w")
     except (ImportError, OSError):
         yield
         return
     with file:
-        end, has_told = time.monotonic() + patience, False
+        end, is_told = time.monotonic() + patience, not told
         while time.monotonic() < end:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                if not has_told:
-                    _log.warning("waiting for a process that compiles the kernels of counterpoint.")
-                has_told = True
-                time.sleep(0.1)
+                if not is_told:
+                    _log.warning(told)
+                is_told = True
+                time.sleep(0.05)
             except OSError:  # a file system without locks
                 break
             else:
@@ -303,7 +388,7 @@ def kernel(function: F) -> F:
     dispatcher = _njit(pipeline_class=KernelCompiler, **_OPTIONS)(function)
     with contextlib.suppress(RuntimeError):  # no folder can be written to: nothing is kept
         dispatcher._cache = KernelCache(function)  # what cache=True does, with Numba's own
-    _kernels[f"{function.__module__}.{function.__name__}"] = dispatcher
+    _kernels[full_name(function)] = dispatcher
     return cast(F, dispatcher)
 
 

@@ -15,7 +15,10 @@ from counterpoint.streams import _draw
 
 PRIVATE = {
     caching.IndexDataCacheFile: ("_save_data", "_load_index", "_save_index", "load", "save"),
-    caching.FunctionCache: ("cache_path", "load_overload", "save_overload"),
+    caching.FunctionCache: (
+        *("cache_path", "load_overload", "save_overload"),
+        *("_load_overload", "_guard_against_spurious_io_errors"),
+    ),
     event.Listener: ("on_start", "on_end"),
     codegen.JITCodeLibrary: (
         *("_optimize_functions", "_optimize_final_module", "_finalize_final_module"),

@@ -25,7 +25,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import comb, ndtri
 
 from counterpoint.arrays import Floats
 from counterpoint.kernels import assign, inner, kernel, part
@@ -50,6 +49,8 @@ def basis(n_cells: int) -> Floats:
     Row ``k`` belongs to the lower border of cell ``k``. The inner borders 1 .. K - 1 divide [0, 1]
     evenly; the rows of the two infinite borders are zero.
     """
+    from scipy.special import comb  # not at the top: few searches need it, and it loads slowly
+
     assert n_cells >= 3, "a polynomial needs at least two inner borders"
     borders = np.linspace(0.0, 1.0, n_cells - 1)[:, None]
     power = np.arange(N_COEFFICIENTS)
@@ -106,6 +107,8 @@ def _described(theta: Floats, n_cells: int) -> tuple[Floats, Floats]:
 
 def _start(weights: Floats) -> Floats:
     """First coefficient and increments of a rough fit: probits of the observed distribution."""
+    from scipy.special import ndtri  # not at the top: few searches need it, and it loads slowly
+
     n_cells = len(weights)
     border = np.rint(np.linspace(1, n_cells - 1, N_COEFFICIENTS)).astype(np.int64)
     below = np.cumsum(weights)[border - 1]

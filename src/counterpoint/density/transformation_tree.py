@@ -36,7 +36,6 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.special import gammaincc, gammaln
 
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.density import bernstein
@@ -107,6 +106,8 @@ def level_sums(
 
 def log_survival(statistic: Floats, freedom: Floats) -> Floats:
     """Log upper tail probability of the chi-squared distribution, without underflow."""
+    from scipy.special import gammaincc  # not at the top: few searches need it, and it loads slowly
+
     shape, half = 0.5 * freedom, 0.5 * statistic
     tail = gammaincc(shape, half)
     far = tail < 1e-280
@@ -118,6 +119,8 @@ def log_survival(statistic: Floats, freedom: Floats) -> Floats:
 
 def _log_far_tail(shape: Floats, half: Floats) -> Floats:
     """Legendre's continued fraction of the incomplete gamma function, from the far end."""
+    from scipy.special import gammaln  # not at the top: few searches need it, and it loads slowly
+
     n_terms = 60
     fraction = half + 2 * n_terms + 1 - shape
     for i in range(n_terms, 0, -1):

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.models.gene_space import (
@@ -84,6 +83,8 @@ class AdditiveModel(NamedTuple):
 
     def outputs(self, genomes: Floats) -> Floats:
         """Return what the model's outputs are by these sums: shape (n, classes) or (n, 1)."""
+        from scipy.special import expit, softmax  # loaded with the model, so late
+
         raw = self.raw(genomes)
         if self.link == "logistic":
             second = expit(raw[:, 0])

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import expit
 
 from counterpoint.arrays import Floats
 from counterpoint.kernels import kernel
@@ -82,7 +81,11 @@ def linked(sums: AdditiveModel, rows: Floats) -> Any:
         dtype = np.float32 if sums.is_single else np.float64
         return powers.astype(dtype) / whole.astype(dtype)
     raw = raw.astype(np.float32) if sums.is_single else raw
-    return expit(raw[:, 0]) if sums.link == "logistic" else raw
+    if sums.link != "logistic":
+        return raw
+    from scipy.special import expit  # which the model has loaded
+
+    return expit(raw[:, 0])
 
 
 @kernel

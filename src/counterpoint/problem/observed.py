@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Hashable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit, logit
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.density.conditional import ConditionalSampler
@@ -134,11 +134,11 @@ class Observed:
         widest = (target.high - target.low) / 2.0
         if not self.are_probabilities:
             return min(float(np.quantile(np.abs(scores[0] - scores[1]), MOSTLY)), widest)
-        logits = logit(np.clip(scores, *SURE))
+        logits = np.vectorize(log_odds)(np.clip(scores, *SURE))
         step = float(np.quantile(np.abs(logits[0] - logits[1]), MOSTLY))
         end = target.low if target.low > 0.0 else target.high
-        here = float(logit(np.clip(end, *SURE)))
-        return min(abs(float(expit(here + (step if end == target.low else -step))) - end), widest)
+        there = log_odds(min(max(end, SURE[0]), SURE[1])) + (step if end == target.low else -step)
+        return min(abs(1.0 / (1.0 + math.exp(-there)) - end), widest)
 
     @cached_property
     def are_probabilities(self) -> bool:
@@ -210,6 +210,14 @@ def find_ids(predictor: Predictor, declared: Collection[Hashable]) -> list[Featu
             if change <= spread * (NO_USE if has_gaps else LITTLE_USE):
                 found.append(features[j])
     return found
+
+
+def log_odds(p: float) -> float:
+    """Return the logit of a probability, bit for bit as SciPy's, which takes long to load."""
+    if p < 0.3 or p > 0.65:
+        return math.log(p / (1.0 - p))
+    s = 2.0 * (p - 0.5)
+    return math.log1p(s) - math.log1p(-s)
 
 
 def is_different(genes: Floats) -> bool:

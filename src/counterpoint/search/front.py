@@ -7,7 +7,6 @@ compares with nothing.
 
 from __future__ import annotations
 
-import moocore
 import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints
@@ -153,6 +152,8 @@ def hypervolume(objectives: Floats, reference: Floats) -> float:
     >>> hypervolume(np.array([[0.5, 0.5], [0.9, 0.9]]), np.array([1.0, 1.0]))
     0.25
     """
+    import moocore  # not at the top: it loads slowly
+
     inside = objectives[(objectives < reference).all(axis=1)]
     if len(inside) == 0:
         return 0.0
@@ -171,6 +172,8 @@ def _approximate(inside: Floats, reference: Floats) -> float:
 
     In units of the best values: directions are spread evenly, and so must be what they measure.
     """
+    import moocore  # not at the top: it loads slowly
+
     span = reference - inside.min(axis=0)
     scaled = (inside - reference) / span + 1.0
     share = moocore.hv_approx(
@@ -195,6 +198,8 @@ def hypervolume_history(
     reference : ndarray of shape (m,)
         The reference point.
     """
+    import moocore  # not at the top: it loads slowly
+
     ends = np.searchsorted(generation, np.arange(n_generations), side="right")
     volumes = np.zeros(n_generations)
     best = objectives[:0]

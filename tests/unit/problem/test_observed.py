@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import logit
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from tests.strategies import generator
 
 import counterpoint as cp
-from counterpoint.problem.observed import MOST_ASKED
+from counterpoint.problem.observed import MOST_ASKED, log_odds
 
 COMPLETE = pd.DataFrame({"age": [20.0, 30.0, 40.0, 50.0], "pay": [1.0, 2.0, 3.0, 4.0]})
 
@@ -183,3 +184,10 @@ def test_an_outcome_among_the_features_is_told() -> None:
         )
     features = {"good": cp.Integer(), "debt": cp.Integer()}
     assert explainer_and_remarks(model, numbers, features=features)[1] == []
+
+
+def test_log_odds_are_those_of_scipy_bit_for_bit() -> None:
+    drawn = generator(5).random(2_000)
+    probabilities = np.concatenate([drawn, drawn * 1e-9, 1.0 - drawn * 1e-9, [0.3, 0.5, 0.65]])
+
+    assert [log_odds(p) for p in probabilities.tolist()] == logit(probabilities).tolist()
