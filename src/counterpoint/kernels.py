@@ -20,8 +20,8 @@ Compiling takes seconds. So each kernel is given the same types always, is optim
 kernels of a default search are compiled together, once on a machine (`explainer/warm_up.py`); a
 mark beside the cache says that it is complete.
 
-All this stands on private parts of Numba: `tests/unit/test_kernels_numba.py` names them, and the
-version of Numba has a ceiling in pyproject.toml.
+All this, and `compiling`, stands on private parts of Numba: `tests/unit/test_kernels_numba.py`
+names them, and the version of Numba has a ceiling in pyproject.toml.
 """
 
 from __future__ import annotations
@@ -36,15 +36,13 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core import event, inline_closurecall, transforms
+from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, Flags
-from numba.core.postproc import PostProcessor, VariableLifetime
+
+from counterpoint.compiling import InnerCompiler, KernelCompiler
 
 PACKAGE = Path(__file__).parent
 OURS = "counterpoint."
@@ -140,109 +138,6 @@ class KernelCache(FunctionCache):
         """Keep machine code, and let other processes have it."""
         super().save_overload(sig, data)
         self._lock.close()
-
-
-class KernelCode(JITCodeLibrary):
-    """The code of a kernel, optimized once and together with all that it calls.
-
-    Numba would optimize every function alone, again in each that calls it, and then all of it twice
-    for the sake of references, which are not counted here.
-    """
-
-    def _optimize_functions(self, ll_module: Any) -> None:
-        ll_module.data_layout = self._codegen._data_layout
-
-    def _optimize_final_module(self) -> None:
-        made = self._codegen._module_pass_manager()
-        if not isinstance(made, tuple):  # an older Numba
-            super()._optimize_final_module()
-            return
-        passes, builder = made
-        passes.run(self._final_module, builder)
-
-
-class InnerCode(KernelCode):
-    """The code of a function that kernels call: left as it is, without an address to call it at."""
-
-    def _optimize_final_module(self) -> None:
-        """Leave that to the kernels."""
-
-    def _finalize_final_module(self) -> None:
-        self._finalized = True
-
-    def get_pointer_to_function(self, name: str) -> int:  # noqa: ARG002 - Numba's name
-        """Return 0, which says that there is no such address."""
-        self._ensure_finalized()
-        return 0
-
-    @property
-    def codegen(self) -> InnerCode:
-        """Who is told of the function's environment, for which there is no place either."""
-        return self
-
-    def set_env(self, env_name: str, env: Any) -> None:
-        """Forget the environment: only what handles Python's objects has a use for it."""
-
-
-class KernelFlags(Flags):
-    """Numba's flags, which it compares at every operator: here by what is set, not one by one."""
-
-    __slots__ = ()
-
-    def __hash__(self) -> int:
-        return hash(KernelFlags)
-
-    def __eq__(self, other: object) -> bool:
-        is_same = isinstance(other, Flags) and self._values == other._values
-        return is_same or bool(super().__eq__(other))
-
-
-class KernelCompiler(Compiler):
-    """Numba's compiler, writing kernels."""
-
-    code: type[KernelCode] = KernelCode
-
-    def compile_extra(self, func: Any) -> Any:
-        """Compile a function."""
-        state: Any = self.state
-        state.flags = KernelFlags(state.flags)
-        state.library = self.code(state.targetctx.codegen(), func.__qualname__)
-        state.library.enable_object_caching()
-        with _quickly():
-            return super().compile_extra(func)
-
-
-@contextlib.contextmanager
-def _quickly() -> Iterator[None]:
-    """Spare Numba what takes a quarter of its time and is of no use to kernels.
-
-    It copies each function that it writes into another, twice, with all variables for each block,
-    though it has just made it. And after every change it finds out which variables are alive where,
-    which only generators need before the end. Whoever compiles holds Numba's lock.
-    """
-    copying, run = inline_closurecall.copy, PostProcessor.run  # type: ignore[attr-defined]
-
-    def run_lightly(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
-        if emit_dels or self.func_ir.is_generator:
-            run(self, emit_dels, extend_lifetimes)
-            return
-        self.func_ir.blocks = transforms.canonicalize_cfg(self.func_ir.blocks)
-        self.func_ir.variable_lifetime = VariableLifetime(self.func_ir.blocks)
-        self.func_ir.generator_info = None
-
-    module, processor = cast(Any, inline_closurecall), cast(Any, PostProcessor)
-    module.copy = SimpleNamespace(deepcopy=lambda block: block)
-    processor.run = run_lightly
-    try:
-        yield
-    finally:
-        module.copy, processor.run = copying, run
-
-
-class InnerCompiler(KernelCompiler):
-    """Numba's compiler, writing what kernels call."""
-
-    code = InnerCode
 
 
 F = TypeVar("F", bound=Callable[..., Any])

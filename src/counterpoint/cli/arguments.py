@@ -38,6 +38,7 @@ def build_parser() -> Parser:
     show = commands.add_parser("show", help="show saved results")
     show.add_argument("file", type=Path, help="a .json or .parquet file that --out wrote")
     add_labels(add_output(show))
+    commands.add_parser("warm-up", help="compile ahead of time what searches need, as for an image")
     parser.flags = {name: flags_in(command) for name, command in commands.choices.items()}
     return parser
 

@@ -34,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(options: argparse.Namespace, parser: Parser) -> int:
     """Run a command; return its exit status."""
     commands = {"batch": batch, "explain": explain, "schema": schema, "serve": serve, "show": show}
+    commands |= {"warm-up": warm_up}
     warnings.showwarning = tell_warning
     try:
         status = commands[options.command](options)
@@ -248,3 +249,15 @@ def show(options: argparse.Namespace) -> int:
         results = [found.labelled(labels) for found in results]
     output(results, options)
     return status_of(results, len(results))
+
+
+def warm_up(options: argparse.Namespace) -> int:  # noqa: ARG001 - as of every command
+    """Compile what searches need; there is nothing to do where that was done."""
+    from counterpoint.explainer.explainer import Explainer
+    from counterpoint.explainer.warm_up import use_paper
+    from counterpoint.explainer.warm_up import warm_up as compile_kernels
+
+    compile_kernels(Explainer)
+    use_paper(Explainer)
+    sys.stdout.write("all kernels are compiled.\n")
+    return FOUND

@@ -2,14 +2,22 @@ from __future__ import annotations
 
 import logging
 import signal
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import counterpoint as cp
 from counterpoint import kernels
 from counterpoint.explainer import explainer, warm_up  # noqa: F401 - which uses all kernels
-from counterpoint.explainer.warm_up import CompilationReport, compile_all, names_of_default_kernels
+from counterpoint.explainer.warm_up import (
+    CompilationReport,
+    compile_all,
+    help_to_compile,
+    helped,
+    names_of_default_kernels,
+)
 
 
 def compilation_of(name: str) -> SimpleNamespace:
@@ -30,7 +38,7 @@ def test_a_log_gets_one_line_at_the_first_kernel_and_one_at_the_end(
         report.end()
 
     assert caplog.messages == [
-        "compiling the kernels of counterpoint, once on this machine: about 15 seconds.",
+        "compiling the kernels of counterpoint, once on this machine: about 10 seconds.",
         "compiled 2 of 3 kernels in 0 seconds.",
     ]
 
@@ -108,3 +116,30 @@ def test_what_default_searches_use_is_awaited_and_the_papers_own_kernels_are_not
 
     assert "counterpoint.search.archive._enter" in names
     assert not [name for name in names if ".nsga2." in name]
+
+
+def test_the_helping_process_uses_the_kernels_that_a_search_comes_to_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(warm_up, "_is_done", [])
+    names = ("finish.finish_wave", "plan.plan_wave", "way_moves.try_planned")
+    last = [kernels._kernels[f"counterpoint.search.explore.{name}"] for name in names]
+
+    help_to_compile(cp.Explainer)
+
+    assert all(each.signatures for each in last)
+
+
+@pytest.mark.parametrize("program", ["", "/opt/app", sys.executable + "-gone"])
+def test_without_an_interpreter_or_a_second_core_nobody_helps(
+    program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last one looks like Python, but is not there."""
+    monkeypatch.setattr(sys, "executable", program)
+    monkeypatch.setattr(warm_up, "n_cores", lambda: 2)
+    begun = list[int]()
+
+    with helped():
+        begun.append(1)
+
+    assert begun == [1]

@@ -1,0 +1,194 @@
+"""How Numba compiles our functions: in less time, and as kernels, which count no references."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, cast
+
+from numba.core import inline_closurecall, transforms
+from numba.core.analysis import compute_cfg_from_blocks
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, DefaultPassBuilder, Flags
+from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.ir import Assign, Var
+from numba.core.ir_utils import build_definitions, replace_vars
+from numba.core.postproc import PostProcessor, VariableLifetime
+from numba.core.untyped_passes import InlineInlinables
+
+
+class KernelCode(JITCodeLibrary):
+    """The code of a kernel, optimized once and together with all that it calls.
+
+    Numba would optimize every function alone, again in each that calls it, and then all of it twice
+    for the sake of references, which are not counted here.
+    """
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        if not isinstance(self._codegen._module_pass_manager(), tuple):  # an older Numba
+            super()._optimize_final_module()
+            return
+        passes, builder = self._codegen._module_pass_manager(opt=2)  # no slower, sooner done
+        passes.run(self._final_module, builder)
+
+
+class InnerCode(KernelCode):
+    """The code of a function that kernels call: left as it is, without an address to call it at."""
+
+    def _optimize_final_module(self) -> None:
+        """Leave that to the kernels."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:  # noqa: ARG002 - Numba's name
+        """Return 0, which says that there is no such address."""
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self) -> InnerCode:
+        """Who is told of the function's environment, for which there is no place either."""
+        return self
+
+    def set_env(self, env_name: str, env: Any) -> None:
+        """Forget the environment: only what handles Python's objects has a use for it."""
+
+
+class KernelFlags(Flags):
+    """Numba's flags, which it compares at every operator: here by what is set, not one by one."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return hash(KernelFlags)
+
+    def __eq__(self, other: object) -> bool:
+        is_same = isinstance(other, Flags) and self._values == other._values
+        return is_same or bool(super().__eq__(other))
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class ForwardCopies(FunctionPass):
+    """Uses a variable itself where another is only its copy, as the arguments of a `part` are.
+
+    Kernels are given tuples of tens of arrays: each copy is hundreds of numbers to LLVM.
+    """
+
+    _name = "forward_copies"
+
+    def __init__(self) -> None:  # which Numba's class wants to be there
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        """Replace the copies; only those are looked at that are the same at any time."""
+        code, known = state.func_ir, plainly_defined(state.func_ir.blocks)
+        copied = {
+            each.target.name: each.value
+            for block in code.blocks.values()
+            for each in block.body
+            if isinstance(each, Assign)
+            and isinstance(each.value, Var)
+            and {each.target.name, each.value.name} <= known
+        }
+        if not copied:
+            return False
+        sources = {name: _source_of(name, copied) for name in copied}
+        for block in code.blocks.values():
+            block.body = [
+                each
+                for each in block.body
+                if not (isinstance(each, Assign) and each.target.name in copied)
+            ]
+        replace_vars(code.blocks, sources)
+        code._definitions = build_definitions(code.blocks)
+        return True
+
+
+def _source_of(name: str, copied: dict[str, Any]) -> Any:
+    """Return the variable that a copy, or a copy of a copy, is of."""
+    source = copied[name]
+    while source.name in copied:
+        source = copied[source.name]
+    return source
+
+
+def plainly_defined(blocks: dict[int, Any]) -> set[str]:
+    """Return the variables that are assigned in one place, which comes before every use.
+
+    Of them a copy may be taken for the original: neither changes without the other.
+    """
+    places: dict[str, list[tuple[int, int]]] = {}
+    for label, block in blocks.items():
+        for i, each in enumerate(block.body):
+            if isinstance(each, Assign):
+                places.setdefault(each.target.name, []).append((label, i))
+    known = {name for name, found in places.items() if len(found) == 1}
+    before = compute_cfg_from_blocks(blocks).dominators()
+    for label, block in blocks.items():
+        for i, each in enumerate(block.body):
+            used = each.value if isinstance(each, Assign) else each
+            for var in [used] if isinstance(used, Var) else getattr(used, "list_vars", list)():
+                where, at = places.get(var.name, [(label, i)])[0]
+                if where not in before[label] or (where == label and at >= i):
+                    known.discard(var.name)
+    return known
+
+
+class KernelCompiler(Compiler):
+    """Numba's compiler, writing kernels."""
+
+    code: type[KernelCode] = KernelCode
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a function."""
+        state: Any = self.state
+        state.flags = KernelFlags(state.flags)
+        state.library = self.code(state.targetctx.codegen(), func.__qualname__)
+        state.library.enable_object_caching()
+        with _quickly():
+            return super().compile_extra(func)
+
+    def define_pipelines(self) -> list[Any]:
+        """Return Numba's steps, and one of ours after functions are written into others."""
+        steps: Any = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        steps.add_pass_after(ForwardCopies, InlineInlinables)
+        steps.finalize()
+        return [steps]
+
+
+@contextlib.contextmanager
+def _quickly() -> Iterator[None]:
+    """Spare Numba what takes a quarter of its time and is of no use to kernels.
+
+    It copies each function that it writes into another, twice, with all variables for each block,
+    though it has just made it. And after every change it finds out which variables are alive where,
+    which only generators need before the end. Whoever compiles holds Numba's lock.
+    """
+    copying, run = inline_closurecall.copy, PostProcessor.run  # type: ignore[attr-defined]
+
+    def run_lightly(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+        if emit_dels or self.func_ir.is_generator:
+            run(self, emit_dels, extend_lifetimes)
+            return
+        self.func_ir.blocks = transforms.canonicalize_cfg(self.func_ir.blocks)
+        self.func_ir.variable_lifetime = VariableLifetime(self.func_ir.blocks)
+        self.func_ir.generator_info = None
+
+    module, processor = cast(Any, inline_closurecall), cast(Any, PostProcessor)
+    module.copy = SimpleNamespace(deepcopy=lambda block: block)
+    processor.run = run_lightly
+    try:
+        yield
+    finally:
+        module.copy, processor.run = copying, run
+
+
+class InnerCompiler(KernelCompiler):
+    """Numba's compiler, writing what kernels call."""
+
+    code = InnerCode

@@ -1,0 +1,65 @@
+"""Variables that are copies of others are found in the intermediate code of Numba."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numba.core.compiler import run_frontend
+
+from counterpoint.compiling import plainly_defined
+from counterpoint.kernels import kernel, part
+
+
+def every_other(values: Any) -> float:
+    """Return the sum of every other value: `before` is that of the round before."""
+    total = 0.0
+    for i in range(len(values)):
+        value = values[i]
+        if i % 2 == 0:
+            before = value
+        else:
+            total += before
+    return total
+
+
+def swapped(values: Any) -> float:
+    """Return the first value minus the last, by variables that are assigned twice."""
+    first, last = values[0], values[-1]
+    kept = first
+    first = last
+    last = kept
+    return float(last - first)
+
+
+@part
+def _difference(one: float, other: float) -> float:
+    other = other * 2.0
+    return one - other
+
+
+def inlined(values: Any) -> float:
+    """Return what a part makes of two values, one of which it assigns anew."""
+    a, b = values[0], values[1]
+    return float(_difference(a, b) + b)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"), [(every_other, 4.0), (swapped, -3.0), (inlined, -1.0)]
+)
+def test_kernels_compute_what_python_does(
+    function: Callable[[Any], float], expected: float
+) -> None:
+    values = np.array([1.0, 2.0, 3.0, 4.0])
+
+    assert kernel(function)(values) == expected
+
+
+def test_what_may_be_of_an_earlier_round_is_no_copy() -> None:
+    frontend: Any = run_frontend
+    known = plainly_defined(frontend(every_other).blocks)
+
+    assert "before" not in known
+    assert "value" in known
