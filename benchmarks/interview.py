@@ -1,12 +1,14 @@
 """How good the interview's recommendation is: simulated users with hidden utilities.
 
-    python -m benchmarks.interview [--rows 10] [--users 3] [--questions 5] [--tuning]
+    python -m benchmarks.interview [--rows 10] [--users 2] [--tuning]
 
 Rows of four tables are explained, and users are made up who each have a hidden utility over the
 counterfactuals that reach the target, of one of six families (`FAMILIES`). None is drawn from the
-interview's prior, and of the last three the interview's model cannot even express the utility. Half
-of the users always answer as they feel; the others are noisy: they are sure only of large
-differences, and call small ones equal. Regret is what the user's best counterfactual is worth more
+interview's prior, and of three of them the interview's model cannot even express the utility. Users
+of a seventh kind look at what is acceptable first, then at what is nearest: they refuse what
+changes one of two features, and say "neither, because of" one of these. Half of the users always
+answer as they feel; the others are noisy: they are sure only of large differences, and call small
+ones equal. Regret is what the user's best counterfactual is worth more
 than the one picked, as a share of the range from their worst to their best.
 
 The settings of `result/choosing/preference.py` were chosen with `--tuning`: other rows and other
@@ -36,6 +38,7 @@ from counterpoint.result.choosing.interview import Answer
 
 PAGE = Path(__file__).parent.parent / "docs" / "choosing.md"
 BEGIN, END = "<!-- interview: begin -->", "<!-- interview: end -->"
+N_QUESTIONS = 8  # the interview has no more
 Rng = Any
 
 
@@ -101,6 +104,23 @@ def by_squares(case: Case, rng: Rng) -> Floats:
     return np.asarray(bent + case.moves**2 @ (steep / steep.sum()))
 
 
+REFUSED = 10.0  # far above any distance
+
+
+def by_acceptance(case: Case, rng: Rng) -> Floats:
+    """Return the distance; what changes one of two refused features is out of the question."""
+    return np.asarray(case.aims[:, 0] + REFUSED * case.changed[:, refused(case, rng)].max(axis=1))
+
+
+def refused(case: Case, rng: Rng) -> Any:
+    """Return the features that somebody would never change: they leave something to choose."""
+    often = np.argsort(-case.changed.mean(axis=0), kind="stable")[:6]
+    two = rng.permutation(often)[:2]
+    if case.changed[:, two].max(axis=1).min() > 0.0:
+        two = two[case.changed[:, two].min(axis=0) == 0.0][:1]
+    return two
+
+
 FAMILIES: dict[str, Callable[[Case, Rng], Floats]] = {
     "objectives": by_objectives,
     "features": by_features,
@@ -108,6 +128,7 @@ FAMILIES: dict[str, Callable[[Case, Rng], Floats]] = {
     "effort": by_effort,
     "worst": by_worst,
     "squares": by_squares,
+    "acceptable first": by_acceptance,
 }
 
 
@@ -167,19 +188,31 @@ def answer_of(regret: Floats, a: int, b: int, rng: Rng | None) -> Answer:
     return "equal" if abs(ahead) < 0.03 else "A" if ahead > 0 else "B"
 
 
-def interviewed(case: Case, regret: Floats, n_questions: int, rng: Rng | None) -> list[float]:
-    """Return the regret of what is recommended after 0, 1, ... questions."""
+def interviewed(
+    case: Case, regret: Floats, never: list[int], rng: Rng | None
+) -> tuple[list[float], int]:
+    """Return the regret of what is recommended after 0, 1, ... questions, and how many there were.
+
+    What changes a feature that somebody would `never` change is answered by "neither".
+    """
     interview = case.found.prefer(seed=0)
+    names = case.found.encoding.schema.names
     path = [regret[interview.position]]
-    for _ in range(n_questions):
+    n_asked = 0
+    for _ in range(N_QUESTIONS):
         if interview.question is not None:
             a, b = interview.question.positions
-            interview.answer(answer_of(regret, a, b, rng))
+            reasons = [j for j in never if case.changed[a, j] and case.changed[b, j]]
+            if reasons:
+                interview.answer("neither", because=names[reasons[0]])
+            else:
+                interview.answer(answer_of(regret, a, b, rng))
+            n_asked += 1
         path.append(regret[interview.position])
-    return [float(each) for each in path]
+    return [float(each) for each in path], n_asked
 
 
-def simulate(n_rows: int, n_users: int, n_questions: int, *, is_tuning: bool) -> pd.DataFrame:
+def simulate(n_rows: int, n_users: int, *, is_tuning: bool) -> pd.DataFrame:
     """Return one line per user."""
     lines: list[dict[str, Any]] = []
     for i, (name, case) in enumerate(cases(n_rows, is_tuning=is_tuning)):
@@ -187,8 +220,10 @@ def simulate(n_rows: int, n_users: int, n_questions: int, *, is_tuning: bool) ->
         for f, (family, cost) in enumerate(FAMILIES.items()):
             for u in range(2 * n_users):
                 rng = np.random.default_rng([2026, is_tuning, i, f, u])  # noqa: TID251 - made-up users
+                again = np.random.default_rng([2026, is_tuning, i, f, u])  # noqa: TID251 - the same
                 regret = regrets(cost(case, rng))
-                path = interviewed(case, regret, n_questions, rng if u % 2 else None)
+                never = refused(case, again).tolist() if cost is by_acceptance else []
+                path, n_asked = interviewed(case, regret, never, rng if u % 2 else None)
                 lines.append(
                     {
                         "table": name,
@@ -199,6 +234,7 @@ def simulate(n_rows: int, n_users: int, n_questions: int, *, is_tuning: bool) ->
                         "knee": float(regret[knee]),
                         "random": float(regret.mean()),
                         "path": path,
+                        "questions": n_asked,
                     }
                 )
     return pd.DataFrame(lines)
@@ -215,24 +251,25 @@ def line_of(title: str, users: pd.DataFrame) -> str:
     ways = ("interview", "knee", "random")
     means = " | ".join(f"{100 * users[way].mean():.1f}" for way in ways)
     worst = 100 * float(users["interview"].quantile(0.9))
-    return f"| {title} | {len(users)} | {means} | {worst:.1f} |"
+    asked = f"{users['questions'].mean():.1f} | {users['questions'].quantile(0.95):.0f}"
+    return f"| {title} | {len(users)} | {asked} | {means} | {worst:.1f} |"
 
 
-def table_of(users: pd.DataFrame, n_questions: int) -> str:
+def table_of(users: pd.DataFrame) -> str:
     """Return all that was measured, in Markdown."""
     after = " | ".join(f"{100 * regret:.1f}" for regret in np.mean(users["path"].tolist(), axis=0))
     return "\n".join(
         [
-            f"| users | n | after {n_questions} questions | the knee | a random one | "
-            "nine of ten users are below |",
-            "|---|---|---|---|---|---|",
+            "| users | n | questions | 95 % are asked at most | regret at the end | of the knee | "
+            "of a random one | nine of ten users are below |",
+            "|---|---|---|---|---|---|---|---|",
             line_of("**all**", users),
             *shown(users, "table"),
             *shown(users, "family"),
             *shown(users, "answers"),
             "",
-            f"| questions | {' | '.join(str(k) for k in range(n_questions + 1))} |",
-            "|---" * (n_questions + 2) + "|",
+            f"| questions | {' | '.join(str(k) for k in range(N_QUESTIONS + 1))} |",
+            "|---" * (N_QUESTIONS + 2) + "|",
             f"| mean regret | {after} |",
         ]
     )
@@ -252,11 +289,10 @@ def main() -> None:
     )
     parser.add_argument("--rows", type=int, default=10, help="of each table")
     parser.add_argument("--users", type=int, default=2, help="of each family and kind, per row")
-    parser.add_argument("--questions", type=int, default=5)
     parser.add_argument("--tuning", action="store_true", help="other rows and users; print only")
     options = parser.parse_args()
-    users = simulate(options.rows, options.users, options.questions, is_tuning=options.tuning)
-    table = table_of(users, options.questions)
+    users = simulate(options.rows, options.users, is_tuning=options.tuning)
+    table = table_of(users)
     print(table)
     if not options.tuning:
         write_into(PAGE, table)

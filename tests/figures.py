@@ -14,7 +14,7 @@ import counterpoint as cp
 FIELDS = {  # every column a chart may refer to: ours, never the caller's
     *("counterfactual", "outcome", "prediction", "axis", "feature", "value", "position", "label"),
     *("changed", "text", "end", "is_row", "x", "x2", "y", "y2", "x_value", "y_value", "line"),
-    *("order", "level", "is_target", "start", "count", "share", "count_valid", "panel", "low"),
+    *("order", "level", "is_target", "start", "count", "share", "at", "panel", "low"),
     *(
         "high",
         "lane",

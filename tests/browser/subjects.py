@@ -7,7 +7,7 @@ figures as one contact sheet, and screenshots of the pages.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -148,10 +148,35 @@ def found_of(name: str) -> cp.Counterfactuals:
     return (SUBJECTS | EMPTY)[name]()
 
 
+def figures_of(found: cp.Counterfactuals) -> dict[str, Any]:
+    """Return every kind of figure of a result by name."""
+    kinds = ("parallel", "objectives", "strips", "frequency", "ice", "history")
+    charts = {kind: getattr(found.plot, kind)() for kind in kinds}
+    often = found.change_frequency().sort_values(ascending=False).index[:2]
+    return charts | ({"surface": found.plot.surface(*often)} if len(often) > 1 else {})
+
+
+def contact_sheet(browser: Any, folder: Path, names: Iterable[str]) -> Path:
+    """Draw every kind of figure of each table side by side, in one picture."""
+    images = []
+    for name in names:
+        for kind, chart in figures_of(found_of(name)).items():
+            chart.save(folder / f"{name}-{kind}.svg")
+            images.append(f'<figure><img src="{name}-{kind}.svg"><br>{name}: {kind}</figure>')
+    style = "body{display:flex;flex-wrap:wrap}figure{margin:8px;border:1px solid #ccc;padding:4px}"
+    page = folder / "sheet.html"
+    page.write_text(f"<style>{style}</style>{''.join(images)}", encoding="utf-8")
+    visited = Visit(browser, page.as_uri(), {"viewport": {"width": 2400, "height": 900}})
+    visited.page.screenshot(path=folder / "sheet.png", full_page=True)
+    visited.context.close()
+    return folder / "sheet.png"
+
+
 def look(folder: Path) -> None:
     """Write all reports with screenshots: wide and narrow, light and dark, and printed."""
     folder.mkdir(parents=True, exist_ok=True)
     with chromium() as browser:
+        contact_sheet(browser, folder, SUBJECTS)
         for name in SUBJECTS | EMPTY:
             place = folder / f"{name}.html"
             found_of(name).report(place)

@@ -607,3 +607,16 @@ def test_without_the_servers_packages_the_command_says_what_to_install(
         "counterpoint: counterpoint serve needs uvicorn, which is not installed; run: pip install "
         '"counterpoint[serve]".\n'
     )
+
+
+def test_a_model_in_memory_is_served_with_its_rows_numbered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    explainer = explainer_of(Gated())
+    served: list[Any] = []
+    monkeypatch.setattr(Explorer, "run", lambda self: served.append(self))
+
+    explainer.serve(opens=False)
+
+    assert served[0].app.app.state.desk.rows.labels[:2] == ("0", "1")
+    served[0]._socket.close()

@@ -5,6 +5,8 @@ import { test } from "node:test";
 import {
   askNext,
   expected,
+  learnt,
+  NEITHER,
   pairKey,
   recommend,
   replay,
@@ -40,8 +42,8 @@ test("answers replayed give what answers in turn give, and an undone one leaves 
   const worth = worthOf(given);
   const answers = given.turns.map(({ a, b, answer }) => ({ a, b, answer }));
   assert.equal(replay(worth, answers, given.ways).best, given.turns.at(-1).best);
-  const undone = replay(worth, answers.slice(0, 2), given.ways);
-  assert.deepEqual([undone.question.a, undone.question.b], [given.turns[2].a, given.turns[2].b]);
+  const undone = replay(worth, answers.slice(0, 1), given.ways);
+  assert.deepEqual([undone.question.a, undone.question.b], [given.turns[1].a, given.turns[1].b]);
 });
 
 test("the first questions are about ways, if there are two", () => {
@@ -60,7 +62,7 @@ test("no pair is asked twice, and there is an end", () => {
     answers.push({ a: question.a, b: question.b, answer: 0 });
     assert.ok(answers.length <= 3);
   }
-  assert.equal(new Set(answers.map(({ a, b }) => pairKey(a, b))).size, 3);
+  assert.equal(new Set(answers.map(({ a, b }) => pairKey(a, b))).size, answers.length);
 });
 
 test("somebody who answers by one particle's taste is offered what that particle likes", () => {
@@ -69,6 +71,7 @@ test("somebody who answers by one particle's taste is offered what that particle
   const answers = [];
   for (let k = 0; k < 12; k += 1) {
     const { question } = replay(worth, answers, []);
+    if (!question) break;
     answers.push({
       a: question.a,
       b: question.b,
@@ -78,4 +81,25 @@ test("somebody who answers by one particle's taste is offered what that particle
   const regret = (i) => 1 - taste[i];
   assert.ok(regret(replay(worth, answers, []).best) < 0.1);
   assert.ok(regret(replay(worth, answers, []).best) <= regret(replay(worth, [], []).best));
+});
+
+test("an interview ends by itself, and what was ruled out is neither asked about nor recommended", () => {
+  for (const given of golden) {
+    const worth = worthOf(given);
+    const changes = (i, place) => i % 4 === place;
+    const answers = [{ a: 1, b: 4, answer: NEITHER, place: 1 }];
+    for (let state = replay(worth, answers, given.ways, changes); state.question;) {
+      const { a, b } = state.question;
+      assert.ok(a % 4 !== 1 && b % 4 !== 1 && state.best % 4 !== 1);
+      answers.push({ a, b, answer: answers.length % 2 });
+      state = replay(worth, answers, given.ways, changes);
+    }
+    assert.ok(answers.length <= 8);
+  }
+});
+
+test("what is learnt names the attribute that particles weigh most", () => {
+  const particles = [Float64Array.from([0.1, 0.6, 0.1, 0.1, 0.1, 0.0])];
+  const named = { aims: ["distance", "changes"], features: [4, 7] };
+  assert.deepEqual(learnt([1], particles, named), { aim: "changes", minded: [4] });
 });

@@ -17,6 +17,7 @@ import counterpoint as cp
 from counterpoint.explorer.guard import Guard
 from counterpoint.explorer.requests import (
     Rows,
+    RowsWanted,
     check_lines,
     describe_rows,
     predict,
@@ -105,7 +106,7 @@ def test_faults_of_rules_are_told_by_line_whatever_is_written(lines: list[str]) 
 @given(start=st.integers(0, 10**6), find=st.text(max_size=4))
 @settings(deadline=None)
 def test_any_page_of_rows_holds_rows_that_were_looked_for(start: int, find: str) -> None:
-    page = describe_rows(rows(), explainer(), start, find)
+    page = describe_rows(rows(), explainer(), start, RowsWanted(find))
 
     wanted = find.strip().casefold()
     assert all(wanted in row["label"] for row in page["rows"])

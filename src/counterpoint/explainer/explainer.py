@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from counterpoint.arrays import Ints
+from counterpoint.checks import require_package
 from counterpoint.errors import DataWarning, ModelWarning
 from counterpoint.explainer.building import Built, EncodedData, Given, in_order_of
 from counterpoint.explainer.group import explain_group
@@ -377,13 +378,8 @@ class Explainer(Built):
         Returns
         -------
         Judgement
-            One line for each row, in order: validity, objectives, limits and rules kept, whether
-            fewer changes would do, plausibility, norms and safety.
-
-        Raises
-        ------
-        InvalidInput, UnknownFeatureError, PredictorError
-            If an argument cannot be used, the frame holds what no row can, or the model fails.
+            One line for each row: validity, objectives, limits and rules kept, whether fewer
+            changes would do, plausibility, norms and safety.
         """
         given = self._as_frame(frame, "frame")
         none = np.empty((0, len(self.schema)))
@@ -403,8 +399,9 @@ class Explainer(Built):
     ) -> Verification:
         """Say of each row whether a counterfactual exists, and whether that is proved.
 
-        If limits and rules leave at most 20,000 rows, the model is asked about all of them. If not,
-        a search looks for one, and a solver for a proof that there is none.
+        It is "witness", "proved none", "unknown" or "already met". If limits and rules leave at
+        most 20,000 rows, the model is asked about all of them. If not, a search looks for one, and
+        a solver for a proof that there is none.
 
         Parameters
         ----------
@@ -414,17 +411,19 @@ class Explainer(Built):
             As in `explain`, the same for all rows.
         search : Explore, optional
             Budget of the search; its `seconds`, 10 for each row if not given, are the solver's too.
-
-        Returns
-        -------
-        Verification
-            For each row "witness", "proved none", "unknown" or "already met", and how it is known.
         """
         frame = self._as_frame(rows, "rows")
         checked = (limits or Limits()).check(self.schema, self.kept)
         task = Task.of(frame, "rows", target, proving(search), seed, checked, self)
         asked: Any = {"target": target, "search": task.search, "seed": seed, "limits": limits}
         return verify_rows(task, self, partial(self.explain_many, **asked))
+
+    def serve(self, rows: Rows | None = None, *, port: int = 0, opens: bool = True) -> None:
+        """Show the explorer of this model, to pick from `rows` or the data, until Ctrl-C."""
+        frame = None if rows is None else self._as_frame(rows, "rows")
+        for name in ("fastapi", "uvicorn", "counterpoint.explorer.server"):
+            module = require_package(name, "Explainer.serve", '"counterpoint[serve]"')
+        module.serve_model(self, frame, port, opens)
 
     def _results(
         self, task: Task, workers: int, memory: float, progress: bool | None

@@ -22,7 +22,7 @@ from counterpoint.explainer.explainer import Explainer
 from counterpoint.explorer import requests
 from counterpoint.explorer.guard import Guard
 from counterpoint.explorer.sessions import SearchAnswer, Sessions, VisitorSession, events_of
-from counterpoint.result.report.page import drawing_library
+from counterpoint.result.figures.plots import drawing_library
 from counterpoint.result.report.summary import title_of
 
 T = TypeVar("T")
@@ -107,9 +107,43 @@ class Desk:
         text = request.query_params.get("start", "0")
         if not text.isdecimal() or len(text) > 12:
             raise InvalidInput(f"start must be a whole number of at least 0, got {text!r}.")
-        find = request.query_params.get("find", "")
-        arguments = (self.rows, self.explainer, int(text), find)
+        sent = request.query_params
+        wanted = requests.RowsWanted(
+            sent.get("find", ""),
+            sent.get("where", ""),
+            sent.get("sort", ""),
+            sent.get("descending", "") == "1",
+        )
+        if sent.get("at"):  # the page that has this row, in their own order
+            text = str(self._row(sent["at"]) // requests.ROWS_PER_PAGE * requests.ROWS_PER_PAGE)
+        arguments = (self.rows, self.explainer, int(text), wanted)
         return reply(await self.in_thread(requests.describe_rows, *arguments))
+
+    async def list_points(self, request: Request) -> Response:
+        """Return rows as points over two features."""
+        places = [self._place(request.query_params.get(name, "")) for name in "xy"]
+        return reply(requests.describe_points(self.rows, *places))
+
+    async def curve(self, request: Request) -> Response:
+        """Return what the model says as one feature of a row changes."""
+        sent = await sent_with(request)
+        genome = requests.read_values(sent.get("values"), self.explainer.schema.features)
+        place = self._place(str(sent.get("place")))
+        async with self.predictions:
+            return reply(await self.in_thread(requests.curve_of, self.explainer, genome, place))
+
+    def _row(self, text: str) -> int:
+        """Return which row is meant by its place."""
+        if not text.isdecimal() or len(text) > 12 or int(text) >= len(self.rows):
+            raise InvalidInput(f"a row must be a number below {len(self.rows)}, got {text!r}.")
+        return int(text)
+
+    def _place(self, text: str) -> int:
+        """Return which feature is meant by its place."""
+        d = len(self.explainer.schema.features)
+        if not text.isdecimal() or len(text) > 6 or int(text) >= d:
+            raise InvalidInput(f"a feature's place must be a whole number below {d}, got {text!r}.")
+        return int(text)
 
     async def predict(self, request: Request) -> Response:
         """Return what the model says of a row as it is edited."""
@@ -156,29 +190,36 @@ class Desk:
         self.session(name).cancel()
         return reply({})
 
-    async def result(self, name: str) -> Response:
-        """Return the session's latest result."""
-        return Response(self._answer(name).as_json(), media_type="application/json")
+    async def questions(self, name: str) -> Response:
+        """Return the questions of the session that were answered, the latest last."""
+        return reply({"questions": [each.described() for each in self.session(name).answers]})
 
-    async def figures(self, name: str) -> Response:
-        """Return the figures of the session's latest result."""
-        drawn = await self.in_thread(self._answer(name).figures)
+    async def result(self, name: str, request: Request) -> Response:
+        """Return the session's latest result, or that of an earlier question."""
+        return Response(self._answer(name, request).as_json(), media_type="application/json")
+
+    async def figures(self, name: str, request: Request) -> Response:
+        """Return the figures of a result of the session."""
+        drawn = await self.in_thread(self._answer(name, request).figures)
         return Response(drawn, media_type="application/json")
 
-    async def report(self, name: str) -> Response:
-        """Return the session's latest result as a report to keep, one file of HTML."""
-        answer = self._answer(name)
+    async def report(self, name: str, request: Request) -> Response:
+        """Return a result of the session as a report to keep, one file of HTML."""
+        answer = self._answer(name, request)
         page = await self.in_thread(answer.page)
         kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in title_of(answer.found))
         headers = {"content-disposition": f'attachment; filename="{kept}.html"'}
         return Response(page, media_type="text/html; charset=utf-8", headers=headers)
 
-    def _answer(self, name: str) -> SearchAnswer:
-        """Return the session's latest answer, or say that there is none."""
-        answer = self.session(name).answer
-        if answer is None:
+    def _answer(self, name: str, request: Request) -> SearchAnswer:
+        """Return the session's latest answer, or that of a number; say if there is none."""
+        answers, text = self.session(name).answers, request.query_params.get("which", "")
+        known = {str(answer.number): answer for answer in answers}
+        if not answers:
             raise HTTPException(404, "nothing was searched in this session yet.")
-        return answer
+        if text and text not in known:
+            raise HTTPException(404, f"there is no answer {text} any more; ask again.")
+        return known[text] if text else answers[-1]
 
 
 def create_app(
@@ -233,11 +274,14 @@ def add_routes(app: FastAPI, desk: Desk) -> None:
     routes: list[tuple[str, str, Any]] = [
         ("GET", "/api/setup", desk.setup),
         ("GET", "/api/rows", desk.list_rows),
+        ("GET", "/api/points", desk.list_points),
+        ("POST", "/api/curve", desk.curve),
         ("POST", "/api/prediction", desk.predict),
         ("POST", "/api/rules", desk.check),
         ("POST", "/api/sessions", desk.open),
         ("POST", "/api/sessions/{name}/search", desk.search),
         ("POST", "/api/sessions/{name}/cancel", desk.cancel),
+        ("GET", "/api/sessions/{name}/questions", desk.questions),
         ("GET", "/api/sessions/{name}/result", desk.result),
         ("GET", "/api/sessions/{name}/figures", desk.figures),
         ("GET", "/api/sessions/{name}/report", desk.report),

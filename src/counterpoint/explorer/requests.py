@@ -89,12 +89,60 @@ def _describe(feature: Feature) -> dict[str, Any]:
     }
 
 
-def describe_rows(rows: Rows, explainer: Explainer, start: int, find: str) -> dict[str, Any]:
-    """Return a page of the rows whose label contains a text, all for an empty one."""
-    wanted = find.strip().casefold()
-    places = [i for i, label in enumerate(rows.labels) if wanted in label.casefold()]
-    exact = [i for i in places if rows.labels[i].casefold() == wanted]
-    places = [*exact, *(i for i in places if i not in set(exact))]
+@dataclass(frozen=True)
+class RowsWanted:
+    """Which rows to show, and in which order.
+
+    Parameters
+    ----------
+    find : str
+        A text that the label contains; empty for all.
+    where : str
+        A rule that the row satisfies, such as "age >= 30"; empty for all.
+    sort : str
+        "" for their own order, "prediction", or the place of a feature.
+    is_descending : bool
+        Whether the largest come first.
+    """
+
+    find: str = ""
+    where: str = ""
+    sort: str = ""
+    is_descending: bool = False
+
+    def places(self, rows: Rows, explainer: Explainer) -> list[int]:
+        """Return the rows that are meant, in order."""
+        wanted = self.find.strip().casefold()
+        places = [i for i, label in enumerate(rows.labels) if wanted in label.casefold()]
+        if self.where.strip():
+            rules = Rules.parse([self.where], explainer.schema)
+            holds = rules.holds(rows.genomes, rows.genomes[0])
+            places = [i for i in places if holds[i]]
+        if not self.sort:
+            exact = [i for i in places if rows.labels[i].casefold() == wanted]
+            return [*exact, *(i for i in places if i not in set(exact))]
+        keys = rows.outputs[:, -1] if self.sort == "prediction" else self._values(rows)
+        order = np.argsort(-keys if self.is_descending else keys, kind="stable")
+        kept = set(places)
+        return [i for i in order.tolist() if i in kept]
+
+    def _values(self, rows: Rows) -> Floats:
+        """Return the feature that is sorted by; what is missing comes last."""
+        d = rows.genomes.shape[1]
+        if not self.sort.isdecimal() or int(self.sort) >= d:
+            raise InvalidInput(
+                f"sort must be 'prediction' or a whole number below {d}, got {self.sort!r}."
+            )
+        genes = rows.genomes[:, int(self.sort)]
+        last = -np.inf if self.is_descending else np.inf
+        return np.where((genes == MISSING) | np.isnan(genes), last, genes)
+
+
+def describe_rows(
+    rows: Rows, explainer: Explainer, start: int, wanted: RowsWanted
+) -> dict[str, Any]:
+    """Return a page of the rows that are wanted."""
+    places = wanted.places(rows, explainer)
     start = max(0, min(start, (len(places) - 1) // ROWS_PER_PAGE * ROWS_PER_PAGE))
     shown = places[start : start + ROWS_PER_PAGE]
     return {
@@ -115,6 +163,36 @@ def describe_row(rows: Rows, explainer: Explainer, position: int) -> dict[str, A
         "texts": [feature.shown(gene) for feature, gene in zip(features, genome, strict=True)],
         "prediction": describe_prediction(explainer, rows.outputs[position]),
     }
+
+
+MOST_POINTS = 400
+CURVE_STEPS = 40
+
+
+def describe_points(rows: Rows, x: int, y: int) -> dict[str, Any]:
+    """Return rows as points over two features, evenly taken of many: place, x, y and prediction."""
+    taken = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_POINTS)).astype(int))
+    points = [
+        [int(i), value_of(rows.genomes[i, x]), value_of(rows.genomes[i, y]), float(output)]
+        for i, output in zip(taken, rows.outputs[taken, -1], strict=True)
+    ]
+    return {"points": points, "n_rows": len(rows)}
+
+
+def curve_of(explainer: Explainer, genome: Floats, place: int) -> dict[str, Any]:
+    """Return what the model says of a row (1, d) as one feature changes: values and last output."""
+    feature = explainer.schema.features[place]
+    genes = np.arange(len(feature.levels), dtype=np.float64)
+    if feature.is_numeric:
+        genes = np.linspace(feature.low, feature.high, CURVE_STEPS)
+        if feature.kind is not Kind.REAL:
+            genes = np.unique(np.rint(genes))
+    varied = np.repeat(genome, len(genes), axis=0)
+    varied[:, place] = genes
+    predictor = explainer.predictor.own
+    with predictor.one_thread():
+        outputs = predictor.blocks(varied[None])[0]
+    return {"curve": [[float(g), float(o)] for g, o in zip(genes, outputs[:, -1], strict=True)]}
 
 
 def value_of(gene: float) -> float | None:

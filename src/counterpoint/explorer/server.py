@@ -146,6 +146,12 @@ class Explorer:
         self._server.should_exit = True
 
 
+def serve_model(explainer: Explainer, rows: pd.DataFrame | None, port: int, opens: bool) -> None:
+    """Serve a model in memory; its rows are numbered unless others are given."""
+    data = pd.DataFrame(index=pd.RangeIndex(len(explainer.observed.genomes)))
+    serve_until_ended(Explorer(explainer, data, rows, port=port), opens=opens)
+
+
 def starting_with(
     options: argparse.Namespace, explainer: Explainer
 ) -> tuple[VisitorLimits, dict[str, Any]]:

@@ -79,6 +79,7 @@ def recalled_from(earlier: Counterfactuals | None, problem: Problem) -> Recalled
 
 
 MOST_SESSIONS = 64  # the one not seen for longest makes room
+MOST_ANSWERS = 8  # of one visitor; the oldest makes room
 MOST_WAITING = 8  # searches that wait for a thread
 LOG = logging.getLogger("counterpoint")
 PAUSE = 0.15  # seconds between two reports of progress
@@ -87,15 +88,25 @@ PAUSE = 0.15  # seconds between two reports of progress
 class SearchAnswer:
     """A result and what the page shows of it, figures drawn when first asked for."""
 
-    def __init__(self, found: Counterfactuals, question: SearchRequest) -> None:
-        self.found, self.question = found, question
+    def __init__(self, found: Counterfactuals, question: SearchRequest, number: int = 1) -> None:
+        self.found, self.question, self.number = found, question, number
         self.summary = summarise(found, datetime.datetime.now(datetime.UTC))
         self._lock = threading.Lock()
         self._drawings: dict[str, Any] | None = None
 
+    def described(self) -> dict[str, Any]:
+        """Return the question and its answer in a line."""
+        return {
+            "number": self.number,
+            "label": self.question.label,
+            "target": str(self.found.target),
+            "n_found": int(self.found.reaches.sum()),
+        }
+
     def as_json(self) -> bytes:
         """Return the summary and the question as the page reads them."""
-        answer = {"summary": self.summary, "question": self.question.sent}
+        question = self.question.sent
+        answer = {"summary": self.summary, "question": question, "number": self.number}
         return json.dumps(answer, allow_nan=False).encode()
 
     def drawings(self) -> dict[str, Any] | None:
@@ -153,10 +164,10 @@ class Running:
 
 
 class VisitorSession:
-    """One visitor's latest answer and running search."""
+    """One visitor's latest answers and running search."""
 
     def __init__(self) -> None:
-        self.answer: SearchAnswer | None = None
+        self.answers: list[SearchAnswer] = []
         self.running: Running | None = None
 
     def cancel(self) -> None:
@@ -223,9 +234,10 @@ class Sessions:
         running.begin()
         earlier = earlier_of(session, question)
         found = search_row(self.explainer, question, running.watch, earlier)
-        answer = SearchAnswer(found, question)
+        number = session.answers[-1].number + 1 if session.answers else 1
+        answer = SearchAnswer(found, question, number)
         if session.running is running:  # else the visitor has asked something else meanwhile
-            session.answer = answer
+            session.answers = [*session.answers, answer][-MOST_ANSWERS:]
         return answer
 
     def _end(self, session: VisitorSession, running: Running) -> None:
@@ -249,7 +261,7 @@ def earlier_of(session: VisitorSession, question: SearchRequest) -> Counterfactu
 
     The same question is searched from scratch, so that asking twice gives the same answer.
     """
-    answer = session.answer
+    answer = session.answers[-1] if session.answers else None
     if (
         answer is None
         or question.sent.get("afresh")

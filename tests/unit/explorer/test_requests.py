@@ -12,10 +12,14 @@ import counterpoint as cp
 from counterpoint.arrays import MISSING
 from counterpoint.explorer.requests import (
     Rows,
+    RowsWanted,
     check_lines,
+    curve_of,
     describe_features,
+    describe_points,
     describe_rows,
     is_same,
+    predict,
     read_object,
     read_question,
     read_values,
@@ -158,12 +162,43 @@ def test_questions_are_the_same_whether_or_not_they_are_to_start_afresh(rows: Ro
 def test_rows_are_found_by_their_label_the_exact_one_first(
     explainer: cp.Explainer, rows: Rows
 ) -> None:
-    found = describe_rows(rows, explainer, 0, " P8 ")
+    found = describe_rows(rows, explainer, 0, RowsWanted(" P8 "))
 
     assert [row["label"] for row in found["rows"]][:2] == ["p8", "p80"]
     assert found["n_found"] == 11
-    assert describe_rows(rows, explainer, 10**9, "")["start"] == 84
-    assert describe_rows(rows, explainer, 0, "nobody")["rows"] == []
+    assert describe_rows(rows, explainer, 10**9, RowsWanted())["start"] == 84
+    assert describe_rows(rows, explainer, 0, RowsWanted("nobody"))["rows"] == []
+
+
+def test_rows_are_sorted_and_filtered_by_prediction_and_value(
+    explainer: cp.Explainer, rows: Rows
+) -> None:
+    ages = rows.genomes[:, 0]
+
+    old = RowsWanted(where=f"age >= {int(np.median(ages))}", sort="0", is_descending=True)
+    likely = RowsWanted(sort="prediction")
+
+    places = old.places(rows, explainer)
+    assert sorted(places) == np.flatnonzero(ages >= int(np.median(ages))).tolist()
+    assert (np.diff(ages[places]) <= 0).all()
+    assert (np.diff(rows.outputs[likely.places(rows, explainer), -1]) >= 0).all()
+    with pytest.raises(cp.InvalidInput) as error:
+        RowsWanted(sort="99").places(rows, explainer)
+    assert str(error.value) == "sort must be 'prediction' or a whole number below 4, got '99'."
+
+
+def test_points_and_a_curve_are_what_the_model_says(explainer: cp.Explainer, rows: Rows) -> None:
+    points = describe_points(rows, 0, 1)["points"]
+    genome = rows.genomes[:1]
+
+    curve = curve_of(explainer, genome, 0)["curve"]
+
+    for i, x, _, output in points[:5]:
+        assert (x, output) == (rows.genomes[i, 0], rows.outputs[i, -1])
+    for gene, output in curve[::7]:
+        varied = genome.copy()
+        varied[0, 0] = gene
+        assert predict(explainer, varied)["outputs"][-1]["value"] == pytest.approx(output)
 
 
 def test_features_are_described_as_the_form_needs_them(explainer: cp.Explainer) -> None:

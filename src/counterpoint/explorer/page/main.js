@@ -1,11 +1,11 @@
 /** The explorer: a question and its answer, one of them shown at a time. */
 import { h } from "../../result/report/page/dom.js";
-import { mount } from "../../result/report/page/mount.js";
-import { readReport } from "../../result/report/page/report.js";
 import { createStore } from "../../result/report/page/store.js";
 import { applyTheme, nextTheme, themeLabel } from "../../result/report/page/theme.js";
 import { getJson, postJson } from "./api.js";
 import { fits, keepTab, namesOf, recallTab, restored } from "./memory.js";
+import { buildAnswer } from "./answer.js";
+import { buildAsked, buildText } from "./asked_panel.js";
 import { buildPrediction } from "./prediction_panel.js";
 import { firstQuestion } from "./question.js";
 import { buildRows } from "./rows_panel.js";
@@ -21,78 +21,6 @@ async function sessionOf(kept) {
     ? await postJson("/api/sessions", { session: kept.session })
     : await postJson("/api/sessions", {});
   return session;
-}
-
-/** Return how to get a result's figures, and once the library that draws them. */
-function figuresOf(session) {
-  return async () => {
-    if (!window.vegaEmbed) await loaded("/library.js");
-    return (await getJson(`/api/sessions/${session}/figures`)).figures;
-  };
-}
-
-function loaded(source) {
-  return new Promise((resolve, reject) => {
-    document.head.append(
-      h("script", {
-        src: source,
-        onload: resolve,
-        onerror: () => reject(new Error("the library that draws is missing")),
-      }),
-    );
-  });
-}
-
-/** Return how to show the answer, and the question again. */
-function buildAnswer(session, onView) {
-  let shown = null;
-  const view = (name) => {
-    at("ask").hidden = name !== "ask";
-    at("answer").hidden = name !== "answer";
-    window.scrollTo(0, 0);
-    onView(name);
-  };
-  const back = () => {
-    view("ask");
-    at("ask-theme").textContent = themeLabel(document.documentElement.dataset.theme ?? "auto");
-    at("ask-go").focus();
-  };
-  async function show() {
-    const { summary } = await getJson(`/api/sessions/${session}/result`);
-    shown?.unmount();
-    const extra = [
-      h(
-        "button",
-        { type: "button", class: "quiet", id: "back", onclick: back },
-        "Change the question",
-      ),
-      h(
-        "a",
-        {
-          class: "quiet button",
-          id: "save-report",
-          href: `/api/sessions/${session}/report`,
-          download: "",
-        },
-        "Save the report",
-      ),
-    ];
-    view("answer");
-    const place = {
-      hash: "",
-      storage: () => ({ getItem: () => null, setItem() {}, removeItem() {} }),
-      replaceHash() {},
-    };
-    shown = mount(
-      readReport(summary),
-      { header: at("header"), main: at("main"), footer: at("footer") },
-      { place, load: figuresOf(session), extra },
-    );
-    const title = document.querySelector("#header h1");
-    title.tabIndex = -1;
-    title.focus({ preventScroll: true });
-  }
-  return { show };
 }
 
 function buildHead(setup) {
@@ -126,7 +54,7 @@ function buildHead(setup) {
   ];
 }
 
-function buildAsk(setup, store, session, ended) {
+function buildAsk(setup, store, { session, ended, asked }) {
   const changed = (part) => store.set(part);
   const rows = buildRows(setup, store, changed);
   const prediction = buildPrediction();
@@ -134,16 +62,25 @@ function buildAsk(setup, store, session, ended) {
   const wish = buildWish(setup, store, changed);
   const rules = buildRules(setup, store, changed);
   const search = buildSearch(setup, store, { session, changed, ended });
+  const text = buildText(setup);
   at("ask-header").replaceChildren(...buildHead(setup));
   at("ask-main").replaceChildren(
     h(
       "div",
       { class: "asking" },
       h("div", { class: "asked-row" }, rows.element, values.element),
-      h("div", { class: "asked-for" }, wish.element, rules.element, search.element),
+      h(
+        "div",
+        { class: "asked-for" },
+        wish.element,
+        rules.element,
+        search.element,
+        asked.element,
+        text.element,
+      ),
     ),
   );
-  const panels = [values, prediction, wish, rules, search];
+  const panels = [values, prediction, wish, rules, search, text];
   let row = store.get().row;
   const refresh = (question) => {
     for (const panel of panels) panel.refresh(question);
@@ -155,7 +92,7 @@ function buildAsk(setup, store, session, ended) {
 }
 
 async function start() {
-  history.replaceState(null, "", location.pathname); // the cookie has the token now; addresses get around
+  history.replaceState(null, "", location.pathname); // a reload begins at the question; the cookie has the token now; addresses get around
   const setup = await getJson("/api/setup");
   const kept = recallTab();
   const session = await sessionOf(kept);
@@ -163,12 +100,20 @@ async function start() {
   const store = createStore(isSame ? restored(kept, setup) : firstQuestion(setup));
   let view = "ask";
   const keep = () => keepTab({ session, view, question: store.get(), names: namesOf(setup) });
-  const answer = buildAnswer(session, (name) => {
-    view = name;
-    keep();
-  });
+  const edit = (values) => store.set({ values });
+  const answer = buildAnswer(
+    session,
+    (name) => {
+      view = name;
+      keep();
+      if (name === "ask") asked.refresh();
+    },
+    edit,
+  );
+  const asked = buildAsked(session, (number) => answer.show(number));
   store.subscribe(keep);
-  buildAsk(setup, store, session, answer.show);
+  buildAsk(setup, store, { session, ended: () => answer.show(), asked });
+  asked.refresh();
   if (isSame && kept.session === session && kept.view === "answer") await answer.show();
   keep();
 }

@@ -30,11 +30,13 @@ export function buildPrediction() {
       show(await postJson("/api/prediction", { values: question.values }, signal), question);
     } catch (error) {
       if (error.name === "AbortError") throw error;
+      element.classList.remove("stale");
       text.textContent = error.message;
       fill(bars);
     }
   }, 120);
   function show(said, question) {
+    element.classList.remove("stale");
     text.textContent = said.decision ?? said.text;
     fill(bars, likeliest(said.outputs).map(drawOutput));
     hint.textContent = editedPlaces(question).length
@@ -43,8 +45,16 @@ export function buildPrediction() {
   }
   function refresh(question) {
     const now = JSON.stringify([question.row, question.values]);
-    if (now === last || !isComplete(question)) return;
+    if (!isComplete(question)) {
+      last = null;
+      ask.drop();
+      element.classList.add("stale");
+      hint.textContent = "Of the values before: one is no value now.";
+      return;
+    }
+    if (now === last) return;
     last = now;
+    element.classList.add("stale");
     if (editedPlaces(question).length) ask(question);
     else show(question.said, question);
   }

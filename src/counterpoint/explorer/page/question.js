@@ -1,4 +1,5 @@
 /** The question: what the form holds, and the request that says the same. */
+import { dayText } from "../../result/report/page/numbers.js";
 
 /** Return the question the page starts with. */
 export function firstQuestion(setup) {
@@ -81,6 +82,25 @@ export function requestOf(question) {
     seed: question.seed,
     afresh: question.isAfresh,
   };
+}
+
+/** Return the question as text: the row's values, what may not change, the rules, what is wanted. */
+export function questionText(question, features) {
+  const value = ({ is_numeric: isNumeric, kind, levels }, each) => {
+    if (each === null || each === undefined) return "missing";
+    if (!isNumeric) return levels[each];
+    return kind === "date" ? dayText(each) : String(each);
+  };
+  return [
+    `row ${question.label}`,
+    ...features.map((feature, j) => `${feature.name} = ${value(feature, question.values[j])}`),
+    "",
+    `target: ${targetText(question.wish) || "none yet"}`,
+    ...(question.fixed.length ? [`fixed: ${question.fixed.join(", ")}`] : []),
+    ...(question.maxChanged ? [`changes at most: ${question.maxChanged}`] : []),
+    ...question.rules.split("\n").filter((rule) => rule.trim()),
+    `seed: ${question.seed}`,
+  ].join("\n");
 }
 
 /** Return why the question cannot be asked yet; empty if it can. */

@@ -2,6 +2,7 @@
 import { fill, h } from "../../result/report/page/dom.js";
 import { getJson } from "./api.js";
 import { chosenRow } from "./question.js";
+import { buildScatter } from "./scatter_panel.js";
 import { putOff } from "./waiting.js";
 
 const MOST_COLUMNS = 5;
@@ -22,22 +23,27 @@ export function buildRows(setup, store, picked) {
     autocomplete: "off",
     oninput: () => look(0),
   });
+  const where = buildWhere(setup, () => look(0));
+  const sort = buildSort(setup, () => look(0));
+  const scatter = buildScatter(setup, (position) => pickAt(position, picked));
   const pager = buildPager((way) => look(Math.max(0, shown.start + way * setup.per_page)));
+  const findLabel = h("label", { for: "ask-find" }, "Find");
+  const whereLabel = h("label", { for: "ask-where" }, "where");
   const element = h(
     "section",
     { class: "panel", "aria-labelledby": "ask-rows-title" },
     h("h2", { id: "ask-rows-title" }, "Pick a row"),
-    h("div", { class: "finder" }, h("label", { for: "ask-find" }, "Find"), find, count),
+    h("div", { class: "finder" }, findLabel, find, whereLabel, where, sort.element, count),
     table,
     pager.element,
+    scatter.element,
   );
   let shown = { rows: [], start: 0, n_found: 0 };
   const look = putOff(async (signal, start) => {
+    const texts = [find.value, where.value].map(encodeURIComponent);
+    const query = `start=${start}&find=${texts[0]}&where=${texts[1]}&${sort.query()}`;
     try {
-      shown = await getJson(
-        `/api/rows?start=${start}&find=${encodeURIComponent(find.value)}`,
-        signal,
-      );
+      shown = await getJson(`/api/rows?${query}`, signal);
       draw();
     } catch (error) {
       if (error.name === "AbortError") throw error;
@@ -48,7 +54,7 @@ export function buildRows(setup, store, picked) {
     const last = shown.start + shown.rows.length;
     count.textContent = shown.n_found
       ? `${shown.start + 1} to ${last} of ${shown.n_found.toLocaleString("en")}`
-      : "No row has such a label.";
+      : "No row is like that.";
     pager.refresh(shown.start === 0, last >= shown.n_found);
     fill(
       table,
@@ -59,6 +65,52 @@ export function buildRows(setup, store, picked) {
   }
   look(Math.floor(store.get().row / setup.per_page) * setup.per_page);
   return { element, refresh: () => draw() };
+}
+
+/** Return the choice of an order, and how to ask for it. */
+function buildSort(setup, changed) {
+  const option = (value, text) => h("option", { value }, text);
+  const select = h(
+    "select",
+    { id: "ask-sort", "aria-label": "Order of the rows", onchange: changed },
+    option("", "in their order"),
+    option("prediction", "by prediction, smallest first"),
+    option("prediction.1", "by prediction, largest first"),
+    setup.features.flatMap((feature, j) => [
+      option(`${j}`, `by ${feature.name}, smallest first`),
+      option(`${j}.1`, `by ${feature.name}, largest first`),
+    ]),
+  );
+  const query = () => {
+    const [sort, isDescending] = select.value.split(".");
+    return `sort=${sort}&descending=${isDescending ? 1 : 0}`;
+  };
+  return { element: select, query };
+}
+
+/** Return the field of a rule that rows must satisfy to be listed. */
+function buildWhere(setup, changed) {
+  return h("input", {
+    type: "search",
+    id: "ask-where",
+    placeholder: whereExample(setup),
+    "aria-label": "Only rows for which this rule holds",
+    autocomplete: "off",
+    oninput: changed,
+  });
+}
+
+/** Pick the row at a position. */
+async function pickAt(position, picked) {
+  const found = await getJson(`/api/rows?at=${position}`);
+  picked(chosenRow(found.rows.find((each) => each.position === position)));
+}
+
+function whereExample({ features }) {
+  const number = features.find(
+    (feature) => feature.is_numeric && /^[A-Za-z_]\w*$/.test(feature.name),
+  );
+  return number ? `${number.name} >= ${number.low}` : "a rule";
 }
 
 /** Return the buttons that turn pages; `turn` is told which way. */

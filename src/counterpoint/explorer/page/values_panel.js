@@ -1,5 +1,6 @@
 /** The values' panel: one field per feature, and whether a search must keep it. */
 import { h } from "../../result/report/page/dom.js";
+import { buildCurve } from "./curve.js";
 import { counted, dayText, fieldNumber } from "../../result/report/page/numbers.js";
 
 /** Return the panel of values below the prediction; `changed` is told what changes of the question. */
@@ -12,12 +13,12 @@ export function buildValues(setup, store, changed, prediction) {
       fixed: [...store.get().fixed.filter((each) => each !== name), ...(isFixed ? [name] : [])],
     });
   const fields = setup.features.map((feature, j) =>
-    buildField(
-      feature,
-      j,
-      (value) => setValue(j, value),
-      (isFixed) => setFixed(feature.name, isFixed),
-    ),
+    buildField(feature, j, {
+      set: (value) => setValue(j, value),
+      fix: (isFixed) => setFixed(feature.name, isFixed),
+      setup,
+      store,
+    }),
   );
   const undo = h(
     "button",
@@ -59,7 +60,14 @@ export function buildValues(setup, store, changed, prediction) {
   return { element, refresh };
 }
 
-function buildField(feature, j, set, fix) {
+/** Whether a number lies outside of what was observed. */
+export function isOutside(feature, value) {
+  const isNumber = feature.is_numeric && typeof value === "number";
+  return isNumber && (value < feature.low || value > feature.high);
+}
+
+function buildField(feature, j, { set, fix, setup, store }) {
+  const curve = buildCurve(setup, j);
   const control = feature.is_numeric ? buildNumber(feature, j, set) : buildLevel(feature, j, set);
   const was = h("span", { class: "hint", id: `ask-was-${j}` });
   const keep = buildCheck(`ask-keep-${j}`, "Keep", feature.name, fix);
@@ -76,20 +84,28 @@ function buildField(feature, j, set, fix) {
       { for: `ask-value-${j}` },
       feature.name,
       feature.unit ? h("span", { class: "hint" }, ` ${feature.unit}`) : null,
+      feature.is_protected ? h("span", { class: "hint" }, " (protected)") : null,
     ),
     control.element,
+    curve.element,
     was,
     h("div", { class: "field-checks" }, keep.element, lacks?.element),
   );
+  element.addEventListener("focusin", () => curve.refresh(store.get().values));
   function refresh(value, own, isFixed) {
+    if (value !== own || !curve.element.hidden) curve.refresh(store.get().values);
     const isEdited = value !== own;
     element.classList.toggle("edited", isEdited);
+    const outside = isOutside(feature, value) ? `outside the data (${feature.range})` : "";
+    was.classList.toggle("warning", Boolean(outside));
     was.textContent =
       value === undefined
         ? "needs a value"
         : isEdited
-          ? `was ${own === null ? "missing" : control.text(own)}`
-          : feature.range || counted(feature.levels.length, "level");
+          ? [`was ${own === null ? "missing" : control.text(own)}`, outside]
+              .filter(Boolean)
+              .join("; ")
+          : outside || feature.range || counted(feature.levels.length, "level");
     keep.input.checked = isFixed;
     if (lacks) lacks.input.checked = value === null;
     control.refresh(value);

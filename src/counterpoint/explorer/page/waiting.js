@@ -1,12 +1,15 @@
 /** Waiting: work that is put off while its reasons still change, and dropped when they have. */
 
-/** Return a function that does `work(signal, ...)` a little later; only the last call's is done. */
+/** Return a function that does `work(signal, ...)` a little later; only the last call's is done, none after `drop`. */
 export function putOff(work, delay) {
   let timer = 0;
   let running = null;
-  return (...given) => {
+  const drop = () => {
     clearTimeout(timer);
     running?.abort();
+  };
+  const later = (...given) => {
+    drop();
     timer = setTimeout(() => {
       running = new AbortController();
       work(running.signal, ...given).catch((error) => {
@@ -14,4 +17,5 @@ export function putOff(work, delay) {
       });
     }, delay);
   };
+  return Object.assign(later, { drop });
 }

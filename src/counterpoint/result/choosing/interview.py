@@ -21,6 +21,7 @@ the same in JavaScript with the particles as numbers.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar
 
@@ -32,7 +33,7 @@ from counterpoint.errors import InvalidInput
 from counterpoint.result.choosing.orders import Attributes, attributes_of, best_of
 from counterpoint.result.choosing.subset import with_ways
 from counterpoint.result.data import ResultData
-from counterpoint.result.words.language import Grammar, Lang, Reader
+from counterpoint.result.words.language import Grammar, Lang, Reader, joined
 from counterpoint.result.words.sentences import (
     changes_of,
     changes_protected,
@@ -49,6 +50,9 @@ WAYS_FIRST = 2  # questions that are about ways only
 STEPS = 65535.0  # of shares: a page is given sixteen bits of each, and both compute with these
 Result = TypeVar("Result", bound=ResultData)
 ANSWERS = ("A", "B", "equal")
+NEITHER = "neither"
+MOST_QUESTIONS = 8
+GAIN = 0.001  # of the range: where no question is expected to gain more, there is no further one
 
 
 class AskedPair(NamedTuple):
@@ -87,13 +91,7 @@ def draw_particles(n_aims: int, n_features: int, n: int, seed: int) -> Floats:
 
 
 def in_steps(shares: Floats) -> Floats:
-    """Return numbers from 0 to 1 as whole steps of sixteen bits; NaN counts as 1.
-
-    Examples
-    --------
-    >>> in_steps(np.array([0.0, 0.5, 2.0, np.nan]))
-    array([    0., 32768., 65535., 65535.])
-    """
+    """Return numbers from 0 to 1 as whole steps of sixteen bits; NaN counts as 1."""
     return np.asarray(np.rint(np.clip(np.nan_to_num(shares, nan=1.0), 0.0, 1.0) * STEPS))
 
 
@@ -114,13 +112,7 @@ def utilities(particles: Floats, attributes: Floats) -> Floats:
 
 
 def likelihoods(u_a: Floats, u_b: Floats) -> Floats:
-    """Return how likely each particle answers "A", "B" and "equal", shape (n_particles, 3).
-
-    Examples
-    --------
-    >>> likelihoods(np.array([0.5]), np.array([0.5])).round(2)
-    array([[0.4, 0.4, 0.2]])
-    """
+    """Return how likely each particle answers "A", "B" and "equal", shape (n_particles, 3)."""
     half = np.exp(0.5 * SURE * (u_a - u_b))
     parts = np.stack([half, 1.0 / half, np.full(len(u_a), TIE)], axis=1)
     return np.asarray(parts / parts.sum(axis=1, keepdims=True))
@@ -159,13 +151,28 @@ def promising(belief: Floats, worth: Floats, n: int = N_PROMISING) -> Ints:
 
 
 def ask_next(
-    belief: Floats, worth: Floats, asked: set[tuple[int, int]], ways: Ints
+    belief: Floats,
+    worth: Floats,
+    asked: set[tuple[int, int]],
+    ways: Ints,
+    among: Ints | None = None,
 ) -> AskedPair | None:
-    """Return the pair to ask next: the first few are of the representatives of ways (w,)."""
+    """Return the pair to ask next: the first few are of the representatives of ways (w,).
+
+    Candidates that are not `among` these are not asked about (None for all).
+    """
     question = None
+    if among is not None:
+        ways = ways[np.isin(ways, among)]
     if len(asked) < WAYS_FIRST and len(ways) > 1:
         question = ask(belief, worth, asked, ways)
-    return question or ask(belief, worth, asked)
+    return question or ask(belief, worth, asked, among)
+
+
+def is_worth_asking(question: AskedPair, belief: Floats, worth: Floats, n_asked: int) -> bool:
+    """Whether an answer is expected to gain enough, of at most so many questions."""
+    gain = question.worth - float(expected(belief, worth).max())
+    return n_asked < WAYS_FIRST or (n_asked < MOST_QUESTIONS and gain >= GAIN)
 
 
 def ask(
@@ -198,7 +205,7 @@ def value_of_asking(belief: Floats, worth: Floats, a: int, b: int) -> float:
     return float((joint.T @ worth).max(axis=1).sum())
 
 
-Answer = Literal["A", "B", "equal"]
+Answer = Literal["A", "B", "equal", "neither"]
 
 
 @dataclass(frozen=True)
@@ -227,7 +234,8 @@ class Interview(Generic[Result]):
     """Questions about one result, the answers so far, and what they recommend.
 
     Made by `Counterfactuals.prefer`; docs/choosing.md says how it learns. Print it, `answer` it,
-    `undo` what was a slip, and look at `best` whenever it seems enough: five answers usually are.
+    `undo` what was a slip, and look at `best` whenever it seems enough. It ends by itself: after
+    eight questions, or before that where no answer is expected to gain much.
 
     Candidates are those that reach the target, or all if none does; `prefer` has the settings. The
     first questions compare representatives of different ways.
@@ -263,13 +271,25 @@ class Interview(Generic[Result]):
         )
         # One more belief than answers; the last one is what is believed now.
         self._beliefs: list[Floats] = [np.full(n, 1.0 / n)]
-        self._asked: list[AskedPair | None] = [self._next([])]
+        self._excluded: list[tuple[int, ...]] = [()]  # features that must stay, after each answer
         self._answers: list[Answer] = []
+        self._asked: list[AskedPair | None] = [self._next([])]
+
+    @property
+    def _among(self) -> Ints:
+        """The candidates that change nothing that must stay."""
+        changed = self.found.changed[self.attributes.candidates][:, list(self._excluded[-1])]
+        return np.flatnonzero(~changed.any(axis=1))
 
     def _next(self, asked: list[AskedPair | None]) -> AskedPair | None:
-        """Return the question that tells most now."""
+        """Return the question that tells most now, if one is worth an answer."""
         pairs = {(min(q.a, q.b), max(q.a, q.b)) for q in asked if q is not None}
-        return ask_next(self._beliefs[-1], self._worth, pairs, self._ways)
+        among, belief = self._among, self._beliefs[-1]
+        question = ask_next(belief, self._worth, pairs, self._ways, among)
+        if question is None:
+            return None
+        n_asked, worth = len(self._answers), self._worth[:, among]
+        return question if is_worth_asking(question, belief, worth, n_asked) else None
 
     @property
     def question(self) -> Pair | None:
@@ -294,13 +314,16 @@ class Interview(Generic[Result]):
         ]
         return Pair((a, b), (texts[0], texts[1]), grammar.question(*texts))
 
-    def answer(self, answer: Answer) -> Self:
+    def answer(self, answer: Answer, *, because: Hashable | None = None) -> Self:
         """Take the answer to `question`; the next one follows from it.
 
         Parameters
         ----------
-        answer : {"A", "B", "equal"}
-            Which suits better, or that neither does.
+        answer : {"A", "B", "equal", "neither"}
+            Which suits better, that both do alike, or that neither is acceptable.
+        because : hashable, optional
+            With "neither", the feature that must not change: nothing that changes it is asked
+            about or recommended from then on.
 
         Returns
         -------
@@ -310,32 +333,61 @@ class Interview(Generic[Result]):
         Raises
         ------
         InvalidInput
-            If it is no answer, or there is nothing left to answer.
+            If it is no answer, there is nothing left to answer, or nothing would be left.
         """
-        check_choice("answer", answer, ANSWERS)
+        check_choice("answer", answer, (*ANSWERS, NEITHER))
         question = self._asked[-1]
         if question is None:
             raise InvalidInput("there is no question left to answer; best is what you prefer.")
-        worth, code = self._worth, ANSWERS.index(answer)
-        after = update(self._beliefs[-1], worth[:, question.a], worth[:, question.b], code)
+        if (answer == NEITHER) != (because is not None):
+            raise InvalidInput(
+                f"answer {answer!r} with because={because!r}: say answer('neither', "
+                "because='age') to leave out what changes a feature, and no reason otherwise."
+            )
+        after, excluded = self._beliefs[-1], self._excluded[-1]
+        if answer == NEITHER:
+            excluded = self._without(because)
+        else:
+            worth, code = self._worth, ANSWERS.index(answer)
+            after = update(after, worth[:, question.a], worth[:, question.b], code)
         self._beliefs.append(after)
+        self._excluded.append(excluded)
         self._answers.append(answer)
         self._asked.append(self._next(self._asked))
         return self
+
+    def _without(self, because: Hashable) -> tuple[int, ...]:
+        """Return the features that must stay, with one more; refuse one that leaves nothing."""
+        place = self.found.encoding.schema.places_of([because], "answer(because=...)")[0]
+        excluded = (*self._excluded[-1], place)
+        if self.found.changed[self.attributes.candidates][:, list(excluded)].any(axis=1).all():
+            raise InvalidInput(
+                f"every counterfactual there is to choose from changes {because!r} or what was "
+                "left out before; allow one of these, or search again with fixed=[...]."
+            )
+        return excluded
 
     def undo(self) -> Self:
         """Take the last answer back, as if it had not been given; return the interview itself."""
         if not self._answers:
             raise InvalidInput("there is no answer to undo.")
-        for kept in (self._answers, self._beliefs, self._asked):
+        for kept in (self._answers, self._beliefs, self._asked, self._excluded):
             kept.pop()
         return self
 
     @property
     def position(self) -> int:
         """The position in `found` of what the answers so far recommend."""
-        place = recommend(self._beliefs[-1], self._worth)
+        among = self._among
+        place = among[recommend(self._beliefs[-1], self._worth[:, among])]
         return int(self.attributes.candidates[place])
+
+    @property
+    def learnt(self) -> str:
+        """What the answers so far tell of what matters, in words."""
+        aims, minded = self.weights["objectives"], self.weights["features"]
+        names = self.found.encoding.schema.names
+        return learnt_of(aims, minded, [str(names[place]) for place in self._excluded[-1]])
 
     @property
     def best(self) -> Result:
@@ -367,6 +419,22 @@ class Interview(Generic[Result]):
 
     def __repr__(self) -> str:
         return f"<Interview: {len(self._answers)} answers, best is position {self.position}>"
+
+
+def learnt_of(
+    aims: Mapping[str, float], minded: Mapping[Any, float], excluded: Sequence[str]
+) -> str:
+    """Return what matters most to somebody, in words."""
+    told = []
+    if aims:
+        told.append(f"Of the objectives {max(aims, key=aims.__getitem__)} seems to matter most.")
+    if minded:
+        most = max(minded.values())
+        names = [str(name) for name, share in minded.items() if share >= 0.8 * most > 0.0][:3]
+        told.append(f"Changes of {joined(names, 'and')} seem to be minded most.")
+    if excluded:
+        told.append(f"Nothing that changes {joined(excluded, 'and')} is shown.")
+    return " ".join(told)
 
 
 def _candidates(found: ResultData, reader: Reader) -> Ints:

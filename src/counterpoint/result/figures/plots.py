@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import uuid
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from counterpoint.checks import check_whole, require_package
@@ -15,6 +19,62 @@ from counterpoint.result.figures.frames.common import MOST_SHOWN, Frames, Names,
 from counterpoint.result.figures.frames.response import CURVE_POINTS, MOST_CURVES, SURFACE_POINTS
 
 CHARTS = "counterpoint.result.figures.charts"
+EXTRA = '"counterpoint[figures]", or leave them out with figures=False'
+
+
+@cache
+def drawing_library() -> str:
+    """Return the code that draws; it interprets expressions, so pages need not allow `eval`."""
+    converter = require_package("vl_convert", "a report with figures", EXTRA)
+    return str(converter.javascript_bundle("window.vegaEmbed=vegaEmbed;"))
+
+
+def packed(text: str) -> str:
+    """Return a text compressed, in base64: it has no character that HTML reads."""
+    # Without a time stamp, so that equal reports are equal files.
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode("ascii")
+
+
+@cache
+def packed_library() -> str:
+    """Return the code that draws, compressed."""
+    return packed(drawing_library())
+
+
+# A notebook shows each output by itself, so each brings the library; only the first unpacks it.
+NOTEBOOK = """<div id="{place}"></div><script type="module">
+const unpacked = async (text) => {{
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).text();
+}};
+window.counterpointVega ??= unpacked("{library}").then((code) => {{
+  const script = document.createElement("script");
+  script.textContent = code;
+  document.head.append(script);
+}});
+await window.counterpointVega;
+const spec = JSON.parse(await unpacked("{spec}"));
+window.vegaEmbed(document.getElementById("{place}"), spec, {{ast: true, actions: false}});
+</script>"""
+
+
+def notebook_html(chart: Any) -> str:
+    """Return a chart as HTML for a notebook: nothing is fetched from anywhere."""
+    spec = packed(chart.to_json(indent=None))
+    place = f"counterpoint-{uuid.uuid4().hex}"
+    return NOTEBOOK.format(place=place, library=packed_library(), spec=spec)
+
+
+def offline(chart: Any) -> Any:
+    """Return a chart that notebooks show without a network."""
+
+    def shown(*_: object, **__: object) -> dict[str, str]:
+        return {"text/html": notebook_html(chart)}
+
+    # Altair takes what is set on a chart for a part of its specification.
+    object.__setattr__(chart, "_repr_mimebundle_", shown)
+    return chart
 
 
 @dataclass(frozen=True)
@@ -67,7 +127,7 @@ class Plots:
             As for all figures.
         """
         charts = _charts("candidates", "parallel", width, dark)
-        return charts.parallel(self.found, features, most, n, width, dark)
+        return offline(charts.parallel(self.found, features, most, n, width, dark))
 
     def parallel_data(
         self, features: Names = None, *, most: int = MOST_AXES, n: int = MOST_SHOWN
@@ -112,7 +172,7 @@ class Plots:
             If the result was loaded from a file: it has no model to ask.
         """
         charts = _charts("response", "surface", width, dark)
-        return charts.surface(self.found, x, y, resolution, width, dark)
+        return offline(charts.surface(self.found, x, y, resolution, width, dark))
 
     def surface_data(self, x: Hashable, y: Hashable, *, resolution: int = SURFACE_POINTS) -> Frames:
         """Return the prediction over two features, and who stands on it.
@@ -138,7 +198,7 @@ class Plots:
         Of more than `n` candidates those are drawn that `select(n, by="diverse")` gives.
         """
         charts = _charts("candidates", "objectives", width, dark)
-        return charts.objectives(self.found, n, width, dark)
+        return offline(charts.objectives(self.found, n, width, dark))
 
     def objectives_data(self, *, n: int = MOST_SHOWN) -> Frames:
         """Return the objectives of the candidates, and of the row where they are known.
@@ -156,7 +216,7 @@ class Plots:
     ) -> Any:
         """Return how often each feature changes, for at most `most` of them."""
         charts = _charts("candidates", "frequency", width, dark)
-        return charts.frequency(self.found, most, width, dark)
+        return offline(charts.frequency(self.found, most, width, dark))
 
     def frequency_data(self, *, most: int = MOST_BARS) -> Frames:
         """Return the frame ``features``: how many candidates, and valid ones, change each.
@@ -167,7 +227,8 @@ class Plots:
 
     def history(self, *, width: int | None = None, dark: bool = False) -> Any:
         """Return the hypervolume of the set over the rows the model was asked about."""
-        return _charts("candidates", "history", width, dark).history(self.found, width, dark)
+        charts = _charts("candidates", "history", width, dark)
+        return offline(charts.history(self.found, width, dark))
 
     def history_data(self) -> Frames:
         """Return the frame ``history``: generation, evaluations, hypervolume."""
@@ -204,7 +265,7 @@ class Plots:
             If the result was loaded from a file: it has no model to ask.
         """
         charts = _charts("response", "ice", width, dark)
-        return charts.ice(self.found, self._alone(feature), most, resolution, width, dark)
+        return offline(charts.ice(self.found, self._alone(feature), most, resolution, width, dark))
 
     def ice_data(
         self,
@@ -245,7 +306,7 @@ class Plots:
         It takes what `parallel` does.
         """
         charts = _charts("candidates", "strips", width, dark)
-        return charts.strips(self.found, features, most, n, width, dark)
+        return offline(charts.strips(self.found, features, most, n, width, dark))
 
     def strips_data(
         self, features: Names = None, *, most: int = MOST_STRIPS, n: int = MOST_SHOWN

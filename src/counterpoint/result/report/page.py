@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import datetime
-import gzip
 import hashlib
 import html
 import json
@@ -24,13 +23,12 @@ from counterpoint.errors import InvalidInput
 from counterpoint.result.choosing.orders import knee
 from counterpoint.result.data import ResultData
 from counterpoint.result.figures.frames.common import chosen
-from counterpoint.result.figures.plots import Plots
+from counterpoint.result.figures.plots import EXTRA, Plots, drawing_library, packed
 from counterpoint.result.report.summary import summarise, write_questions
 from counterpoint.result.words.language import Lang
 from counterpoint.table.files import Pathlike, write_whole
 
 WIDTH = 500  # of a drawing, in pixels: two stand side by side
-EXTRA = '"counterpoint[figures]", or leave them out with figures=False'
 
 
 def draw_figures(found: ResultData) -> dict[str, Any]:
@@ -45,13 +43,6 @@ def draw_figures(found: ResultData) -> dict[str, Any]:
         "figures": [_draw(name, chart, dark) for name, chart in _charts(found).items()],
         "library": library,
     }
-
-
-@cache
-def drawing_library() -> str:
-    """Return the code that draws; it interprets expressions, so pages need not allow `eval`."""
-    converter = require_package("vl_convert", "a report with figures", EXTRA)
-    return str(converter.javascript_bundle("window.vegaEmbed=vegaEmbed;"))
 
 
 def _charts(found: ResultData) -> dict[str, Any]:
@@ -150,12 +141,6 @@ def script_json(value: Any) -> str:
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
-
-
-def packed(text: str) -> str:
-    """Return a text compressed, in base64: it has no character that HTML reads."""
-    # Without a time stamp, so that equal reports are equal files.
-    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode("ascii")
 
 
 @cache

@@ -32,7 +32,15 @@ from counterpoint.result.choosing.orders import (
 )
 from counterpoint.result.choosing.subset import with_ways
 from counterpoint.result.data import ResultData
-from counterpoint.result.figures.frames.common import DAY, Axis, ask, histogram, varied
+from counterpoint.result.figures.frames.common import (
+    DAY,
+    Axis,
+    ask,
+    histogram,
+    names_of,
+    shown_features,
+    varied,
+)
 from counterpoint.result.figures.frames.response import CURVE_POINTS
 from counterpoint.result.ways import Way, name_of, ways_of
 from counterpoint.result.words.language import Lang
@@ -82,6 +90,8 @@ def write_questions(
         "attributes": pack_shares(attributes.shares[kept]),
         "particles": pack_shares(particles),
         "ways": np.flatnonzero(np.isin(candidates[kept], ways)).tolist(),
+        "aims": list(attributes.aims),
+        "features": [found.encoding.schema.names.index(name) for name in attributes.features],
     }
 
 
@@ -180,7 +190,7 @@ def summarise(found: ResultData, now: datetime.datetime, lang: Lang = "en") -> d
 
     After the counterfactuals of the set come the representatives of ways that it lacks.
     """
-    features = found.encoding.schema.features
+    features = shown_features(found)
     row, (whole, _) = found.genome, with_ways(found)
     return {
         "format": FORMAT,
@@ -194,7 +204,7 @@ def summarise(found: ResultData, now: datetime.datetime, lang: Lang = "en") -> d
         "is_loaded": found.live is None,
         "target": _write_target(found),
         "row": {"prediction": found.row_prediction, "text": write_number(found.row_prediction)},
-        "classes": [write_level(label) for label in found.facts.classes],
+        "classes": _class_texts(found),
         "outputs": _outputs(found, row[None]),
         "edges": _write_edges(found),
         "features": [
@@ -207,6 +217,12 @@ def summarise(found: ResultData, now: datetime.datetime, lang: Lang = "en") -> d
         "interview": write_questions(found),
         "receipt": write_receipt(found, now),
     }
+
+
+def _class_texts(found: ResultData) -> list[str]:
+    """Return what the model's classes are called."""
+    labels = found.encoding.schema.labels
+    return [labels.class_(label) if labels else write_level(label) for label in found.facts.classes]
 
 
 def _outputs(found: ResultData, genomes: Floats) -> list[list[float]]:
@@ -265,7 +281,7 @@ def _write_edges(found: ResultData) -> list[dict[str, Any]]:
     if found.status != "already_met" or found.live is None:
         return []
     edges = []
-    for j, feature in enumerate(found.encoding.schema.features):
+    for j, feature in enumerate(shown_features(found)):
         genes = Axis.of(found, j).grid(CURVE_POINTS)
         scores = ask(found, varied(found, {j: genes}))
         lost = np.flatnonzero(found.target.gaps(scores) > 0.0)
@@ -304,9 +320,9 @@ def _write_objectives(found: ResultData) -> list[dict[str, Any]]:
 
 def _write_all(found: ResultData, n_own: int) -> list[dict[str, Any]]:
     """Return all candidates: of each only its changes, as (feature, value, text)."""
-    features, row = found.encoding.schema.features, found.genome
+    features, row = shown_features(found), found.genome
     is_protected = changes_protected(found).tolist()
-    classes = [write_level(label) for label in found.facts.classes]
+    classes = _class_texts(found)
     texts: dict[tuple[int, float], str] = {}  # a value occurs often, and writing it takes time
     written = []
     for i, genome in enumerate(found.genomes):
@@ -366,14 +382,14 @@ def _write_ways(
         return []
     shown = [way.representative for way, _ in ways]
     genomes = np.concatenate([each.genomes for each in shown])
-    outputs = _outputs(found, genomes)
+    outputs, names = _outputs(found, genomes), names_of(found)
     safe: list[float | None] = [None] * len(ways)
     if found.live is not None:
         near = (share_of_neighbours(each, NEIGHBOURS, SEED)[0] for each in shown)
         safe = [round(float(share), 3) for share in near]
     return [
         {
-            "name": name_of(way.features),
+            "name": name_of([names[j] for j in np.flatnonzero(way.representative.changed[0])]),
             "number": number + 1,
             "sentence": way_sentence(way, lang=lang),
             "n": way.n_valid,
@@ -388,11 +404,11 @@ def _write_ways(
 
 def _write_works(way: Way[Any]) -> list[dict[str, Any]]:
     """Return the values of each feature of a way that are seen to work."""
-    schema = way.representative.encoding.schema
+    schema, features = way.representative.encoding.schema, shown_features(way.representative)
     works = []
     for name, seen in zip(way.features, way.genes, strict=True):
         j = schema.names.index(name)
-        feature, genes = schema.features[j], [float(gene) for gene in seen]
+        feature, genes = features[j], [float(gene) for gene in seen]
         ends = [genes[0], genes[-1]] if feature.is_numeric else genes
         texts = list(dict.fromkeys(feature.shown(gene) for gene in ends))
         join = " to " if feature.is_numeric else ", "

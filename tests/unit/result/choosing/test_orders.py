@@ -410,8 +410,7 @@ def test_the_first_questions_compare_different_ways() -> None:
 def test_answers_move_the_recommendation(found: cp.Counterfactuals) -> None:
     def asked(prefers: int) -> Any:
         interview = found.prefer()
-        for _ in range(6):
-            assert interview.question is not None
+        while interview.question is not None:
             a, b = interview.found.objectives[list(interview.question.positions), prefers]
             interview.answer("A" if a < b else "B" if b < a else "equal")
         return interview.best.objectives[0]
@@ -451,12 +450,40 @@ def test_an_interview_ends_when_there_is_nothing_left(found: cp.Counterfactuals)
         two.answer("A")
 
 
+def test_neither_leaves_out_a_feature_for_good_and_can_be_undone(
+    found: cp.Counterfactuals,
+) -> None:
+    interview = found.prefer(reader="analyst")
+    names = found.encoding.schema.names
+    changed = interview.found.changed[interview.attributes.candidates]
+    j = int(np.argmax(changed.any(axis=0) & ~changed.all(axis=0)))
+    before = interview.position
+
+    interview.answer("neither", because=names[j])
+
+    assert f"Nothing that changes {names[j]} is shown." in interview.learnt
+    while interview.question is not None:
+        assert not interview.found.changed[list(interview.question.positions), j].any()
+        interview.answer("A")
+    assert len(interview.answers) <= 8
+    assert not interview.found.changed[interview.position, j]
+    while interview.answers:
+        interview.undo()
+    assert interview.position == before
+    with pytest.raises(cp.InvalidInput, match=r"^answer 'neither' with because=None: say answer"):
+        interview.answer("neither")
+    only = found.valid().take([0, 1]).prefer(reader="analyst")
+    shared = int(np.argmax(only.found.changed[only.attributes.candidates].all(axis=0)))
+    with pytest.raises(cp.InvalidInput, match=r"^every counterfactual there is to choose from"):
+        only.answer("neither", because=names[shared])
+
+
 def test_an_interview_refuses_what_is_no_answer(found: cp.Counterfactuals) -> None:
     interview = found.prefer()
 
     with pytest.raises(cp.InvalidInput) as raised:
         interview.answer("C")  # type: ignore[arg-type]
-    assert str(raised.value) == "answer must be one of 'A', 'B' and 'equal', got 'C'."
+    assert str(raised.value) == "answer must be one of 'A', 'B', 'equal' and 'neither', got 'C'."
     with pytest.raises(cp.InvalidInput, match=r"^there is no answer to undo\.$"):
         interview.undo()
     with pytest.raises(cp.InvalidInput, match=r"^lang must be 'en' or 'de', got 'fr'\.$"):

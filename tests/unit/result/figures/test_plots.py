@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 import re
 import subprocess
 import sys
@@ -9,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from tests.figures import FIELDS, drawn, explained, fields_of, mixed_table, with_gaps, worth
@@ -244,3 +248,40 @@ def test_missing_values_are_drawn_or_said(row_is_missing: bool) -> None:
         )
         assert said == row_is_missing
         assert drawn(chart)
+
+
+def test_a_notebook_shows_a_chart_without_fetching_anything() -> None:
+    chart = with_gaps(False).plot.frequency()
+
+    bundle = chart._repr_mimebundle_()
+
+    assert list(bundle) == ["text/html"]
+    assert "http" not in bundle["text/html"]
+    packed_parts = re.findall(r'unpacked\("([^"]+)"\)', bundle["text/html"])
+    library, spec = (gzip.decompress(base64.b64decode(part)).decode() for part in packed_parts)
+    assert "vegaEmbed" in library
+    assert json.loads(spec)["datasets"].keys() == {"features"}
+
+
+def test_labels_name_features_levels_and_classes_in_figures() -> None:
+    data = pd.DataFrame({"duration": [6, 12, 24, 48] * 5, "job": [0, 1, 2, 2] * 5})
+    data["job"] = data["job"].astype("category")
+    labels = cp.Labels(
+        features={"duration": "term"},
+        levels={"job": {2: "skilled"}},
+        classes={"good": "approved"},
+        units={"duration": "months"},
+    )
+
+    def ask(rows: pd.DataFrame) -> Any:
+        good = 1.0 - rows["duration"].to_numpy() / 60.0
+        return np.column_stack([1.0 - good, good])
+
+    explainer = cp.Explainer(ask, data, classes=["bad", "good"], labels=labels)
+    found = explainer.explain(data[3:4], target="good")
+
+    assert set(found.plot.parallel_data()["axes"]["feature"]) <= {"term", "job"}
+    assert "Probability of “approved”" in json.dumps(found.plot.ice().to_dict(), ensure_ascii=False)
+    curves = found.plot.ice_data("job")["curves"]
+    assert "skilled" in set(curves["value"])
+    assert "term (months)" in json.dumps(found.plot.strips().to_dict())

@@ -17,7 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.result.report.page import MODULES, build_page, joined_modules, packed, script_json
+from counterpoint.result.figures.plots import packed
+from counterpoint.result.report.page import MODULES, build_page, joined_modules, script_json
 from counterpoint.result.report.page import __file__ as page_file
 
 SUMMARY: dict[str, Any] = {"title": "Row 0", "features": []}

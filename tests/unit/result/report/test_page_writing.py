@@ -14,6 +14,7 @@ import pytest
 
 import counterpoint as cp
 from counterpoint.errors import InvalidInput, MissingDependency
+from counterpoint.result.figures.plots import drawing_library
 from counterpoint.result.report import page as drawings
 from counterpoint.result.report.page import MOST_BYTES, report_page
 
@@ -107,7 +108,7 @@ def test_figures_must_be_true_or_false(found: cp.Counterfactuals, tmp_path: Path
 def test_without_what_draws_figures_the_error_names_both_ways(
     found: cp.Counterfactuals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawings.drawing_library.cache_clear()
+    drawing_library.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "vl_convert", None)
 
     with pytest.raises(MissingDependency) as error:

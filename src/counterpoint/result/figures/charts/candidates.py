@@ -22,9 +22,11 @@ from counterpoint.result.figures.frames.candidates import (
     strips_and_axes,
 )
 from counterpoint.result.figures.frames.common import ROW, Axis, Names, how_many, titled, wrapped
+from counterpoint.result.words.language import count_candidates
 
 PARALLEL_TITLE = "What changes from the row"
 HEIGHT, STEP, LINE = 320, 118, 15
+LEAST_STEP = 78  # pixels between two axes, for names and numbers that do not overlap
 
 
 def parallel(
@@ -32,6 +34,8 @@ def parallel(
 ) -> Any:
     """Return parallel coordinates of the changed features."""
     colors = theme.palette(dark)
+    if width is not None and features is None:
+        most = min(most, max(2, width // LEAST_STEP))
     frames, left_out = lines_and_note(found, features, most, n)
     n_axes = len(frames["axes"])
     if n_axes == 0:
@@ -46,7 +50,7 @@ def parallel(
     layers = [
         *axis_layers(n_axes, n_lines, colors),
         *line_layers(n_axes, colors, min(n, len(found.genomes))),
-        *tick_layers(n_axes, colors),
+        *tick_layers(n_axes, colors, width // n_axes - 8),
     ]
     chart = alt.layer(*layers).properties(width=width, height=HEIGHT)
     return theme.finished(chart, frames, colors, PARALLEL_TITLE, [how_many(found, n), left_out])
@@ -117,8 +121,11 @@ def line_layers(n_axes: int, colors: theme.Palette, n: int) -> list[Any]:
     return [drawn.add_params(picked), dots, row_line, row_dots]
 
 
-def tick_layers(n_axes: int, colors: theme.Palette) -> list[Any]:
-    """Return what is written on the axes: ends outside of them, levels and the row's beside."""
+def tick_layers(n_axes: int, colors: theme.Palette, room: int) -> list[Any]:
+    """Return what is written on the axes: ends outside of them, levels and the row's beside.
+
+    No text is wider than the room between two axes, in pixels.
+    """
     layers = []
     places: dict[str, dict[str, Any]] = {
         "datum.end === 'high'": {"dy": -12},
@@ -131,7 +138,11 @@ def tick_layers(n_axes: int, colors: theme.Palette) -> list[Any]:
             .transform_filter(rule)
             .encode(x=across(n_axes), y=upwards(), text="text:N")
         )
-        style: dict[str, Any] = {"fontSize": 11, "baseline": "middle", "limit": 104} | options
+        style: dict[str, Any] = {
+            "fontSize": 11,
+            "baseline": "middle",
+            "limit": min(104, room),
+        } | options
         halo = base.mark_text(
             **style, stroke=colors.paper, strokeWidth=4, strokeJoin="round", color=colors.paper
         )
@@ -324,21 +335,24 @@ def frequency(found: ResultData, most: int, width: int | None, dark: bool) -> An
     ]
     frame = frame.assign(text=texts)
     n_features = len(found.encoding.schema)
+    n_counted = int(found.reaches.sum()) or len(found.genomes)
+    counted = count_candidates(*((n_counted, 0) if found.reaches.any() else (0, n_counted)))
     cut = f"Shown: the {most} most often changed of {n_features} features"
-    noun = "the counterfactuals" if found.reaches.all() else "counterfactuals and near misses"
-    layers = bar_layers(frame["feature"].to_list(), f"Share of {noun}", colors)
+    noun = "the counterfactuals" if found.reaches.any() else "the near misses"
+    layers = bar_layers(f"Share of {noun}", colors)
     chart = alt.layer(*layers).properties(
         width=420 if width is None else width, height=BAR * len(frame)
     )
-    subtitle = [how_many(found, len(found.genomes)), cut if n_features > most else ""]
-    return theme.finished(chart, {"features": frame}, colors, FREQUENCY, subtitle)
+    subtitle = [f"For {found.target}", cut if n_features > most else ""]
+    title = f"{FREQUENCY} in {counted}"
+    return theme.finished(chart, {"features": frame}, colors, title, subtitle)
 
 
-def bar_layers(features: list[str], title: str, colors: theme.Palette) -> list[Any]:
-    """Return the bars, in the order of the features, and what is written at their ends."""
+def bar_layers(title: str, colors: theme.Palette) -> list[Any]:
+    """Return the bars, the longest first, and what is written at their ends."""
     names = alt.Y(
         "feature:N",
-        sort=features,
+        sort=alt.EncodingSortField("share", op="max", order="descending"),
         axis=alt.Axis(
             title=None, labelLimit=220, labelPadding=6, ticks=False, domain=False, labelFontSize=12
         ),
@@ -352,7 +366,6 @@ def bar_layers(features: list[str], title: str, colors: theme.Palette) -> list[A
     notes = {
         "feature:N": "feature",
         "count:Q": "changed in",
-        "count_valid:Q": "of them counterfactuals",
     }
     bars = base.mark_bar(color=colors.valid, height=14, cornerRadiusEnd=2).encode(
         x=share, tooltip=theme.tooltip(notes)

@@ -14,8 +14,18 @@ import pandas as pd
 
 from counterpoint.result.data import ResultData
 from counterpoint.result.figures.charts import theme
-from counterpoint.result.figures.frames.common import VALID, Axis, Names, prediction_name
-from counterpoint.result.figures.frames.response import ice_data, surface_data
+from counterpoint.result.figures.frames.common import (
+    VALID,
+    Axis,
+    Names,
+    prediction_name,
+)
+from counterpoint.result.figures.frames.response import (
+    ice_data,
+    is_share,
+    surface_data,
+    wants_low,
+)
 from counterpoint.result.words.language import count_candidates
 
 ICE_TITLE = "The row's prediction as one feature changes"
@@ -34,7 +44,9 @@ def ice(
     each = (ICE_WIDTH if len(axes) == 1 else PANEL) if width is None else max(80, width // columns)
     ends = heights(found, frames)
     low, high = np.clip([found.target.low, found.target.high], *ends)
-    frames["target"] = pd.DataFrame({"low": [low], "high": [high]})
+    frames["target"] = pd.DataFrame({"low": [low], "high": [high], "text": ["target"]})
+    steps = np.arange(1, max(2, round(HATCHES * (high - low) / (ends[1] - ends[0]))))
+    frames["hatch"] = pd.DataFrame({"at": low + (high - low) * steps / (len(steps) + 1)})
     panels = [
         panel_of(found, axis, number, ends, colors).properties(
             width=each, height=round(each * 0.62)
@@ -42,12 +54,15 @@ def ice(
         for number, axis in enumerate(axes)
     ]
     subtitle = [
-        f"All others stay; the shaded part is the target, {found.target}",
+        f"All others stay; the hatched part is the target, {found.target}",
         left_out,
         *(note for axis in axes for note in axis.notes),
     ]
     chart = alt.concat(*panels, columns=columns, spacing=28) if len(panels) > 1 else panels[0]
     return theme.finished(chart, frames, colors, ICE_TITLE, subtitle)
+
+
+HATCHES = 24  # lines of the target's hatching on a whole axis
 
 
 def heights(found: ResultData, frames: dict[str, pd.DataFrame]) -> tuple[float, float]:
@@ -56,9 +71,10 @@ def heights(found: ResultData, frames: dict[str, pd.DataFrame]) -> tuple[float, 
     low, high = float(values.min()), float(values.max())
     target = found.target
     low, high = min(low, target.high), max(high, target.low)
+    if is_share(found, values):
+        return 0.0, 1.0
     room = (high - low or 1.0) * 0.06
-    is_share = found.target.label is not None
-    return (max(0.0, low - room), min(1.0, high + room)) if is_share else (low - room, high + room)
+    return low - room, high + room
 
 
 def panel_of(
@@ -95,21 +111,32 @@ def panel_of(
     row = points.transform_filter("datum.counterfactual === 0").mark_point(
         filled=True, opacity=1, size=170, stroke=colors.paper, strokeWidth=1.5
     )
-    band = band_of(found, ends, colors)
-    return alt.layer(band, drawn.encode(tooltip=theme.tooltip(notes)), others, row)
+    bands = bands_of(found, ends, colors)
+    return alt.layer(*bands, drawn.encode(tooltip=theme.tooltip(notes)), others, row)
 
 
-def band_of(found: ResultData, ends: tuple[float, float], colors: theme.Palette) -> Any:
-    """Return the target as a shaded band; a line where it is a single number."""
+def bands_of(found: ResultData, ends: tuple[float, float], colors: theme.Palette) -> list[Any]:
+    """Return the target as a hatched band with its name; a line where it is a single number."""
     base = theme.drawn_from("target")
     scale = alt.Scale(domain=list(ends), nice=False, zero=False)
+    style: dict[str, Any] = {"align": "right", "dx": -4, "fontSize": 10, "color": colors.valid}
+    name = base.mark_text(**style, baseline="top", dy=3).encode(
+        x=alt.value("width"), y=alt.Y("high:Q", scale=scale), text="text:N"
+    )
     if found.target.low == found.target.high:
-        return base.mark_rule(color=colors.valid, strokeDash=[6, 4]).encode(
+        line = base.mark_rule(color=colors.valid, strokeDash=[6, 4]).encode(
             y=alt.Y("low:Q", scale=scale)
         )
-    return base.mark_rect(color=colors.valid, opacity=0.12).encode(
+        return [line, name]
+    band = base.mark_rect(color=colors.valid, opacity=0.08).encode(
         y=alt.Y("low:Q", scale=scale), y2="high"
     )
+    lines = (
+        theme.drawn_from("hatch")
+        .mark_rule(color=colors.valid, opacity=0.3, strokeWidth=0.7)
+        .encode(y=alt.Y("at:Q", scale=scale))
+    )
+    return [band, lines, name]
 
 
 WIDTH, SIDE = 440, 56
@@ -133,7 +160,7 @@ def surface(
     points = frames["counterfactuals"]
     frames["counterfactuals"] = points.assign(is_numbered=apart(points, axes, (width, height)))
     main = alt.layer(
-        heat(axes, colors, found, width),
+        heat(axes, colors, found, width, is_share(found, frames["grid"]["prediction"].to_numpy())),
         *contours(axes, colors),
         *people(len(points), axes, colors, width),
     ).properties(width=width, height=height)
@@ -157,12 +184,20 @@ def surface(
     return theme.finished(chart, frames, colors, title, subtitle)
 
 
-def heat(axes: tuple[Axis, Axis], colors: theme.Palette, found: ResultData, width: int) -> Any:
-    """Return the cells, coloured by prediction."""
+def heat(
+    axes: tuple[Axis, Axis],
+    colors: theme.Palette,
+    found: ResultData,
+    width: int,
+    is_share_of_grid: bool,
+) -> Any:
+    """Return the cells, coloured by prediction; probabilities on the whole range from 0 to 1."""
     name = prediction_name(found)
+    whole: dict[str, Any] = {"domain": [0.0, 1.0]} if is_share_of_grid else {}
+    ramp = colors.ramp[::-1] if wants_low(found) else colors.ramp  # the wanted side is the deep one
     shade = alt.Fill(
         "prediction:Q",
-        scale=alt.Scale(range=list(colors.ramp), interpolate="lab"),
+        scale=alt.Scale(range=list(ramp), interpolate="lab", **whole),
         legend=alt.Legend(
             title=name,
             direction="horizontal",

@@ -32,6 +32,7 @@ FONT = "Inter, Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, s
 DASHES = {ROW: [1, 0], VALID: [1, 0], INVALID: [5, 3]}
 SHAPES = {ROW: "diamond", VALID: "circle", INVALID: "cross"}
 SHORT = ",.3~r"  # numbers on short axes: three digits, no powers of ten
+MOST_SIGNS, MOST_TITLE = 84, 56  # of a line above a figure, which would else be as wide as that
 DIGITS = 6  # significant ones of a prediction in a chart
 
 
@@ -185,8 +186,9 @@ def finished(
     The datasets stand once, at the top, under the names of the frames: a page that shows the chart
     can filter those that have a column `counterfactual`, by `view.data(name, rows).run()`.
     """
+    lines = [part for line in subtitle if line for part in textwrap.wrap(line, MOST_SIGNS)]
     chart = chart.properties(
-        title=alt.TitleParams(title, subtitle=[line for line in subtitle if line]),
+        title=alt.TitleParams(textwrap.wrap(title, MOST_TITLE), subtitle=lines),
         config=looks(colors),
     )
     # Set at last: altair copies all of a chart, data included, at every step before.

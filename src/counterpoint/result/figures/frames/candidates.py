@@ -28,6 +28,7 @@ from counterpoint.result.figures.frames.common import (
     level_texts,
     names_of,
     shown,
+    shown_features,
     unique,
 )
 from counterpoint.table.features import Feature
@@ -41,11 +42,11 @@ def lines_and_note(found: ResultData, features: Names, most: int, n: int) -> tup
     """Return the frames of `Plots.parallel_data`, and which features they leave out, in words."""
     drawn = shown(found, n, "plot.parallel")
     places, left_out = chosen(found, features, most, "plot.parallel", drawn[1:] - 1)
-    names = names_of(found)
+    names, features_shown = names_of(found), shown_features(found)
     people, genes = everyone(found).iloc[drawn], all_genes(found)[drawn]
     lines, ticks = [], []
     for order, place in enumerate(places):
-        feature = found.encoding.schema.features[place]
+        feature = features_shown[place]
         column, position = genes[:, place], positions(feature, genes[:, place])
         cells = {
             "axis": order,
@@ -138,6 +139,8 @@ def strips_and_axes(
 ) -> tuple[Frames, list[Axis], str]:
     """Return the frames of `Plots.strips_data`, their axes, and what is left out in words."""
     drawn = shown(found, n, "plot.strips")[1:] - 1
+    if found.reaches.any():  # arrows lead to what reaches the target
+        drawn = drawn[found.reaches[drawn]]
     places, left_out = chosen(found, features, most, "plot.strips", drawn)
     axes = [Axis.of(found, place) for place in places]
     bars, arrows, own = [], [], []
@@ -209,16 +212,16 @@ def row_objectives(found: ResultData) -> Floats:
 def frequency_data(found: ResultData, most: int) -> Frames:
     """Return the frame of `Plots.frequency_data`, the most often changed feature first."""
     check_whole("plot.frequency.most", most, 1, 1000)
-    changed, names = found.changed, np.array(names_of(found), dtype=object)
-    count = changed.sum(axis=0)
+    # What misses the target is no counterfactual, and counts only where nothing else was found.
+    counted = found.changed[found.reaches] if found.reaches.any() else found.changed
+    names, count = np.array(names_of(found), dtype=object), counted.sum(axis=0)
     order = np.argsort(-count, kind="stable")[:most]
     frame = pd.DataFrame(
         {
             "feature": names[order],
             "place": order,
             "count": count[order],
-            "share": count[order] / max(1, len(changed)),
-            "count_valid": changed[found.reaches].sum(axis=0)[order],
+            "share": count[order] / max(1, len(counted)),
         }
     )
     return {"features": frame.assign(order=np.arange(len(frame)))}

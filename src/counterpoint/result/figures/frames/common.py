@@ -10,7 +10,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -152,12 +152,6 @@ def changes_only(found: ResultData, places: Sequence[int]) -> Ints:
     return np.flatnonzero(~elsewhere.any(axis=1))
 
 
-def target_ends(found: ResultData) -> list[float]:
-    """Return the finite ends of the target's interval, each once."""
-    ends = dict.fromkeys((found.target.low, found.target.high))
-    return [end for end in ends if np.isfinite(end)]
-
-
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ufffe\uffff\u2028\u2029]")
 # What every object of JavaScript has: Vega looks texts up in objects, and would find these.
 OF_EVERY_OBJECT = {
@@ -224,8 +218,25 @@ def level_texts(feature: Feature) -> list[str]:
 
 
 def names_of(found: ResultData) -> list[str]:
-    """Return the names of all features as texts."""
-    return unique(found.encoding.schema.names)
+    """Return the names of all features as texts, by their labels where they have some."""
+    return unique(feature.name for feature in shown_features(found))
+
+
+def shown_features(found: ResultData) -> tuple[Feature, ...]:
+    """Return the features as people see them: names, levels and units by their labels."""
+    schema = found.encoding.schema
+    labels = schema.labels
+    if not labels:
+        return schema.features
+    return tuple(
+        replace(
+            feature,
+            name=labels.feature(feature.name) if labels.has_feature(feature.name) else feature.name,
+            levels=tuple(labels.level(feature.name, level) for level in feature.levels),
+            unit=labels.unit(feature),
+        )
+        for feature in schema.features
+    )
 
 
 def wrapped(text: str, width: int = 14, lines: int = 3) -> str:
@@ -256,7 +267,8 @@ def prediction_name(found: ResultData) -> str:
     if target.label is None:
         return "Prediction"
     labels = (target.label,) if target.is_complement else target.labels or (target.label,)
-    name = " or ".join(f"“{titled(clean(label))}”" for label in labels)
+    called = found.encoding.schema.labels.class_ if found.encoding.schema.labels else clean
+    name = " or ".join(f"“{titled(clean(called(label)))}”" for label in labels)
     if not target.is_lead:
         return f"Probability of {name}"
     return f"Lead of {'classes other than ' if target.is_complement else ''}{name}"
@@ -304,7 +316,7 @@ class Axis:
     @classmethod
     def of(cls, found: ResultData, place: int) -> Axis:
         """Return the axis of one feature."""
-        feature = found.encoding.schema.features[place]
+        feature = shown_features(found)[place]
         title, own = names_of(found)[place], all_genes(found)[:, place]
         is_missing = bool(np.isnan(own[0]))
         if feature.is_numeric:

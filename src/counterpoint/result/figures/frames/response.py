@@ -28,7 +28,6 @@ from counterpoint.result.figures.frames.common import (
     everyone,
     histogram,
     place_of,
-    target_ends,
     varied,
 )
 from counterpoint.table.values import EXACT, write_number
@@ -82,6 +81,26 @@ def points_on_curve(found: ResultData, axis: Axis, panel: int) -> pd.DataFrame:
         .iloc[which]
         .assign(panel=panel, feature=axis.title, x=axis.at(genes), value=axis.written(genes))
     )
+
+
+def is_share(found: ResultData, values: Floats) -> bool:
+    """Whether predictions are drawn from 0 to 1: probabilities, or a target and values so small."""
+    if found.target.label is not None:
+        return True
+    all_of = np.array([*target_ends(found), *values[np.isfinite(values)]])
+    return bool(((all_of >= 0.0) & (all_of <= 1.0)).all())
+
+
+def wants_low(found: ResultData) -> bool:
+    """Whether the smaller prediction is the wanted one: only the target's upper end is an end."""
+    low, high = found.target.low, found.target.high
+    return bool(np.isfinite(high) and (np.isneginf(low) or (low <= 0.0 and high < 1.0)))
+
+
+def target_ends(found: ResultData) -> list[float]:
+    """Return the finite ends of the target's interval, each once."""
+    ends = dict.fromkeys((found.target.low, found.target.high))
+    return [end for end in ends if np.isfinite(end)]
 
 
 SURFACE_POINTS = 40

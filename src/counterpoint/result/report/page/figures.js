@@ -50,14 +50,15 @@ export function onlyNumbers(rows, numbers) {
 
 /** Return how often each feature is changed by counterfactuals, in the rows the figure has. */
 export function countedFeatures(rows, counterfactuals) {
-  const total = Math.max(1, counterfactuals.length);
+  const valid = counterfactuals.filter((each) => each.is_valid);
+  const counted = valid.length ? valid : counterfactuals;
+  const total = Math.max(1, counted.length);
   return rows.map((row) => {
-    const changing = counterfactuals.filter((each) => each.isChanged[row.place]);
+    const changing = counted.filter((each) => each.isChanged[row.place]);
     const share = changing.length / total;
     return {
       ...row,
       count: changing.length,
-      count_valid: changing.filter((each) => each.is_valid).length,
       share,
       text: `${Math.round(100 * share)}%  (${changing.length})`,
     };

@@ -89,11 +89,21 @@ function buildFrame(figure) {
 }
 
 /** Return a specification without ground, and no wider than its place where one width is all it has. */
-function fitted(spec, room) {
-  const config = { ...spec.config, background: "transparent" };
-  return spec.width
-    ? { ...spec, config, width: Math.max(200, Math.min(spec.width, room)) }
-    : { ...spec, config };
+function fitted(given, room) {
+  const spec = { ...given, config: { ...given.config, background: "transparent" } };
+  if (spec.concat) return rearranged(spec, room);
+  return spec.width ? { ...spec, width: Math.max(200, Math.min(spec.width, room)) } : spec;
+}
+
+const LABELS_ROOM = 62; // pixels that the numbers of a panel take
+
+/** Return panels side by side as far as there is room, each as wide as that leaves. */
+function rearranged(spec, room) {
+  const wide = Math.max(...spec.concat.map((panel) => panel.width));
+  const columns = Math.max(1, Math.min(spec.columns, Math.floor(room / (wide + LABELS_ROOM))));
+  const width = Math.max(120, Math.floor(room / columns) - LABELS_ROOM);
+  const concat = spec.concat.map((panel) => ({ ...panel, width: Math.min(width, 2 * wide) }));
+  return { ...spec, columns, concat };
 }
 
 /** Draw one figure; return how to show a state in it, and how to take it away. */

@@ -9,6 +9,9 @@ const SURE = 16.0;
 const TIE = 0.5;
 const N_PROMISING = 14;
 const WAYS_FIRST = 2;
+const MOST_QUESTIONS = 8;
+const GAIN = 0.001;
+export const NEITHER = 3;
 
 /** Return what each candidate is worth to each particle, from 0, the worst, to 1. */
 export function utilities(particles, attributes) {
@@ -74,10 +77,16 @@ function gainsOver(best, belief, worth) {
 }
 
 /** Return the pair to ask next: the first few are of the representatives of ways. */
-export function askNext(belief, worth, asked, ways) {
-  const isAboutWays = asked.size < WAYS_FIRST && ways.length > 1;
-  const question = isAboutWays ? ask(belief, worth, asked, ways) : null;
-  return question ?? ask(belief, worth, asked);
+export function askNext(belief, worth, asked, ways, among = [...worth[0].keys()]) {
+  const some = ways.filter((i) => among.includes(i));
+  const isAboutWays = asked.size < WAYS_FIRST && some.length > 1;
+  const question = isAboutWays ? ask(belief, worth, asked, some) : null;
+  return question ?? ask(belief, worth, asked, among);
+}
+
+/** Whether an answer is expected to gain enough, of at most so many questions. */
+function isWorthAsking(question, best, nAsked) {
+  return nAsked < WAYS_FIRST || (nAsked < MOST_QUESTIONS && question.worth - best >= GAIN);
 }
 
 /** Return the pair among candidates whose answer is expected to be worth most, or null. */
@@ -114,12 +123,34 @@ export function pairKey(a, b) {
   return `${Math.min(a, b)},${Math.max(a, b)}`;
 }
 
-/** Return the state of an interview after answers [{a, b, answer}]: question and recommendation. */
-export function replay(worth, answers, ways) {
+/**
+ * Return the state of an interview after answers [{a, b, answer, place}]: question, recommendation
+ * and belief. An answer NEITHER leaves out what changes the feature at its place.
+ */
+export function replay(worth, answers, ways, changes = () => false) {
   let belief = worth.map(() => 1 / worth.length);
-  for (const { a, b, answer } of answers) belief = update(belief, worth, a, b, answer);
+  for (const { a, b, answer } of answers)
+    if (answer !== NEITHER) belief = update(belief, worth, a, b, answer);
+  const places = answers.filter(({ answer }) => answer === NEITHER).map(({ place }) => place);
+  const among = [...worth[0].keys()].filter((i) => !places.some((place) => changes(i, place)));
   const asked = new Set(answers.map(({ a, b }) => pairKey(a, b)));
-  return { question: askNext(belief, worth, asked, ways), best: recommend(belief, worth) };
+  const values = expected(belief, worth);
+  const best = among[firstLargest(among.map((i) => values[i]))];
+  const next = askNext(belief, worth, asked, ways, among);
+  const isEnough = !next || !isWorthAsking(next, values[best], answers.length);
+  return { question: isEnough ? null : next, best, belief, excluded: places, nLeft: among.length };
+}
+
+/** Return what matters by a belief, as names: the objective that counts most, changes that are minded. */
+export function learnt(belief, particles, { aims, features }) {
+  const mean = Array.from(expected(belief, particles));
+  const [ofAims, rest] = [mean.slice(0, aims.length), mean.slice(aims.length)];
+  const minded = features.map((_, k) => rest[k] + rest[features.length + k]);
+  const most = Math.max(0, ...minded);
+  return {
+    aim: aims.length ? aims[firstLargest(ofAims)] : null,
+    minded: features.filter((_, k) => most > 0 && minded[k] >= 0.8 * most).slice(0, 3),
+  };
 }
 
 /** Return shares from 0 to 1 that were written as 16 bits each, in rows of `width`. */

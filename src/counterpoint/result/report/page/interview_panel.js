@@ -1,13 +1,13 @@
 /** The interview's panel: a question with two cards, the answers so far, and the recommendation. */
 import { buildCard } from "./cards.js";
 import { fill, h } from "./dom.js";
-import { replay, unpackShares, utilities } from "./interview.js";
-import { counted, nounOf } from "./numbers.js";
+import { learnt, NEITHER, replay, unpackShares, utilities } from "./interview.js";
+import { counted, listed, nounOf } from "./numbers.js";
+import { withUnit } from "./report.js";
 
-const ENOUGH = 5;
 const ABOUT =
-  "Say which you like better: the answers tell what matters to you. About five are enough, and " +
-  "each can be undone.";
+  "Say which you like better: the answers tell what matters to you. There are eight questions at " +
+  "most, fewer where no answer would gain much, and each can be undone.";
 
 /** Return the panel; null if there is nothing to choose between. */
 export function buildInterview(report, store, actions) {
@@ -22,34 +22,118 @@ export function buildInterview(report, store, actions) {
     shown = answers;
     if (!answers) return fill(body, button("start-interview", "main", "Start", begin));
     worth ??= worthOf(given);
-    const { question, best } = replay(worth, answers, given.ways);
+    const state = replay(worth, answers, given.ways, changes);
     fill(
       body,
-      question ? buildQuestion(question) : h("p", {}, "There is nothing left to ask."),
-      buildFoot(answers, store),
+      state.question ? buildQuestion(state) : null,
+      buildFoot(answers, store, !state.question),
+      answers.length ? h("p", { class: "learnt" }, learntText(report, given, state)) : null,
       answers.length
-        ? h("div", { class: "recommended" }, card(best, "Best for your answers"))
+        ? h("div", { class: "recommended" }, card(state.best, "Best for your answers"))
         : null,
     );
   }
+  const at = (i) => report.byNumber.get(given.numbers[i]);
+  const changes = (i, place) => at(i).isChanged[place];
   const begin = () => store.set({ answers: [] });
-  const card = (i, title) => {
+  const card = (i, title, list = null) => {
     const number = given.numbers[i];
     const meaning = `${nounOf(report.byNumber.get(number))} ${number}`;
-    return buildCard(report, number, { title, meaning, actions });
+    return buildCard(report, number, { title, meaning, actions, changes: list });
   };
-  function buildQuestion({ a, b }) {
+  function buildQuestion(state) {
+    const { a, b } = state.question;
     const say = (code) => () => store.set({ answers: [...shown, answerOf(given, a, b, code)] });
+    const leave = (place) =>
+      store.set({ answers: [...shown, { ...answerOf(given, a, b, NEITHER), place }] });
+    const side = (i, j, title) => card(i, title, differences(report, at(i), at(j)));
     const label = `Question ${shown.length + 1}: A or B?`;
     return h(
       "div",
       { class: "question", role: "group", "aria-label": label },
-      h("div", { class: "option" }, card(a, "A"), button("answer-a", "main", "I prefer A", say(0))),
-      h("div", { class: "option" }, card(b, "B"), button("answer-b", "main", "I prefer B", say(1))),
+      h(
+        "div",
+        { class: "option" },
+        side(a, b, "A"),
+        button("answer-a", "main", "I prefer A", say(0)),
+      ),
+      h(
+        "div",
+        { class: "option" },
+        side(b, a, "B"),
+        button("answer-b", "main", "I prefer B", say(1)),
+      ),
       button("answer-equal", "quiet", "Both alike", say(2)),
+      buildNeither(report, reasons(report, given, state), leave),
     );
   }
   return { element: buildSection(body, someReach), refresh };
+}
+
+/** Return the features that A or B changes and without which something would be left. */
+function reasons(report, { numbers }, { question, excluded }) {
+  const changes = (i, j) => report.byNumber.get(numbers[i]).isChanged[j];
+  const isLeft = (i, j) => ![...excluded, j].some((place) => changes(i, place));
+  return report.features
+    .map((_, j) => j)
+    .filter((j) => changes(question.a, j) || changes(question.b, j))
+    .filter((j) => numbers.some((_, i) => isLeft(i, j)));
+}
+
+/** Return what differs between a candidate and the other of a question, and what both share. */
+function differences(report, each, other) {
+  const places = report.features.map((_, j) => j);
+  const differing = places.filter((j) => each.values[j] !== other.values[j]);
+  const shared = places.filter((j) => each.isChanged[j] && !differing.includes(j));
+  const line = (j) => {
+    const feature = report.features[j];
+    return h(
+      "li",
+      {},
+      h("span", { class: "change-name" }, feature.name),
+      each.isChanged[j]
+        ? h("span", { class: "change-new" }, withUnit(feature, each.texts[j]))
+        : h("span", {}, `${withUnit(feature, feature.text)}, unchanged`),
+    );
+  };
+  const both = listed(shared.map((j) => `${report.features[j].name} ${each.texts[j]}`));
+  return h(
+    "div",
+    {},
+    h("ul", { class: "changes differing" }, differing.map(line)),
+    shared.length ? h("p", { class: "hint" }, `In both: ${both}`) : null,
+  );
+}
+
+/** Return the choice "neither, because of ..."; null where every reason would leave nothing. */
+function buildNeither(report, places, leave) {
+  if (!places.length) return null;
+  const select = h(
+    "select",
+    { id: "answer-neither", onchange: () => leave(Number(select.value)) },
+    h("option", { value: "" }, "Neither, because of ..."),
+    places.map((j) => h("option", { value: j }, report.features[j].name)),
+  );
+  return h(
+    "label",
+    { class: "neither", for: "answer-neither" },
+    h("span", { class: "unseen" }, "Neither is acceptable, because it changes"),
+    select,
+  );
+}
+
+/** Return what the answers tell, in words. */
+export function learntText(report, given, { belief, excluded }) {
+  const { aim, minded } = learnt(belief, unpackShares(given.particles, given.width), given);
+  const name = (j) => report.features[j].name;
+  const label = report.objectives.find((objective) => objective.name === aim)?.label;
+  return [
+    aim ? `Of the sliders “${label}” seems to matter most to you.` : "",
+    minded.length ? `You seem to mind changes of ${listed(minded.map(name))} most.` : "",
+    excluded.length ? `Nothing that changes ${listed(excluded.map(name))} is shown.` : "",
+  ]
+    .filter(Boolean)
+    .join(" ");
 }
 
 function buildSection(body, someReach) {
@@ -63,9 +147,9 @@ function buildSection(body, someReach) {
   );
 }
 
-function buildFoot(answers, store) {
+function buildFoot(answers, store, isDone) {
   const n = answers.length;
-  const enough = n >= ENOUGH ? ": the choice below should fit you well" : "";
+  const enough = isDone ? ": more questions would tell little" : "";
   const undo = () => store.set({ answers: answers.slice(0, -1) });
   return h(
     "div",
