@@ -147,6 +147,18 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     return f"did you mean {by_text[close[0]]!r}?" if close else ""
 
 
+def named_columns(names: Iterable[object]) -> str:
+    """Return columns as a list with its noun.
+
+    Examples
+    --------
+    >>> named_columns(["age"]), named_columns(["age", "sex"])
+    ("column 'age'", "columns 'age' and 'sex'")
+    """
+    several = list(names)
+    return f"column{'' if len(several) == 1 else 's'} {listed(several)}"
+
+
 def listed(values: Iterable[object], most: int = 8, word: str = "and") -> str:
     """Return `values` as a short readable list, cut after `most` of them.
 

@@ -396,7 +396,7 @@ def test_an_id_that_only_the_rows_have_is_left_out_with_a_remark_or_by_drop(
     again, dropped, silent = run(f"{command} --drop customer")
 
     assert status == again == 0
-    assert "note: --rows 'new.csv' has the columns 'customer', which the data do not have" in told
+    assert "note: --rows 'new.csv' has the column 'customer', which the data do not have" in told
     assert "customer" not in silent
     assert json.loads(remarked) == json.loads(dropped)
     assert json.loads(dropped)[0]["status"] == "found"

@@ -76,7 +76,7 @@ def test_columns_of_the_row_that_the_data_do_not_have_are_ignored_with_a_remark(
     explainer = cp.Explainer(lambda rows: (rows["age"] - rows["debt"]) / 60, data)
     row, wanted = data.iloc[[5]], ((0.5, None), cp.Search(evaluations=200))
 
-    with pytest.warns(cp.DataWarning, match="^rows? has the columns 'id', which the data") as told:
+    with pytest.warns(cp.DataWarning, match="^rows? has the column 'id', which the data") as told:
         found = door(explainer, row.assign(id=7), *wanted)
 
     assert told[0].filename == __file__

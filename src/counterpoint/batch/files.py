@@ -27,7 +27,7 @@ from counterpoint.batch.order import Order, Recipe
 from counterpoint.batch.rows import failed_rows
 from counterpoint.batch.summary import Summary
 from counterpoint.checks import check_choice, check_number, check_whole, require_package
-from counterpoint.errors import InvalidInput, did_you_mean, listed
+from counterpoint.errors import InvalidInput, did_you_mean, listed, named_columns
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.schedule import check_workers
 from counterpoint.problem.limits import Constraint, Limits, join_limits
@@ -239,7 +239,7 @@ class Batch:
         if lacking := [name for name in features if name not in known]:
             hint = did_you_mean(lacking[0], [name for name in known if name not in features])
             raise InvalidInput(
-                f"rows {first!r} lacks the columns {listed(lacking)}; it needs every column of the "
+                f"rows {first!r} lacks the {named_columns(lacking)}; it needs every column of the "
                 "data" + (f": {hint}" if hint else ".")
             )
         return inputs.only([*([] if id is None else [id]), *features])

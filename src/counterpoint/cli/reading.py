@@ -22,6 +22,7 @@ from counterpoint.errors import (
     UnknownFeatureError,
     did_you_mean,
     listed,
+    named_columns,
     told_by,
 )
 from counterpoint.models.answers import unknown_columns
@@ -77,11 +78,11 @@ def check_features(model: Any, data: pd.DataFrame) -> None:
     if strange := unknown_columns(model, list(data.columns)):
         how = " ".join(f"--drop {name}" for name in strange)
         raise InvalidInput(
-            f"--data has the columns {listed(strange)}, which the model was not trained on; "
-            f"leave them out with {how}."
+            f"--data has the {named_columns(strange)}, which the model was not trained on; "
+            f"leave {'it' if len(strange) == 1 else 'them'} out with {how}."
         )
     if lacking := [name for name in known if name not in data.columns]:
-        raise InvalidInput(f"--data lacks the columns {listed(lacking)}, which the model needs.")
+        raise InvalidInput(f"--data lacks the {named_columns(lacking)}, which the model needs.")
 
 
 def read_rows(
@@ -279,14 +280,13 @@ def read_names(file: Path | None) -> Labels | None:
     """Return what people call things, from a file of TOML or JSON."""
     if file is None:
         return None
-    said = f"--labels {str(file)!r}"
-    if file.suffix.lower() not in (".toml", ".json"):
+    said, read = f"--labels {str(file)!r}", {".toml": tomllib.loads, ".json": json.loads}
+    if (ending := file.suffix.lower()) not in read:
         raise InvalidInput(f"--labels must end in .toml or .json, got {str(file)!r}.")
     if not file.is_file():
         raise InvalidInput(f"{said} is not a file.")
     try:
-        text = file.read_text(encoding="utf-8")
-        document = tomllib.loads(text) if file.suffix.lower() == ".toml" else json.loads(text)
+        document: Any = read[ending](file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{said} cannot be read: {told_by(error)}.") from error
     return Labels.read(document)

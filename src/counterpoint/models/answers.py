@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from counterpoint.arrays import Floats, Ints
-from counterpoint.errors import InvalidInput, PredictorError, listed, told_by
+from counterpoint.errors import InvalidInput, PredictorError, listed, named_columns, told_by
 
 IDLE = (None, "passthrough")  # steps of a pipeline that do nothing
 MANY = 20  # rows of which a model that can tell anything apart does not say the same
@@ -137,8 +137,8 @@ def check_columns(model: Any, columns: list[Any]) -> None:
     """Refuse columns the model was not trained on: they would be searched for nothing."""
     if unknown := unknown_columns(model, columns):
         raise InvalidInput(
-            f"data has the columns {listed(unknown)}, which the model was not trained on; leave "
-            f"them out, as in data.drop(columns={unknown!r})."
+            f"data has the {named_columns(unknown)}, which the model was not trained on; leave "
+            f"{'it' if len(unknown) == 1 else 'them'} out, as in data.drop(columns={unknown!r})."
         )
 
 

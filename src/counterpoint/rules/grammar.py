@@ -22,6 +22,8 @@
     member     = number | word
     number     = ["-"] NUMBER
 
+What people say instead, such as "age only increases" or "age is fixed", is rewritten first.
+
 One token of look-ahead decides, so a rule is read once. Parentheses hold conditions and values
 alike; that a condition stands where one is needed is checked as the tree is built.
 """
@@ -39,6 +41,37 @@ from counterpoint.rules.tokens import Reader, Token
 from counterpoint.rules.tree import Role, Word
 
 COMPARATORS = get_args(tree.Comparator)
+LONGEST_SAID = 300  # characters of what people say
+NAME = r"""(?:`[^`]+`|"[^"]+"|[^\W\d]\w*)"""
+NAMES = rf"(?P<names>{NAME}(?:\s*(?:,\s*and\b|,|\band\b)\s*{NAME})*)"
+NUMBER = r"-?\d+(?:\.\d+)?"
+MAY = r"(?:can|may|must|should|is\s+allowed\s+to)"
+NOT = (
+    r"(?:never|(?:does|do|can|may|must|should)\s+(?:not|never)|cannot|doesn't|don't|can't|mustn't)"
+)
+UP = r"(?:increases?|rises?|grows?|go(?:es)?\s+up)"
+DOWN = r"(?:decreases?|falls?|shrinks?|go(?:es)?\s+down)"
+# What people say, and the rule that it is; each name of a list has a rule of its own.
+PHRASES = [
+    (rf"(?:{MAY}\s+)?only\s+{UP}|{MAY}\s+{UP}|{NOT}\s+{DOWN}", "{} increases"),
+    (rf"(?:{MAY}\s+)?only\s+{DOWN}|{MAY}\s+{DOWN}|{NOT}\s+{UP}", "{} decreases"),
+    (
+        rf"{NOT}\s+(?:changes?|vary|varies|differs?)|"
+        r"(?:is|are|stays?|remains?|must\s+(?:be|stay|remain))\s+"
+        r"(?:fixed|constant|unchanged|the\s+same|as\s+it\s+is|as\s+they\s+are)",
+        "fixed {}",
+    ),
+    (rf"(?:(?:is|are|must\s+be)\s+)?at\s+least\s+(?P<low>{NUMBER})", "{} >= {low}"),
+    (rf"(?:(?:is|are|must\s+be)\s+)?at\s+most\s+(?P<high>{NUMBER})", "{} <= {high}"),
+    (
+        rf"(?:(?:is|are|must\s+be)\s+)?between\s+(?P<low>{NUMBER})\s+and\s+(?P<high>{NUMBER})",
+        "{} in {low}..{high}",
+    ),
+]
+FEWER = re.compile(
+    r"\s*(?:no\s+more\s+than|not\s+more\s+than|up\s+to|max(?:imum|\.)?)\s+(?=\d+\s+changes?\b)",
+    re.I,
+)
 EXPRESSIONS = get_args(tree.Expression)
 
 
@@ -57,7 +90,33 @@ def parse(text: str) -> tree.Statement:
     >>> print(parse("((a)) <= 2*b  AND not changed( `c` )"))
     a <= 2 * b and not changed(c)
     """
-    return _Parser(text).statement()
+    return _Parser(rewritten(text)).statement()
+
+
+def rewritten(text: str) -> str:
+    """Return the rule that somebody means who says it as people do; else the text itself.
+
+    Examples
+    --------
+    >>> rewritten("age only increases"), rewritten("age and sex are fixed")
+    ('age increases', 'fixed age, sex')
+    >>> rewritten("no more than 3 changes"), rewritten("age is between 20 and 40")
+    ('at most 3 changes', 'age in 20..40')
+    """
+    if len(text) > LONGEST_SAID:
+        return text
+    if FEWER.match(text):
+        return FEWER.sub("at most ", text)
+    for phrase, rule in PHRASES:
+        said = re.fullmatch(rf"\s*{NAMES}\s+(?:{phrase})\s*\.?\s*", text, re.IGNORECASE)
+        if said is None:
+            continue
+        names, ends = re.findall(NAME, said["names"]), said.groupdict()
+        names = [name for name in names if name.lower() != "and"]
+        if rule.startswith("fixed"):
+            return rule.format(", ".join(names))
+        return " and ".join(rule.format(name, **ends) for name in names)
+    return text
 
 
 class _Parser(Reader):
@@ -77,11 +136,22 @@ class _Parser(Reader):
         elif self.token.kind == "word" and self.tokens[self.at + 1].is_symbol(","):
             statement = self.together(start)
         else:
-            statement = self.as_condition(self.condition())
+            statement = self.as_condition(self.said(self.condition()))
         if self.token.kind != "end":
             hint = self.several_words(self.tokens[self.at - 1])
             raise self.fault(f"expected the end or an operator, found {self.token}{hint}.")
         return statement
+
+    def said(self, node: tree.RuleNode) -> tree.RuleNode:
+        """Refuse a feature that words follow which make no rule, with sentences that do."""
+        if isinstance(node, Word) and self.token.kind in ("word", "keyword"):
+            name = self.text[slice(*node.span)]
+            hint = self.several_words(self.tokens[self.at - 1])
+            raise self.fault(
+                f"what follows {name} is not understood; write for example '{name} increases', "
+                f"'{name} decreases', 'fixed {name}', '{name} >= 21' or '{name} in 6..60'{hint}."
+            )
+        return node
 
     def at_most(self, start: int) -> tree.AtMost:
         self.expect("most")

@@ -49,7 +49,7 @@ from counterpoint.rules.bounds import (
 )
 from counterpoint.rules.check import check
 from counterpoint.rules.domains import Impossible, Start, start_from_data
-from counterpoint.rules.grammar import parse
+from counterpoint.rules.grammar import parse, rewritten
 from counterpoint.rules.normal_form import Count, NormalRule, normalize
 from counterpoint.rules.program import Program, compile_rules, judge
 from counterpoint.rules.propagation import contradictions
@@ -81,7 +81,7 @@ class Rule:
     @classmethod
     def parse(cls, text: str) -> Rule:
         """Read a rule; names are checked when it meets a schema."""
-        return cls(parse(text), source=text)
+        return cls(parse(text), source=rewritten(text))
 
     @classmethod
     def of_function(cls, function: RowFunction, name: str | None = None) -> Rule:

@@ -10,7 +10,13 @@ import pandas as pd
 
 from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.checks import is_number
-from counterpoint.errors import InvalidInput, UnknownFeatureError, did_you_mean, listed
+from counterpoint.errors import (
+    InvalidInput,
+    UnknownFeatureError,
+    did_you_mean,
+    listed,
+    named_columns,
+)
 from counterpoint.table.features import Feature, Kind
 from counterpoint.table.frames import (
     MARKS,
@@ -151,8 +157,7 @@ class Encoding:
             raise InvalidInput(f"{argument} has duplicate columns {listed(twice)}.")
         if missing := [name for name in names if name not in frame.columns]:
             raise InvalidInput(
-                f"{argument} lacks the columns {listed(missing)}; "
-                "it needs every column of the data."
+                f"{argument} lacks the {named_columns(missing)}; it needs every column of the data."
             )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import LARGEST, Bools, Floats
-from counterpoint.errors import DataWarning, InvalidInput, listed
+from counterpoint.errors import DataWarning, InvalidInput, listed, named_columns
 from counterpoint.table.features import Feature, Kind, plain_dtype
 from counterpoint.table.values import EXACT, LARGEST_WHOLE, as_days, write_number
 
@@ -375,9 +375,9 @@ def only_known(frame: pd.DataFrame, names: Sequence[Hashable], argument: str) ->
     if not known <= held or known == held:
         return frame
     extra = [name for name in frame.columns if name not in known]
+    are = "it is" if len(extra) == 1 else "they are"
     warnings.warn(
-        f"{argument} has the columns {listed(extra)}, which the data do not have; they are "
-        "ignored.",
+        f"{argument} has the {named_columns(extra)}, which the data do not have; {are} ignored.",
         DataWarning,
         stacklevel=4,
     )

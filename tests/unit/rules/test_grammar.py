@@ -6,7 +6,7 @@ import time
 import pytest
 
 from counterpoint.errors import InvalidInput
-from counterpoint.rules.grammar import parse
+from counterpoint.rules.grammar import parse, rewritten
 from counterpoint.rules.tokens import MOST_CHARACTERS
 from counterpoint.rules.tree import (
     MOST_SHOWN,
@@ -269,3 +269,51 @@ def test_a_name_of_several_words_is_told_to_need_quotes(text: str, found: str) -
     ):
         parse(text)
     parse(text.replace("new car", '"new car"'))
+
+
+@pytest.mark.parametrize(
+    ("said", "rule"),
+    [
+        ("age only increases", "age increases"),
+        ("age can only increase", "age increases"),
+        ("Age never decreases", "Age increases"),
+        ("age cannot go down.", "age increases"),
+        ("debt only decreases", "debt decreases"),
+        ("debt must not rise", "debt decreases"),
+        ("age is fixed", "fixed age"),
+        ("age does not change", "fixed age"),
+        ("age doesn't change", "fixed age"),
+        ("age, sex and job stay the same", "fixed age, sex, job"),
+        ("`credit amount` remains unchanged", "fixed `credit amount`"),
+        ('"credit amount" never changes', 'fixed "credit amount"'),
+        ("no more than 3 changes", "at most 3 changes"),
+        ("up to 2 changes among age, sex", "at most 2 changes among age, sex"),
+        ("age is at least 21", "age >= 21"),
+        ("age at most 40.5", "age <= 40.5"),
+        ("age must be between 20 and 40", "age in 20..40"),
+        ("age and tenure only increase", "age increases and tenure increases"),
+        ("purpose in {'new car', 'radio/TV'}", "purpose in {'new car', 'radio/TV'}"),
+    ],
+)
+def test_rules_are_understood_as_people_say_them(said: str, rule: str) -> None:
+    assert str(parse(said)) == str(parse(rule))
+
+
+@pytest.mark.parametrize("text", ["age gets bigger", "age is old", "age only", "age not older"])
+def test_what_is_not_understood_is_answered_with_sentences_to_write(text: str) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        parse(text)
+
+    assert "'age increases'" in str(raised.value) or "expected 'in'" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        *("age increases", "age increases by at most 3", "fixed age, sex", "at most 3 changes"),
+        *("age changes by at most 5", "age in 20..40", "`is fixed` >= 3", "age in {only, never}"),
+        *("age = at_least", "a, b change together", "age >= 21 and not changed(sex)"),
+    ],
+)
+def test_no_rule_is_taken_for_something_that_people_say(rule: str) -> None:
+    assert rewritten(rule) == rule

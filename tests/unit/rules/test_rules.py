@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from tests.unit.rules.small import DATA, ROW, SCHEMA, rules_of
 
-from counterpoint.errors import InvalidInput
+from counterpoint.errors import CounterpointError, InvalidInput
 from counterpoint.rules.rules import Rule, Rules
 from counterpoint.rules.tokens import MOST_CHARACTERS
 from counterpoint.table.schema import Schema
@@ -92,3 +92,15 @@ def test_a_rule_that_could_not_be_read_again_is_refused() -> None:
 
     with pytest.raises(InvalidInput, match="written out it has"):
         Rules.parse([text], Schema.infer(data))
+
+
+def test_what_people_say_becomes_a_rule_and_its_faults_have_carets_in_place() -> None:
+    schema = Schema.infer(pd.DataFrame({"age": [20, 30], "job": ["a", "b"]}))
+
+    assert [str(rule) for rule in Rules.parse(["age only increases"], schema).rules] == [
+        "age increases"
+    ]
+    with pytest.raises(CounterpointError) as raised:
+        Rules.parse(["agee is fixed"], schema)
+    lines = str(raised.value).splitlines()
+    assert any("fixed agee" in line for line in lines)

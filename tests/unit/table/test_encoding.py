@@ -251,3 +251,10 @@ def test_encoding_and_decoding_modify_nothing(data: pd.DataFrame, encoding: Enco
 
     pd.testing.assert_frame_equal(data, before)
     assert row == ROW
+
+
+def test_one_column_that_is_lacking_is_no_plural() -> None:
+    data = pd.DataFrame({"age": [1, 2], "job": ["a", "b"]})
+
+    with pytest.raises(InvalidInput, match=r"^row lacks the column 'job'; it needs every column"):
+        Encoding(Schema.infer(data)).encode(data[["age"]], "row")

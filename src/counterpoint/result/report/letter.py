@@ -23,7 +23,8 @@ from counterpoint.table.values import write_date
 
 MOST_CASES = 4
 MOST_SENDER, MOST_SENDER_LINES, MOST_CLOSING = 600, 8, 1500
-ROOMY = 1500  # characters of a letter that has room for large type
+ROOMY = 2200  # characters of a letter that has room for large type
+MOST = 5000  # characters of a letter of one page, in small type
 
 
 class Texts(NamedTuple):
@@ -63,7 +64,7 @@ BASE = """
 * { box-sizing: border-box }
 body { margin: 0 auto; padding: 1.5rem; max-width: 44rem; background: var(--paper);
   color: var(--ink); font: 1rem/1.5 system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif;
-  overflow-wrap: anywhere; hyphens: auto }
+  overflow-wrap: break-word }
 h1 { font-size: 1.4em; line-height: 1.25 }
 h2 { font-size: 1.1em; margin: 1.4em 0 .4em }
 address { font-style: normal; white-space: pre-line; color: var(--soft) }
@@ -72,11 +73,11 @@ ol { padding-left: 1.6em }
 li { margin: .5em 0 }
 .closing { white-space: pre-line; color: var(--soft); border-top: 1px solid var(--line);
   padding-top: .8em; margin-top: 1.4em; font-size: .9em }
-table { border-collapse: collapse; width: 100%; font-size: .95em }
+table { border-collapse: collapse; width: 100%; font-size: .95em; table-layout: fixed }
 th, td { text-align: left; vertical-align: top; padding: .25em .6em .25em 0;
   border-bottom: 1px solid var(--line) }
 thead th { color: var(--soft); font-weight: normal }
-tbody th { font-weight: normal; width: 40% }
+tbody th { font-weight: normal }
 @page { margin: 18mm 20mm }
 @media print { :root { --ink: #000; --soft: #333; --line: #999; --paper: #fff; --mark: #000 }
   body { padding: 0; max-width: none; font-size: 10.5pt } h2, tr, li { break-inside: avoid }
@@ -136,7 +137,8 @@ def letter_page(
 ) -> str:
     """Return the letter as HTML, with the sender's texts `own`: the head and the closing."""
     story, texts, (sender, closing) = tell(found, lang, MOST_CASES), TEXTS[lang], own
-    size = sum(map(len, [*story.lines, sender, closing]))
+    while (size := _size(story, own)) > MOST and len(story.cases) > 1:
+        story = story._replace(cases=story.cases[:-1])
     parts = [
         f"<address>{escape(sender)}</address>" if sender else "",
         f'<p class="date">{escape(write_date(today, SIGNS[lang]))}</p>',
@@ -148,8 +150,12 @@ def letter_page(
         f'<p class="closing">{escape(closing)}</p>' if closing else "",
         _appendix(found, lang) if appendix else "",
     ]
-    is_dense = size > ROOMY or closing.count("\n") > 4
-    return _document(lang, texts.title, parts, BASE, "dense" if is_dense else "")
+    return _document(lang, texts.title, parts, BASE, "dense" if size > ROOMY else "")
+
+
+def _size(story: Story, own: tuple[str, str]) -> int:
+    """Return how many characters a letter has; a line of the sender's counts as a whole one."""
+    return sum(map(len, [*story.lines, own[1]])) + 80 * sum(len(text.splitlines()) for text in own)
 
 
 def _listed(cases: list[Case]) -> str:
