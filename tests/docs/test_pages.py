@@ -1,4 +1,4 @@
-"""The examples of docs/choosing.md, docs/report.md and docs/scale.md are run as they stand."""
+"""The examples of choosing.md, letters.md, report.md and scale.md in docs are run as they stand."""
 
 from __future__ import annotations
 
@@ -62,6 +62,21 @@ def test_the_reports_of_report_are_written(explainer: cp.Explainer) -> None:
     exec(report, {"found": found})  # noqa: S102 - our own text
 
     assert Path("row.html").stat().st_size > 10_000
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_the_letters_of_letters_are_written_and_read_as_they_say(
+    explainer: cp.Explainer, capsys: Any
+) -> None:
+    found = explainer.explain({"age": 30, "duration": 48}, "good", cp.Search(evaluations=300))
+    labels, letters = examples("letters.md")
+    scope: dict[str, Any] = {"cp": cp, "found": found}
+
+    exec(labels + letters, scope)  # noqa: S102 - our own text
+
+    assert "Der Antrag wurde nicht bewilligt." in Path("letter.html").read_text(encoding="utf-8")
+    assert "The application was not approved." in Path("customer.html").read_text(encoding="utf-8")
+    assert capsys.readouterr().out in (DOCS / "letters.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("elsewhere")

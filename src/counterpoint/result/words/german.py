@@ -139,7 +139,8 @@ class _German:
         return f"{OBJECTIVES.get(name, name)} {value}"
 
     def question(self, a: str, b: str) -> str:
-        return f"Was passt besser?\nA: {a}\nB: {b}\nAntwort: A, B oder equal (gleich gut)."
+        how = 'Antworten Sie mit "A", "B" oder, wenn beide gleich gut passen, mit "equal".'
+        return f"Was passt besser?\nA: {a}\nB: {b}\n{how}"
 
     # What customers read
 

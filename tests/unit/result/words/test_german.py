@@ -186,3 +186,10 @@ def test_units_are_in_the_dative_after_von() -> None:
     assert [in_dative(unit) for unit in units] == [
         *("Jahren", "Tagen", "Wochen", "Kilometern", "Euro", "Prozent", "m²")
     ]
+
+
+def test_a_question_says_what_the_words_of_its_answers_mean() -> None:
+    assert GERMAN.question("x", "y") == (
+        "Was passt besser?\nA: x\nB: y\n"
+        'Antworten Sie mit "A", "B" oder, wenn beide gleich gut passen, mit "equal".'
+    )
