@@ -1,6 +1,6 @@
 """How good the interview's recommendation is: simulated users with hidden utilities.
 
-    python -m benchmarks.interview [--rows 10] [--users 2] [--tuning]
+    python -m benchmarks.interview [--rows 10] [--users 1] [--tuning]
 
 Rows of four tables are explained, and users are made up who each have a hidden utility over the
 counterfactuals that reach the target, of one of six families (`FAMILIES`). None is drawn from the
@@ -288,7 +288,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--rows", type=int, default=10, help="of each table")
-    parser.add_argument("--users", type=int, default=2, help="of each family and kind, per row")
+    parser.add_argument("--users", type=int, default=1, help="of each family and kind, per row")
     parser.add_argument("--tuning", action="store_true", help="other rows and users; print only")
     options = parser.parse_args()
     users = simulate(options.rows, options.users, is_tuning=options.tuning)

@@ -74,7 +74,7 @@ def pick(page: Any, position: int) -> None:
 def search(page: Any) -> None:
     """Search, and wait for the report."""
     page.locator("#ask-go").click()
-    page.locator("#answer #table").wait_for()
+    page.locator("#answer .groups").wait_for()
 
 
 def test_a_search_shows_its_progress_and_lands_in_the_report(page: Any, model: Held) -> None:
@@ -86,7 +86,7 @@ def test_a_search_shows_its_progress_and_lands_in_the_report(page: Any, model: H
     assert page.locator("#ask-progress").get_attribute("value") != "0"
     assert page.evaluate("document.activeElement.id") == "ask-cancel"
     model.gate.set()
-    page.locator("#answer #table").wait_for()
+    page.locator("#answer .groups").wait_for()
 
     assert page.locator("#answer h1").inner_text() == "Row 1: what would have had to be different?"
     assert page.locator("#answer article.card").count() >= 2
@@ -105,7 +105,7 @@ def test_a_search_that_is_cancelled_shows_what_was_found(page: Any, model: Held)
     page.locator("#ask-cancel").click()
     page.locator("#ask-told", has_text="Stopping").wait_for()
     model.gate.set()
-    page.locator("#answer #table").wait_for()
+    page.locator("#answer .groups").wait_for()
 
     assert "interrupt" in page.locator("#receipt").inner_text()
 
@@ -193,7 +193,7 @@ def test_the_page_can_be_loaded_again_with_the_question_and_with_the_answer(page
     assert "token" not in page.url
     page.reload()
 
-    page.locator("#answer #table").wait_for()
+    page.locator("#answer .groups").wait_for()
     assert page.locator("#answer .lead").inner_text() == before
     page.locator("#back").click()
     assert page.locator("#ask-value-0").input_value() == "31"
@@ -225,7 +225,7 @@ def test_two_people_at_once_get_each_their_own(
     model.gate.set()
 
     for page, position in zip(pages, (1, 3), strict=True):
-        page.locator("#answer #table").wait_for()
+        page.locator("#answer .groups").wait_for()
         assert page.locator("#answer h1").inner_text().startswith(f"Row {position}:")
     assert "fixed income" not in pages[0].locator("#receipt").inner_text()
     assert "fixed income" in pages[1].locator("#receipt").inner_text()
@@ -260,7 +260,7 @@ def test_rows_are_found_and_paged(page: Any) -> None:
     page.locator("#ask-before").click()
     page.locator("#ask-row-0").wait_for()
     page.locator("#ask-find").fill("nobody")
-    page.get_by_text("No row has such a label.").wait_for()
+    page.get_by_text("No row is like that.").wait_for()
 
 
 def test_the_report_can_be_saved(page: Any) -> None:
@@ -276,7 +276,7 @@ def test_the_report_can_be_saved(page: Any) -> None:
 def test_all_can_be_done_by_keyboard(page: Any) -> None:
     page.locator("#ask-go").focus()
     page.keyboard.press("Enter")
-    page.locator("#answer #table").wait_for()
+    page.locator("#answer .groups").wait_for()
 
     assert page.evaluate("document.activeElement.tagName") == "H1"
     page.locator("#back").press("Enter")
@@ -361,3 +361,45 @@ def test_a_model_without_classes_and_a_row_with_a_gap_can_be_asked(visit: Open) 
         page.locator("#ask-value-1").fill("3000")
         page.locator("#ask-said", has_text="3,570").wait_for()
         page.locator("#figures .figure-frame svg").first.wait_for(state="attached")
+
+
+def test_back_leads_to_the_question_and_answers_stay_at_hand(page: Any) -> None:
+    page.locator("#ask-go").click()
+    page.locator("#answer .groups").wait_for()
+
+    page.go_back()
+
+    page.locator("#ask-go").wait_for()
+    page.locator("[id^=asked-]").first.click()
+    page.locator("#answer .groups").wait_for()
+    number = page.locator("article.card").first.get_attribute("data-number")
+    page.get_by_label(f"Take the values of {number} as my edit").first.click()
+    page.locator(".field.edited").first.wait_for()
+    page.locator(".curve svg").first.wait_for()
+
+
+def test_a_prediction_of_values_before_is_greyed_and_what_is_outside_the_data_is_said(
+    page: Any,
+) -> None:
+    page.locator("#ask-value-0").fill("")
+    assert page.locator(".prediction.stale").count() == 1
+
+    page.locator("#ask-value-0").fill("7")
+
+    assert "outside the data (20 to 59)" in page.locator("#ask-was-0").inner_text()
+    page.locator(".prediction:not(.stale)").wait_for()
+    assert "(protected)" in page.locator("label[for=ask-value-5]").inner_text()
+
+
+def test_rows_are_sorted_filtered_and_picked_from_a_scatter(page: Any) -> None:
+    page.locator("#ask-sort").select_option("0.1")
+    page.locator("#ask-where").fill("age <= 50")
+    page.get_by_role("cell", name="50", exact=True).first.wait_for()
+
+    page.locator(".scatter-panel summary").click()
+    point = page.locator("[data-position='17']")
+    point.wait_for()
+    point.dispatch_event("click")
+
+    page.get_by_role("heading", name="Row 17").wait_for()
+    assert "row 17" in page.locator("#ask-text").text_content()

@@ -1,0 +1,103 @@
+"""Reports of six tables, in every width and colour: nothing sticks out, fails or is fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.browser.browser import Visit
+from tests.browser.subjects import EMPTY, SUBJECTS, contact_sheet, found_of
+
+Open = Callable[..., Visit]
+WIDTHS = (390, 820, 1440)
+# What sticks out of the page on the right, and is not in a part that scrolls by itself.
+OVERFLOWING = """() => [...document.querySelectorAll("main *")]
+  .filter((each) => !each.closest(".scroll, .figure-frame, [hidden], details:not([open])"))
+  .filter((each) => each.getBoundingClientRect().right > innerWidth + 1)
+  .map((each) => each.outerHTML.slice(0, 90))"""
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return the report of a table on the disk, written once."""
+    folder = tmp_path_factory.mktemp("six")
+
+    def write(name: str) -> Path:
+        place = folder / f"{name}.html"
+        if not place.exists():
+            found_of(name).report(place)
+        return place
+
+    return write
+
+
+@pytest.mark.parametrize("name", [*SUBJECTS, *EMPTY])
+def test_a_report_fits_every_width_in_light_and_dark(
+    visit: Open, written: Callable[[str], Path], name: str
+) -> None:
+    for scheme in ("light", "dark"):
+        visited = visit(written(name), color_scheme=scheme)
+        for width in WIDTHS:
+            visited.page.set_viewport_size({"width": width, "height": 900})
+            assert visited.page.evaluate(OVERFLOWING) == []
+            assert visited.page.evaluate("document.documentElement.scrollWidth") <= width
+        assert visited.violations() == []
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_cards_are_ways_of_at_most_four_changes_that_a_map_selects(
+    visit: Open, written: Callable[[str], Path], name: str
+) -> None:
+    page: Any = visit(written(name)).page
+
+    cards = page.locator("article.card")
+    n = cards.count()
+    assert n >= 1
+    assert all(card.locator(".changes > li").count() <= 4 for card in cards.all())
+    assert page.locator(".strip").count() >= n
+    assert page.locator(".ring").count() == n
+    points = page.locator(".map-point")
+    assert points.count() == (n if n > 1 else 0)
+    if n > 1:
+        points.last.press("Enter")
+        assert page.locator("article.picked").get_attribute(
+            "data-number"
+        ) == cards.last.get_attribute("data-number")
+
+
+def test_an_empty_result_says_what_it_means(visit: Open, written: Callable[[str], Path]) -> None:
+    met, none = (visit(written(name)).page for name in ("already_met", "none_found"))
+
+    assert "You already get it" in met.locator("main").inner_text()
+    assert "40 → 29 would lose it" in met.locator(".edges").inner_text()
+    assert met.locator("input[type=range]").count() == 0
+    said = none.locator("main .notice").first.inner_text()
+    assert said.startswith(
+        "The nearest comes to 0.9516; wanted is prediction between 0.99999 and 1."
+    )
+    assert "safest" not in none.locator("main").inner_text().lower()
+
+
+def test_sixty_columns_show_what_changes_and_find_the_rest(
+    visit: Open, written: Callable[[str], Path]
+) -> None:
+    page: Any = visit(written("sixty")).page
+
+    assert page.locator("#row > dl > div").count() <= 12
+    assert page.locator("fieldset.limit:visible").count() == 6
+    page.locator("#find-limit").fill("measure_07")
+    assert page.locator("fieldset.limit:visible").count() <= 1
+    page.locator(".rest summary").click()
+    page.locator("#find-value").fill("measure_07")
+    assert page.locator(".rest dl > div:visible").count() == 1
+
+
+def test_every_kind_of_figure_of_every_table_is_drawn(browser: Any, tmp_path: Path) -> None:
+    sheet = contact_sheet(browser, tmp_path, ("wine", "long_names", "one_feature"))
+
+    drawn = sorted(tmp_path.glob("*.svg"))
+    assert len(drawn) == 7 + 7 + 6
+    assert all("<path" in image.read_text(encoding="utf-8") for image in drawn)
+    assert sheet.stat().st_size > 50_000
