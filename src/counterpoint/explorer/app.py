@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import datetime
 import json
 import logging
 from collections.abc import AsyncIterator, Callable
@@ -23,7 +24,9 @@ from counterpoint.explorer import requests
 from counterpoint.explorer.guard import Guard
 from counterpoint.explorer.sessions import SearchAnswer, Sessions, VisitorSession, events_of
 from counterpoint.result.figures.plots import drawing_library
+from counterpoint.result.report.letter import letter_page
 from counterpoint.result.report.summary import title_of
+from counterpoint.table.labels import LANGS
 
 T = TypeVar("T")
 LOG = logging.getLogger("counterpoint")
@@ -211,6 +214,17 @@ class Desk:
         headers = {"content-disposition": f'attachment; filename="{kept}.html"'}
         return Response(page, media_type="text/html; charset=utf-8", headers=headers)
 
+    async def letter(self, name: str, request: Request) -> Response:
+        """Return the letter of a result of the session to its customer, in a language."""
+        lang = request.query_params.get("lang", "en")
+        if lang not in LANGS:
+            raise InvalidInput(f"lang must be one of {', '.join(LANGS)}, got {lang!r}.")
+        today = datetime.datetime.now(datetime.UTC).date()
+        answer = self._answer(name, request)
+        page = await self.in_thread(letter_page, answer.found, lang, ("", ""), today)
+        headers = {"content-disposition": 'attachment; filename="letter.html"'}
+        return Response(page, media_type="text/html; charset=utf-8", headers=headers)
+
     def _answer(self, name: str, request: Request) -> SearchAnswer:
         """Return the session's latest answer, or that of a number; say if there is none."""
         answers, text = self.session(name).answers, request.query_params.get("which", "")
@@ -285,6 +299,7 @@ def add_routes(app: FastAPI, desk: Desk) -> None:
         ("GET", "/api/sessions/{name}/result", desk.result),
         ("GET", "/api/sessions/{name}/figures", desk.figures),
         ("GET", "/api/sessions/{name}/report", desk.report),
+        ("GET", "/api/sessions/{name}/letter", desk.letter),
     ]
     for method, path, route in routes:
         app.add_api_route(path, route, methods=[method], response_model=None)

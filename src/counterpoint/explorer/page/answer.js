@@ -87,23 +87,26 @@ function buildEdit(each, take) {
   );
 }
 
-/** Return the buttons of an answer: back to the question, and its report. */
+/** Return the buttons of an answer: back to the question, its report and its letter. */
 function buildExtra(session, number, back) {
+  const link = (id, path, text) =>
+    h(
+      "a",
+      {
+        class: "quiet button",
+        id,
+        href: `/api/sessions/${session}/${path}?which=${number}`,
+        download: "",
+      },
+      text,
+    );
   return [
     h(
       "button",
       { type: "button", class: "quiet", id: "back", onclick: back },
       "Change the question",
     ),
-    h(
-      "a",
-      {
-        class: "quiet button",
-        id: "save-report",
-        href: `/api/sessions/${session}/report?which=${number}`,
-        download: "",
-      },
-      "Save the report",
-    ),
+    link("save-report", "report", "Save the report"),
+    link("save-letter", "letter", "Save a letter"),
   ];
 }

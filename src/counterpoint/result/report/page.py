@@ -20,6 +20,7 @@ from typing import Any
 
 from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput
+from counterpoint.progress import new_bar
 from counterpoint.result.choosing.orders import knee
 from counterpoint.result.data import ResultData
 from counterpoint.result.figures.frames.common import chosen
@@ -188,6 +189,7 @@ def _as_text(text: str) -> str:
 
 
 MOST_BYTES = 1_500_000  # what a mail takes, and a phone opens
+LARGE = 2000  # candidates whose report takes long enough for a bar
 
 
 def write_report(
@@ -196,9 +198,19 @@ def write_report(
     """Write the report of a result to a file; see `Counterfactuals.report`."""
     if not isinstance(figures, bool):
         raise InvalidInput(f"report.figures must be True or False, got {figures!r}.")
-    drawings = draw_figures(found) if figures else None
-    page = report_page(found, datetime.datetime.now(datetime.UTC), drawings, lang=lang)
-    write_whole(path, page.encode("utf-8"))
+    is_large = len(found.genomes) >= LARGE
+    bar = new_bar(None if is_large else False, 2, "writing the report")
+    try:
+        drawings = draw_figures(found) if figures else None
+        if bar is not None:
+            bar.update()
+        page = report_page(found, datetime.datetime.now(datetime.UTC), drawings, lang=lang)
+        write_whole(path, page.encode("utf-8"))
+        if bar is not None:
+            bar.update()
+    finally:
+        if bar is not None:
+            bar.close()
 
 
 def report_page(
