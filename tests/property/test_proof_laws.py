@@ -199,3 +199,23 @@ def test_what_is_proved_is_what_asking_about_every_row_tells(
 
     assume(found.status != "already_met")
     check(found)
+
+
+@settings(max_examples=8)
+@given(seed=st.integers(0, 10**6), kind=st.sampled_from(["forest", "linear"]))
+def test_indicator_columns_of_a_group_are_proved_as_one_feature(seed: int, kind: str) -> None:
+    plain = table(seed, has_missing=False)
+    learnt = outcome(plain, seed, 2)
+    data = pd.get_dummies(plain, columns=["kind", "two"], dtype=np.int64)
+    groups = {n: [c for c in data if str(c).startswith(f"{n}_")] for n in ("kind", "two")}
+    forest = RandomForestClassifier(7, max_depth=4, random_state=seed)
+    chosen = forest if kind == "forest" else make_pipeline(StandardScaler(), LogisticRegression())
+    explainer = cp.Explainer(chosen.fit(data, learnt), data, groups=groups)
+
+    with mock.patch.object(combinations, "MOST", 0), mock.patch.object(finish, "MOST_ROWS", 0):
+        found = explainer.explain(
+            data.iloc[[seed % N_ROWS]], "opposite", cp.Search(prove=True, generations=1)
+        )
+
+    assert list(found.encoding.schema.names) == ["whole", "tenth", "kind", "two"]
+    check(found)

@@ -44,6 +44,8 @@ TRIED, UNTRIED = 0.3, 0.8  # how uncertain gains are, in units of what is usual
 LEAST = 0.05  # gains are at least so uncertain, as a share of what is needed
 QUIETEST = 5.0  # noise is less by a factor of up to two to this power, drawn for each candidate
 BOLDER, BOLDEST = 0.03, 4.0  # noise grows so with every wave that finds nothing nearer, at most so
+CHEAP, DEAR = 1e-3, 1e8  # prices on distance
+ROUNDS = 13  # prices tried, between these
 
 
 @kernel
@@ -180,8 +182,8 @@ def step(
             room -= cost(child[j], j, anchor[j], a, finish)
     if room <= 0.0:
         return NOBODY
-    draw_gains(finish, a, draws)
-    choose_values(finish, a, anchor, source.niches.needed[a] - gained, room)
+    draw_gains(finish, a, room, draws)
+    choose_values(finish, a, source.niches.needed[a] - gained, room)
     for j in range(len(child)):
         if finish.is_free[j]:
             child[j] = finish.value[a, j, finish.chosen[j]]
@@ -239,58 +241,78 @@ def set_free(child: Floats, anchor: Floats, finish: Finish, has_all: bool, draws
 
 
 @part
-def draw_gains(finish: Finish, a: int, draws: Draws) -> None:
-    """Draw what each value of the free features gains, around what is believed."""
+def draw_gains(finish: Finish, a: int, room: float, draws: Draws) -> None:
+    """Draw what each value of the free features gains, around what is believed.
+
+    Kept are the values within the room that gain more than all cheaper ones: no other can be best.
+    """
     scale = finish.usual[a] * min(1.0 + BOLDER * finish.n_stale[a], BOLDEST)
     scale *= 0.5 ** (QUIETEST * draw(draws))
     for j in range(len(finish.is_free)):
         if finish.is_free[j]:
-            for q in range(finish.n_values[a, j]):
+            home, n = finish.home[a, j], finish.n_values[a, j]
+            for q in range(n):
                 noise = 2.45 * (draw(draws) - draw(draws)) * scale  # of variance 1 times the scale
                 spread = TRIED if finish.is_tried[a, j, q] else UNTRIED
-                is_home = q == finish.home[a, j]
-                finish.drawn[j, q] = 0.0 if is_home else finish.belief[j, q] + noise * spread
+                finish.drawn[j, q] = finish.belief[j, q] + noise * spread
+            finish.drawn[j, home] = 0.0
+            finish.kept[j, 0], finish.n_kept[j] = home, 1
+            keep_better(finish, j, range(home - 1, -1, -1), room)
+            keep_better(finish, j, range(home + 1, n), room)
+
+
+@inner
+def keep_better(finish: Finish, j: int, places: range, room: float) -> None:
+    """Keep the values at these places that gain more than those before them."""
+    most = 0.0
+    for q in places:
+        if finish.drawn[j, q] > most and finish.paid[j, q] < room:
+            most = finish.drawn[j, q]
+            finish.kept[j, finish.n_kept[j]] = q
+            finish.n_kept[j] += 1
 
 
 @part
-def choose_values(finish: Finish, a: int, anchor: Floats, needed: float, room: float) -> None:
+def choose_values(finish: Finish, a: int, needed: float, room: float) -> None:
     """Give the free features the cheapest values that should gain enough, within the room.
 
     A price on distance decides: the highest at which the gains still suffice. Then each value is
     made cheaper as long as they do.
     """
-    low, high = -3.0, 8.0  # logarithms of prices
-    for round_ in range(13):
-        price = 10.0 ** (low if round_ == 12 else 0.5 * (low + high))
+    low, high = CHEAP, DEAR
+    for round_ in range(ROUNDS):
+        price = low if round_ == ROUNDS - 1 else np.sqrt(low * high)
         total, spent = 0.0, 0.0
-        for j in range(len(anchor)):
+        for j in range(len(finish.is_free)):
             if finish.is_free[j]:
                 best, most = finish.home[a, j], 0.0
-                for q in range(finish.n_values[a, j]):
-                    paid = finish.paid[j, q]
-                    if paid < room and finish.drawn[j, q] - price * paid > most:
-                        best, most = q, finish.drawn[j, q] - price * paid
+                for q in finish.kept[j, 1 : finish.n_kept[j]]:
+                    left = finish.drawn[j, q] - price * finish.paid[j, q]
+                    if left > most:
+                        best, most = q, left
                 finish.chosen[j] = best
                 total += finish.drawn[j, best]
                 spent += finish.paid[j, best]
-        if round_ < 12 and (total >= needed or spent >= room):
-            low = 0.5 * (low + high)
-        elif round_ < 12:
-            high = 0.5 * (low + high)
-    make_cheaper(finish, a, anchor, total - needed, spent - room)
+        if round_ == ROUNDS - 1:
+            break
+        if total >= needed or spent >= room:
+            low = price
+        else:
+            high = price
+    make_cheaper(finish, a, total - needed, spent - room)
 
 
 @part
-def make_cheaper(finish: Finish, a: int, anchor: Floats, spare: float, excess: float) -> None:
+def make_cheaper(finish: Finish, a: int, spare: float, excess: float) -> None:
     """Save as much distance as the gains to spare allow, one value at a time, the most first."""
-    for _ in range(len(anchor)):
+    for _ in range(len(finish.is_free)):
         most, feature, value, lost = 1e-12, -1, 0, 0.0
-        for j in range(len(anchor)):
+        for j in range(len(finish.is_free)):
             if not finish.is_free[j] or finish.chosen[j] == finish.home[a, j]:
                 continue
             now = finish.chosen[j]
             paid = finish.paid[j, now]
-            for q in range(finish.n_values[a, j]):
+            for q in finish.kept[j, : finish.n_kept[j]]:
                 saved = paid - finish.paid[j, q]
                 loses = finish.drawn[j, now] - finish.drawn[j, q]
                 if saved > most and (loses <= spare or excess >= 0.0):

@@ -127,8 +127,8 @@ class Finish(NamedTuple):
     belief, drawn, paid : ndarray of shape (d, t)
         What each value should gain, that with noise, and what it costs; space for the work on one
         row.
-    eligible, chosen, is_free, state : ndarray of shape (capacity,), (d,), (d,), (1,)
-        More such space.
+    kept, n_kept, eligible, chosen, is_free, state : ndarray
+        More such space, of shape (d, t), (d,), (capacity,), (d,), (d,) and (1,).
     """
 
     value: Floats
@@ -148,6 +148,8 @@ class Finish(NamedTuple):
     belief: Floats
     drawn: Floats
     paid: Floats
+    kept: Ints
+    n_kept: Ints
     eligible: Ints
     chosen: Ints
     is_free: Bools
@@ -222,6 +224,8 @@ def empty_finish(costs: StepCosts, slots: int, capacity: int) -> Finish:
         belief=np.zeros((d, t)),
         drawn=np.zeros((d, t)),
         paid=np.zeros((d, t)),
+        kept=np.zeros((d, t), dtype=np.int64),
+        n_kept=np.zeros(d, dtype=np.int64),
         eligible=np.zeros(capacity, dtype=np.int64),
         chosen=np.zeros(d, dtype=np.int64),
         is_free=np.zeros(d, dtype=np.bool_),
