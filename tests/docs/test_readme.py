@@ -53,7 +53,7 @@ def test_the_ways_of_the_readme_are_what_it_says(capsys: Any) -> None:
 
     assert f"```\n{capsys.readouterr().out}```" in README.read_text()
     assert "Class “good” if *duration* were at most 43 instead of 48." in said
-    assert scope["ways"][0].representative.to_frame()["duration"].to_list() == [31]
+    assert scope["ways"][0].representative.to_frame()["duration"].to_list() == [25]
 
 
 def test_a_model_file_of_the_readme_explains_like_the_model(

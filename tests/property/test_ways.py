@@ -20,7 +20,7 @@ from tests.strategies import generator
 import counterpoint as cp
 from counterpoint.arrays import Bools, Floats
 from counterpoint.problem.objectives import GAP
-from counterpoint.search.ways import BEYOND, safety_margins
+from counterpoint.problem.target import safety_margins
 
 HOMES = ["home_own", "home_rent", "home_free"]
 SEARCH = cp.Search(evaluations=500, patience=None)
@@ -334,11 +334,10 @@ def test_what_is_shown_is_the_nearest_of_all_asked_that_is_safe(case: Asked) -> 
         if not is_safe.any():
             continue
         assert shown >= found.margin
-        distances = told.objectives[0, :, 1]
-        far = BEYOND * distances[is_own & (told.objectives[0, :, GAP] <= 0)].min()
-        is_clear = is_safe & (found.margin > 0.0) & (distances >= far)
-        least = distances[is_clear if is_clear.any() else is_safe].min()
-        assert way.representative.objectives[0, 1] <= least
+        assert way.representative.objectives[0, 1] <= told.objectives[0, is_safe, 1].min()
+    if ((inside >= found.margin) & (told.objectives[0, :, GAP] <= 0)).any():
+        first = found.select(1)
+        assert safety_margins(found.target, first.scores)[0] >= found.margin
 
 
 @law

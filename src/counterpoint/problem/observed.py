@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Hashable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,23 +11,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import MISSING, Bools, Floats, Ints
+from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.density.conditional import ConditionalSampler
 from counterpoint.errors import InvalidInput, PredictorError
 from counterpoint.models.predictor import Predictor
 from counterpoint.neighbours.gower import complete_rows, filled, gower_to_all, gower_weights
 from counterpoint.neighbours.index import IndexedRows, index_rows
 from counterpoint.problem.own_objectives import PLAIN, Aims
-from counterpoint.problem.target import Target
+from counterpoint.problem.target import Target, safety_margins
 from counterpoint.table.features import Feature, Kind
 from counterpoint.table.inference import NEARLY_ALL
 from counterpoint.table.space import Space
 
 FEWEST_ROWS = 50  # from which columns are held against the model's answers
 MOST_ASKED = 512  # rows that the trial of ids asks about
-MOSTLY = 0.75  # share of small changes that a margin bears
-SURE = (0.01, 0.99)  # probabilities beyond are taken for these
-FEWEST_PAIRS, MOST_PAIRS, MOST_OTHERS = 50, 256, 2048  # that tell how far answers move
+LESS_SURE = 0.4  # share of the observed rows that reach a target and are less than a margin inside
+MOST_MOVES = 0.9  # share of the moves of predictions, between rows like each other, that it bears
+FEWEST_TOLD = 10  # rows at the edge, and rows beyond it, that tell a margin
+MOST_NEAR, MOST_OTHERS, N_ALIKE = 128, 2048, 5  # rows at the edge, and those like them
 NO_USE = 0.01  # of the spread of the model's answers: less is no use
 SAME = 1e-6  # of a column's range: what a model's answer may be off
 LITTLE_USE = 0.1  # the same for numbers without gaps, which count the rows
@@ -105,40 +105,42 @@ class Observed:
         return np.where(self.space.is_level, np.sign(typical), typical)
 
     @cached_property
-    def nearest_pairs(self) -> tuple[Ints, Ints]:
-        """Some observed rows, and of each the nearest other one that is not equal to it."""
-        whole = np.flatnonzero(self.is_complete) if self.is_complete.any() else np.arange(0)
-        some = whole[np.linspace(0, len(whole) - 1, min(len(whole), MOST_PAIRS)).astype(np.intp)]
-        others = whole[np.linspace(0, len(whole) - 1, min(len(whole), MOST_OTHERS)).astype(np.intp)]
-        weight, cap = gower_weights(self.genomes[some[:1]], self.space)
-        pairs = []
-        for i in some.tolist():
-            apart = gower_to_all(self.genomes[i], self.genomes[others], weight[0], cap)
-            apart[apart == 0.0] = np.inf
-            if len(apart) and np.isfinite(apart.min()):
-                pairs.append((i, int(others[np.argmin(apart)])))
-        found = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-        return found[:, 0], found[:, 1]
+    def _margins(self) -> dict[Target, float]:
+        """The margins of targets that were asked for."""
+        return {}
 
     def margin_of(self, target: Target) -> float:
-        """Return how far beyond an end of a target a small change of a row moves a prediction.
+        """Return how far inside a target a counterfactual should be so that it may last.
 
-        Three quarters of observed rows are less far apart in score from their nearest other one. Of
-        probabilities that is measured on the logit's scale, because near 0 and 1, where most are,
-        they hardly move. It is 0 if the data are too few to tell, and at most half of an interval.
+        That is as far as predictions move, if they move at all: nine in ten of those of the rows
+        nearest to the edge of the target are less far from those of the five rows most like each.
+        But it is no more than six in ten of the observed rows have that reach the target: nobody
+        need be surer than they are. It is 0 if there are too few to tell.
         """
-        ones, others = self.nearest_pairs
-        if len(ones) < FEWEST_PAIRS:
+        if target not in self._margins:
+            self._margins[target] = self._margin_of(target)
+        return self._margins[target]
+
+    def _margin_of(self, target: Target) -> float:
+        """Return what `margin_of` does."""
+        inside = safety_margins(target, target.score(self.outputs))
+        reached, known = inside[inside >= 0.0], np.flatnonzero(self.is_complete)
+        if min(len(reached), len(known)) < FEWEST_TOLD:
             return 0.0
-        scores = target.score(self.outputs[[ones, others]])
-        widest = (target.high - target.low) / 2.0
-        if not self.are_probabilities:
-            return min(float(np.quantile(np.abs(scores[0] - scores[1]), MOSTLY)), widest)
-        logits = np.vectorize(log_odds)(np.clip(scores, *SURE))
-        step = float(np.quantile(np.abs(logits[0] - logits[1]), MOSTLY))
-        end = target.low if target.low > 0.0 else target.high
-        there = log_odds(min(max(end, SURE[0]), SURE[1])) + (step if end == target.low else -step)
-        return min(abs(1.0 / (1.0 + math.exp(-there)) - end), widest)
+        n_near = min(max(len(known) // 10, FEWEST_TOLD), MOST_NEAR)
+        near = known[np.argsort(np.abs(inside[known]), kind="stable")[:n_near]]
+        others = known[np.linspace(0, len(known) - 1, min(len(known), MOST_OTHERS)).astype(np.intp)]
+        weight, cap = gower_weights(self.genomes[near[:1]], self.space)
+        moves = []
+        for i in near.tolist():
+            apart = gower_to_all(self.genomes[i], self.genomes[others], weight[0], cap)
+            apart[apart == 0.0] = np.inf
+            alike = others[np.argpartition(apart, N_ALIKE)[:N_ALIKE]]
+            moves.append(np.abs(inside[alike] - inside[i]))
+        told = np.concatenate(moves)
+        told = told[told > 0.0]  # steps of a model that are flat tell nothing
+        most = np.quantile(told, MOST_MOVES) if len(told) else np.inf
+        return float(min(most, np.quantile(reached, LESS_SURE)))
 
     @cached_property
     def are_probabilities(self) -> bool:
@@ -210,14 +212,6 @@ def find_ids(predictor: Predictor, declared: Collection[Hashable]) -> list[Featu
             if change <= spread * (NO_USE if has_gaps else LITTLE_USE):
                 found.append(features[j])
     return found
-
-
-def log_odds(p: float) -> float:
-    """Return the logit of a probability, bit for bit as SciPy's, which takes long to load."""
-    if p < 0.3 or p > 0.65:
-        return math.log(p / (1.0 - p))
-    s = 2.0 * (p - 0.5)
-    return math.log1p(s) - math.log1p(-s)
 
 
 def is_different(genes: Floats) -> bool:

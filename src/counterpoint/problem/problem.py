@@ -294,11 +294,7 @@ class Problem:
     @cached_property
     def margins(self) -> Floats:
         """How far inside its target a row's shown counterfactuals should be, shape (r,)."""
-        known: dict[Target, float] = {}
-        for target in self.targets:
-            if target not in known:
-                known[target] = self.observed.margin_of(target)
-        return np.array([known[target] for target in self.targets])
+        return np.array([self.observed.margin_of(target) for target in self.targets])
 
     @property
     def reference(self) -> Floats:

@@ -357,3 +357,12 @@ def _check_interval(interval: Any) -> tuple[float, float]:
             f"target interval {interval!r} admits every prediction; give at least one end."
         )
     return low, high
+
+
+def safety_margins(target: Target, scores: Floats) -> Floats:
+    """Return how far scores (n,) are inside the target; an end that none can pass is no end."""
+    is_class = target.label is not None
+    low = -np.inf if is_class and target.low <= 0.0 else target.low
+    high = np.inf if is_class and target.high >= 1.0 else target.high
+    inside: Floats = np.minimum(scores - low, high - scores)
+    return inside

@@ -46,8 +46,8 @@ class Counterfactuals(Shown):
             How many at most.
         by : str, default="ways"
             "ways": the representatives of n different ways (see `ways`), those a margin inside the
-            target first, by least distance; others only if there are fewer ways. "diverse": the
-            same, but each as different as can be (Gower's distance) from those before it.
+            target first, by least distance, or if none is, the nearest of a larger set that is;
+            then other counterfactuals. "diverse": the same, each as different as can be (Gower).
             "hypervolume": the paper's choice for its comparisons. If more than n reach the target,
             the n of them that greedily add most hypervolume; if fewer, all of them, filled up the
             same way. "knee": nearest to the ideal, with every objective scaled to its range.
@@ -116,7 +116,7 @@ class Counterfactuals(Shown):
 
     @property
     def margin(self) -> float:
-        """How far the model's answer typically moves between an observed row and its nearest."""
+        """How far inside the target a counterfactual should be to last; learnt from the data."""
         return self.facts.margin
 
     def representatives(self) -> dict[str, int]:

@@ -14,14 +14,13 @@ from counterpoint.arrays import Floats, Ints
 from counterpoint.checks import check_number, check_whole
 from counterpoint.errors import InvalidInput
 from counterpoint.problem.objectives import DISTANCE, IMPLAUSIBILITY
+from counterpoint.problem.target import safety_margins
 from counterpoint.result.data import ResultData
 from counterpoint.search.ways import (
-    BEYOND,
     Pool,
     WayFinder,
     WayRows,
     is_grid_point,
-    safety_margins,
 )
 from counterpoint.table.frames import in_form
 
@@ -206,26 +205,41 @@ class Ways(Sequence[Way[Result]]):
         inside = safety_margins(self._found.target, rows.scores[of_way])
         values = rows.objectives[of_way]
         order = np.lexsort((values[:, IMPLAUSIBILITY], values[:, DISTANCE]))
-        distances, is_safe = values[order, DISTANCE], inside[order] >= self.margin
-        is_clear = is_safe & (self.margin > 0.0) & (distances >= BEYOND * distances[0])
-        if not is_safe.any():
-            return of_way[[np.argmax(inside)]]
-        return of_way[order[[np.argmax(is_clear if is_clear.any() else is_safe)]]]
+        is_safe = inside[order] >= self.margin
+        return of_way[[order[np.argmax(is_safe)] if is_safe.any() else np.argmax(inside)]]
 
     def safe_first(self) -> Ways[Result]:
-        """Return the same ways, those that are shown a margin inside the target first."""
-        rows = self._rows
-        shown = [self._shown(np.flatnonzero(rows.way == w))[0] for w in self._which.tolist()]
-        inside = safety_margins(self._found.target, rows.scores[shown])
-        order = np.argsort(inside < self.margin, kind="stable")
-        return Ways(self._found, rows, self._which[order], self.margin)
+        """Return the same ways, those that are shown a margin inside the target first.
+
+        These come by the distance of what is shown, the others by how far inside it is. If all are
+        others, a larger set whose counterfactual is farther inside comes before them, because what
+        is shown first should last: the nearest with the margin, if there is one.
+        """
+        order, inside = self._by_safety(self._which)
+        which = self._which[order]
+        if len(which) and inside.max() < self.margin:
+            larger = np.setdiff1d(np.flatnonzero(~self._rows.is_minimal), which)
+            places, insides = self._by_safety(larger)
+            if len(larger) and insides.max() > inside.max():
+                which = np.append(larger[places[0]], which)
+        return Ways(self._found, self._rows, which, self.margin)
+
+    def _by_safety(self, which: Ints) -> tuple[Ints, Floats]:
+        """Return the order of some ways by what is shown of them, and how far inside each is."""
+        shown = self._all_shown(which)
+        inside = safety_margins(self._found.target, self._rows.scores[shown])
+        distances, lacking = self._rows.objectives[shown, DISTANCE], self.margin - inside
+        return np.lexsort((distances, np.maximum(lacking, 0.0))), inside
+
+    def _all_shown(self, which: Ints) -> Ints:
+        """Return the candidates to show, one of each of some ways."""
+        shown = [self._shown(np.flatnonzero(self._rows.way == w)) for w in which.tolist()]
+        return np.concatenate([np.arange(0), *shown])
 
     @cached_property
     def representatives(self) -> Any:
         """The counterfactuals to show, one of each way, as one result."""
-        rows = self._rows
-        shown = [self._shown(np.flatnonzero(rows.way == w)) for w in self._which.tolist()]
-        return taken(self._found, rows, np.concatenate([np.arange(0), *shown]))
+        return taken(self._found, self._rows, self._all_shown(self._which))
 
     def to_frame(self) -> Any:
         """Return one row per way.

@@ -17,14 +17,13 @@ from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.kernels import inner, kernel
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY
 from counterpoint.problem.problem import Problem
-from counterpoint.problem.target import Target
+from counterpoint.problem.target import Target, safety_margins
 from counterpoint.search.archive import Archive
 from counterpoint.streams import Stage, uniforms
 from counterpoint.table.space import Space, first_copies
 
 MOST_WAYS, MOST_LARGER = 96, 64  # sets that are kept: minimal ones, and those with a way inside …
 MOST_FEATURES = 3  # … which have so many features at most
-BEYOND = 1.25  # what is shown is so much farther than the nearest of its way, if it can be
 MOST_ROWS = np.int64(8)  # candidates of a set that are kept
 ROUND_OFF = 1e-6  # how far from its grid's point a value may be, as a share of a step
 
@@ -142,7 +141,10 @@ class WayFinder:
         changed, least = differs[first], np.full(len(first), np.inf)
         np.minimum.at(least, group, pool.objectives[valid, DISTANCE])
         is_minimal = have_no_part(changed)
-        kept = kept_sets(changed.sum(axis=1), least, is_minimal)
+        sizes = changed.sum(axis=1)
+        kept = kept_sets(sizes, least, is_minimal)
+        if len(first):
+            kept = with_set(kept, int(group[self._safest(valid, sizes[group])]))
         rank = np.full(len(first), len(kept))
         rank[kept] = np.arange(len(kept))
         is_kept = rank[group] < len(kept)
@@ -152,6 +154,17 @@ class WayFinder:
         self.changed, self.is_minimal = changed[kept], is_minimal[kept]
         self.n_valid = np.bincount(self._ranks, minlength=len(kept))
         self._choose()
+
+    def _safest(self, valid: Ints, sizes: Ints) -> int:
+        """Return the nearest of the valid candidates (n,) with the margin, few changes first.
+
+        If none has it, it is the one farthest inside. Its set is kept even if part of it is a way,
+        because no way may have such a candidate.
+        """
+        inside = safety_margins(self.pool.target, self.pool.scores[valid])
+        unsafe = np.maximum(self.pool.margin - inside, 0.0)
+        distances = self.pool.objectives[valid, DISTANCE]
+        return int(np.lexsort((distances, sizes > MOST_FEATURES, unsafe))[0])
 
     def _choose(self) -> None:
         """Choose the candidates that are kept of each set."""
@@ -237,15 +250,6 @@ def is_grid_point(values: Floats, grid: Floats) -> Bools:
     return is_point
 
 
-def safety_margins(target: Target, scores: Floats) -> Floats:
-    """Return how far scores (n,) are inside the target; an end that none can pass is no end."""
-    is_class = target.label is not None
-    low = -np.inf if is_class and target.low <= 0.0 else target.low
-    high = np.inf if is_class and target.high >= 1.0 else target.high
-    inside: Floats = np.minimum(scores - low, high - scores)
-    return inside
-
-
 def keys_of(changed: Bools) -> Ints:
     """Return a number for each set of features (n, d): different sets have different ones."""
     keys: Ints = changed.astype(np.int64) @ feature_lots(changed.shape[1])
@@ -283,6 +287,11 @@ def kept_sets(sizes: Ints, least: Floats, is_minimal: Bools) -> Ints:
     return kept
 
 
+def with_set(kept: Ints, one: int) -> Ints:
+    """Return the sets that are kept, and one more if it is not among them."""
+    return kept if one in kept else np.append(kept, one)
+
+
 def _is_proved(features: Ints, n_others: Floats, n_asked: dict[int, int]) -> bool:
     """Whether all values of all parts of a set of two or three features were asked."""
     parts = [features[[p]] for p in range(len(features))]
@@ -316,7 +325,7 @@ def choose_rows(
     most, start = places.shape[1], 0
     for g in range(len(ends)):
         own, n_front = places[g], 0
-        shown, n, typical = place_to_show(objectives, inside, start, ends[g], margin), 1, -1
+        shown, n, typical = place_to_show(inside, start, ends[g], margin), 1, -1
         for i in range(start, ends[g]):
             if is_dominated(objectives, front[:n_front], i):
                 continue
@@ -340,20 +349,13 @@ def choose_rows(
 
 
 @inner
-def place_to_show(objectives: Floats, inside: Floats, start: int, end: int, margin: float) -> int:
-    """Return the nearest candidate of a set that is safe, or else the one farthest inside.
-
-    Safe is a margin inside the target and, so that not only its prediction but its values stand
-    clear of the edge, somewhat farther than the nearest of the set, if there are such.
-    """
-    shown, clear = start, -1
-    far = objectives[start, DISTANCE] * BEYOND
+def place_to_show(inside: Floats, start: int, end: int, margin: float) -> int:
+    """Return the nearest candidate of a set with the margin, or else the one farthest inside."""
+    shown = start
     for i in range(start, end):
         if inside[i] > inside[shown] and inside[shown] < margin:
             shown = i
-        if clear < 0 and margin > 0.0 and inside[i] >= margin and objectives[i, DISTANCE] >= far:
-            clear = i
-    return clear if clear >= 0 else shown
+    return shown
 
 
 @inner

@@ -7,7 +7,6 @@ from hypothesis.extra.numpy import arrays
 
 from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.search.ways import (
-    BEYOND,
     choose_rows,
     have_no_part,
     kept_sets,
@@ -58,12 +57,8 @@ def test_the_first_row_kept_is_the_nearest_safe_one(pairs: Floats, margin: float
     front = np.empty(len(pairs), dtype=np.int64)
     choose_rows(objectives, inside, np.array([len(pairs)]), margin, places, is_front, front)
 
-    shown, distances = int(places[0, 0]), objectives[:, 1]
-    is_safe = inside >= margin
-    is_clear = is_safe & (margin > 0.0) & (distances >= BEYOND * distances[0])
-    if is_clear.any():
-        assert shown == int(np.argmax(is_clear))
-    elif is_safe.any():
+    shown, is_safe = int(places[0, 0]), inside >= margin
+    if is_safe.any():
         assert shown == int(np.argmax(is_safe))
     else:
         assert inside[shown] == inside.max()

@@ -158,7 +158,8 @@ def told(found: ResultData, few: ResultData, marks: tuple[str, str]) -> list[str
 
 def more_lines(found: ResultData, n_shown: int) -> list[str]:
     """Say what is not shown, and where it is."""
-    n, n_missed, n_ways = len(found), int((~found.reaches).sum()), len(ways_of(found))
+    n, n_missed = len(found), int((~found.reaches).sum())
+    n_ways = len(ways_of(found).safe_first())
     lines = [f"{counted(n_ways - n_shown, 'more way')} in ways()."] if n_ways > n_shown else []
     if n > n_shown:
         lines.append(f"{counted(n, 'counterfactual')} in to_frame().")
