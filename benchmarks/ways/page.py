@@ -223,9 +223,10 @@ wired; a model that gives all rows one class is left out.
 
 The share of 20 bootstrap refits, which no search saw, in which a row still reaches the target, and
 its distance as a share of that of What-If's row, the nearest observed row that reaches the target.
-*Shown first* is the best way's row that `select(1, by="ways")` gives, *first three* those of
-three ways. *Best found* are the rows found that survive most, which nobody can know without the
-refits. The *curve* has all valid rows found, by their distance, in four parts of equal size.
+*Shown first* is the row that `select(1, by="ways")` gives, *first three* those of `select(3)`.
+*Best found* are the rows of the set and of the ways that survive most, which nobody can know
+without the refits. The *curve* has all valid rows found, by their distance, in four parts of
+equal size.
 
 {survival}
 

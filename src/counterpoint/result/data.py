@@ -403,8 +403,8 @@ class ResultData:
         return frame.assign(**{f"{prefix}{name}": column for name, column in own.items()})
 
     def valid(self) -> Self:
-        """Return the result without its near misses."""
-        return self.take(np.flatnonzero(self.reaches))
+        """Return the result without its near misses; its ways stay."""
+        return replace(self.take(np.flatnonzero(self.reaches)), way_rows=self.way_rows)
 
     def take(self, index: Any) -> Self:
         """Return the candidates at the given positions, in that order; one for a number.

@@ -187,7 +187,8 @@ def test_ways_are_beside_the_set_and_not_in_it() -> None:
     _, found = explained(3)
 
     assert len(found) == len(found.to_frame()) == found.reaches.sum()
-    assert found.valid().way_rows is None
+    valid = found.valid()
+    assert [way.features for way in valid.ways()] == [way.features for way in found.ways()]
     known = {genome.tobytes() for genome in found.genomes}
     assert any(
         way.counterfactuals.genomes[0].tobytes() not in known for way in found.ways(supersets=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Bools
 from counterpoint.checks import check_choice, check_whole
-from counterpoint.problem.target import Target
+from counterpoint.problem.target import Target, safety_margins
 from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.result.data import ResultData
 from counterpoint.result.ways import Result, Way, ways_of
@@ -25,7 +25,6 @@ from counterpoint.result.words.language import (
     Wish,
     joined,
 )
-from counterpoint.search.ways import safety_margins
 from counterpoint.table.features import Feature, Kind
 from counterpoint.table.labels import Labels
 from counterpoint.table.values import EXACT, write_number, write_numbers, write_share
