@@ -43,7 +43,6 @@ export function buildHeader(report, onTheme, extra = []) {
         {},
         h("h1", {}, headline(report)),
         h("p", { class: "lead" }, sentenceCase(report.message)),
-        report.headline ? h("p", { class: "lead", id: "responds" }, report.headline) : null,
         report.headline ? h("p", { class: "note", id: "headline" }, report.headline) : null,
         report.notes.map((note) => h("p", { class: "note" }, note)),
         report.is_loaded
