@@ -124,7 +124,7 @@ def helped() -> Iterator[None]:
     try:
         helper = subprocess.Popen(  # noqa: S603 - our own interpreter and code
             [sys.executable, "-c", HELP],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path))},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

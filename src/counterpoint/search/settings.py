@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, fields
+from dataclasses import InitVar, dataclass, field, fields
 from typing import Any, Literal, TypedDict, Unpack, cast, get_args, overload
 
 import numpy as np
@@ -17,10 +17,12 @@ Initialization = Literal["random", "ice", "deviation", "observed"]
 Mutation = Literal["conditional", "gaussian"]
 Step = Literal["deviation", "deviation_times_range"]
 Method = Literal["explore", "nsga2", "random"]
+Effort = Literal["quick", "normal", "thorough"]
 Variant = Literal["mocmod", "moc", "mocice", "moccond", "random"]
 
 PAPER_GENERATIONS = 175  # after the initial population: 20 + 175 * 20 = 3520 candidates
 PAPER_BUDGET = 3520
+EFFORTS = {"quick": PAPER_BUDGET // 4, "normal": None, "thorough": PAPER_BUDGET * 4}
 
 
 class SearchSettings(TypedDict, total=False):
@@ -32,6 +34,7 @@ class SearchSettings(TypedDict, total=False):
     population: int
     patience: int | None
     seconds: float | None
+    effort: Effort | None
     epsilon: float | None
     initialization: Initialization
     p_min: float
@@ -72,6 +75,8 @@ class Search:
         `Explore`, found a new way; 50 if it is not given, and None has no end.
     seconds : float, optional
         Stop after this time and return the best so far.
+    effort : {"quick", "normal", "thorough"}, optional
+        In place of `evaluations`: 880, as by default, or 14,080.
     prove : bool, optional
         Of `Explore`: whether a solver proves what it can.
     epsilon, initialization, p_min, … : optional
@@ -91,6 +96,7 @@ class Search:
     population: int = 20
     patience: int | None = 50
     seconds: float | None = None
+    effort: InitVar[Effort | None] = None
 
     def __new__(cls, **settings: Unpack[SearchSettings]) -> Search:
         """Make the settings of the method that these belong to."""
@@ -98,8 +104,13 @@ class Search:
         _refuse_others(made, list(settings))
         return object.__new__(made)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, effort: Effort | None) -> None:
         own: Method = _default(type(self), "method")
+        if effort is not None:
+            check_choice("Search.effort", effort, tuple(EFFORTS))
+            if (self.evaluations, self.generations) != (None, None):
+                raise InvalidInput("Search.effort stands for evaluations or generations; give one.")
+            object.__setattr__(self, "evaluations", EFFORTS[effort])
         if cast(Method | None, self.method) is None:  # which is how `Search` is told to choose
             object.__setattr__(self, "method", own)
         check_choice("Search.method", self.method, (own,))
@@ -170,14 +181,7 @@ class Search:
     def continued(self, more: int, n_asked: int, stopped: str) -> Search:
         """Return the settings of a search that goes on for `more` evaluations.
 
-        Parameters
-        ----------
-        more : int
-            How many more rows the model may be asked.
-        n_asked : int
-            How many answers the search had, the row's own included.
-        stopped : str
-            Why it ended.
+        It had `n_asked` answers, the row's own included, and ended for the reason `stopped`.
         """
         budget = self.evaluations if self.evaluations and stopped == "budget" else n_asked
         return self.with_(
@@ -274,16 +278,11 @@ class NSGA2(Search):
     step : {"deviation", "deviation_times_range"}, default="deviation"
         Scale of the Gaussian step: the feature's standard deviation, or that times its range, as
         the authors' code has it, which sends most steps to the bounds.
-    p_recombine : float, default=0.57
-        Probability that a pair of parents recombines.
-    p_recombine_gene : float, default=0.849
-        Probability that a feature of a recombining pair is recombined.
-    p_recombine_keep : float, default=0.878
-        Probability that the pair's use-original indicators of a feature are swapped.
-    p_mutate : float, default=0.794
-        Probability that a child mutates.
-    p_mutate_gene : float, default=0.557
-        Probability that a feature of a mutating child is mutated.
+    p_recombine, p_recombine_gene, p_recombine_keep : float, default=0.57, 0.849, 0.878
+        Probabilities that a pair of parents recombines; that a feature of such a pair does; and
+        that the pair's use-original indicators of a feature are swapped.
+    p_mutate, p_mutate_gene : float, default=0.794, 0.557
+        Probabilities that a child mutates, and that a feature of such a child does.
     p_mutate_keep : float, default=0.317
         Half the probability that a use-original indicator of a mutating child is redrawn.
 
@@ -307,8 +306,8 @@ class NSGA2(Search):
     p_mutate_gene: float = 0.557
     p_mutate_keep: float = 0.317
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __post_init__(self, effort: Effort | None) -> None:
+        super().__post_init__(effort)
         for name, options in _CHOICES.items():
             check_choice(f"Search.{name}", getattr(self, name), options)
         for each in fields(self):
@@ -442,7 +441,7 @@ def _refuse_others(made: type[Search], names: list[str]) -> None:
 
 def _names(made: type[Search]) -> set[str]:
     """Return the names of a method's settings."""
-    return {each.name for each in fields(made)}
+    return {each.name for each in fields(made)} | {"effort"}
 
 
 def _default(made: type[Search], name: str) -> Any:

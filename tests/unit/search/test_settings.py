@@ -354,3 +354,23 @@ def test_settings_survive_copies_pickles_and_print(search: Any) -> None:
 def test_prove_is_true_or_false() -> None:
     with pytest.raises(InvalidInput, match=r"Search\.prove must be .* got 'yes'"):
         Search(prove="yes")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("effort", ["quick", "normal", "thorough"])
+def test_an_effort_is_a_number_of_evaluations(effort: Any) -> None:
+    searches = [Search(effort=effort), NSGA2(effort=effort), RandomSearch(effort=effort)]
+    expected = {"quick": 880, "normal": None, "thorough": 14_080}[effort]
+
+    assert {search.evaluations for search in searches} == {expected}
+    assert Search(effort=effort) == Search(evaluations=expected)
+    assert Search(effort=effort).with_(seconds=2.0).evaluations == expected
+
+
+@pytest.mark.parametrize("budget", ["evaluations", "generations"])
+def test_an_effort_beside_a_budget_or_one_that_is_none_is_refused(budget: Any) -> None:
+    settings: Any = {budget: 900}
+    with pytest.raises(InvalidInput, match="stands for evaluations or generations; give one"):
+        Search(effort="quick", **settings)
+    effort: Any = "slow"
+    with pytest.raises(InvalidInput, match="effort must be one of 'quick', 'normal' and"):
+        Search(effort=effort)

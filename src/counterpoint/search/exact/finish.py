@@ -28,7 +28,7 @@ from counterpoint.search.exact.proof import UNKNOWN, Claim, Proof
 from counterpoint.search.exact.ruled import Ruled
 from counterpoint.search.exact.solve import Clock, Found, Question, Solver
 from counterpoint.search.feasibility import nearest_wanted, observed_predictions
-from counterpoint.search.settings import Search
+from counterpoint.search.settings import Effort, Search
 from counterpoint.search.ways import have_no_part, kept_sets, keys_of
 
 MOST_ROWS = 20_000  # that are asked one by one where no solver can be asked
@@ -62,10 +62,10 @@ class Exact(Search):
     method: Any = field(default="exact", repr=False)
     seconds: float | None = 10.0
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, effort: Effort | None) -> None:
         if self.seconds is not None:
             check_number("Exact.seconds", self.seconds, 0.0, finite=False)
-        super().__post_init__()
+        super().__post_init__(effort)
         for name, default in OTHER.items():
             if getattr(self, name) != default:
                 raise InvalidInput(
