@@ -165,6 +165,6 @@ def test_texts_name_every_class_of_a_set() -> None:
 
     found = cp.Explainer(model, observed).explain(row, {"y", "z"}, ALL)
 
-    assert "the model does not decide “y” or “z”." in found.explain_text()
-    assert "für „y“ oder „z“ entscheiden" in found.explain_text(lang="de")
+    assert "This case was not assessed as “y” or “z”." in found.explain_text()
+    assert "nicht als „y“ oder „z“ bewertet" in found.explain_text(lang="de")
     assert "Class “y” or “z”" in found.explain_text(reader="analyst").replace("class", "Class")

@@ -333,7 +333,7 @@ def test_sentences_say_what_is_missing_and_give_the_unit_where_there_is_a_number
     filled = found_missing.take(np.flatnonzero(found_missing.genomes[:, 0] != MISSING)[:3])
 
     assert "k instead of missing" in filled.explain_text(reader="analyst")
-    assert "k statt unbekannt" in filled.explain_text(lang="de", reader="customer")
+    assert "k statt keiner Angabe für „income“" in filled.explain_text(lang="de", reader="customer")
     assert "missing" in filled._repr_html_()
 
 
