@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo explore test check check-all docs bench ways study clean
+.PHONY: help demo explore test check check-all coverage docs site bench ways study clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 10
@@ -27,8 +27,15 @@ check: .venv/dev.done  ## lint, types and tests
 check-all: check .venv-packages/done  ## the same, then what is slow: wheels, each extra alone, lowest versions, PYTHONS="python3.12 ..."
 	.venv-packages/bin/python -m scripts.packages --lowest tests/unit --pythons $(PYTHONS)
 
-docs: .venv/dev.done  ## run the examples of README and docs as they stand, and check the links
-	$(BIN)/python -m pytest -q tests/docs
+docs: site  ## the site, with every example of it run and its links checked; build/site/index.html
+	$(BIN)/python -m pytest -n 2 -q tests/docs
+
+site: .venv/dev.done  ## the site alone, warnings are errors; no example is run
+	$(BIN)/python -m sphinx -q -W --keep-going docs build/site
+
+coverage: .venv/dev.done  ## branch coverage of src with kernels run as Python; about an hour
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q --ignore tests/browser --ignore tests/cluster --ignore tests/unit/test_kernels.py
+	$(BIN)/python -m coverage combine -q && $(BIN)/python -m coverage report
 
 bench: .venv-bench/done  ## speed as ratios to the model's own and to the peers'; writes docs/performance
 	.venv-bench/bin/python -m benchmarks.speed --peers
@@ -44,7 +51,7 @@ validity: .venv/dev.done  ## ask 100,000 returned rows again, in every way; 10 m
 	$(BIN)/python -m benchmarks.validity $(VALIDITY)
 
 clean:  ## delete all environments and caches
-	rm -rf .venv .venv-adapters .venv-bench .venv-packages .venv-engines .study node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build .venv .venv-adapters .venv-bench .venv-packages .venv-engines .study node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/demo.done: pyproject.toml

@@ -88,10 +88,14 @@ print(cp.explain_files(explainer, "memory://rows/*.csv", "good", few, out="done"
 }
 
 
-def run(*words: str | Path, where: Path | None = None) -> str:
+def run(*words: str | Path, where: Path | None = None, **variables: str) -> str:
     """Run a command and return what it prints; end with all of it where it fails."""
     done = subprocess.run(  # noqa: S603 - our own words
-        [str(word) for word in words], cwd=where, capture_output=True, text=True, env=_clean()
+        [str(word) for word in words],
+        cwd=where,
+        capture_output=True,
+        text=True,
+        env=_clean() | variables,
     )
     if done.returncode:
         raise SystemExit(f"{' '.join(map(str, words))[:300]}\n{done.stdout}{done.stderr}")
@@ -119,12 +123,13 @@ def megabytes(folder: Path) -> float:
 
 def try_extra(extra: str, wheel: Path, work: Path, python: str, *options: str) -> str:
     """Install a wheel with one extra, run its probe, and say how large and how quick it is."""
-    name = f"{extra}-{Path(python).name}{'-'.join(options)}".replace("/", "-")
+    name = f"{extra}-{len(list(work.iterdir()))}"
     what = str(wheel) if extra == "base" else f"{wheel}[{extra}]"
     made = environment(work / name, [what], python, *options)
     (work / f"{name}-files").mkdir()
     begun = time.perf_counter()
-    run(made, "-c", PROBES[extra], where=work / f"{name}-files")
+    as_python = "0" if extra == "base" else "1"  # extras have no kernels of their own
+    run(made, "-c", PROBES[extra], where=work / f"{name}-files", NUMBA_DISABLE_JIT=as_python)
     seconds = time.perf_counter() - begun
     return f"{extra:8} {megabytes(work / name):6.0f} MB, probe {seconds:5.1f} s"
 

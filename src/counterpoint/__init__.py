@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from counterpoint.problem.target import Target
     from counterpoint.result.counterfactuals import Counterfactuals
     from counterpoint.result.file.loading import load
-    from counterpoint.result.file.many import load_many, save_many
+    from counterpoint.result.file.many import load_logged, load_many, log_result, save_many
     from counterpoint.result.judgement import Judgement
     from counterpoint.result.ways import Way, Ways
     from counterpoint.search.exact.finish import Exact
@@ -97,8 +97,10 @@ _HOMES = {
     "explain_files": "batch.files",
     "explain_frame": "batch.frame",
     "load": "result.file.loading",
+    "load_logged": "result.file.many",
     "load_many": "result.file.many",
     "load_model": "models.files",
+    "log_result": "result.file.many",
     "one_output": "models.adapters.multi_output",
     "save_many": "result.file.many",
 }
@@ -148,8 +150,10 @@ __all__ = [  # noqa: RUF022 - sorted as plain text
     "explain_files",
     "explain_frame",
     "load",
+    "load_logged",
     "load_many",
     "load_model",
+    "log_result",
     "one_output",
     "save_many",
 ]

@@ -39,6 +39,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
@@ -144,6 +145,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 _njit: Any = numba.njit  # some of the options are not in its stubs
+# Numba's NUMBA_DISABLE_JIT: kernels run as the Python they are, for debuggers and for coverage.
+_RUNS_PYTHON = bool(cast(Any, numba).config.DISABLE_JIT)
 
 
 class _Compiling(event.Listener):
@@ -280,11 +283,22 @@ def locked(path: Path, patience: float, told: str = "") -> Iterator[None]:
 
 def kernel(function: F) -> F:
     """Compile `function` on its first call from Python; later processes load it from the cache."""
+    if _RUNS_PYTHON:
+        return cast(F, np.errstate(all="ignore")(lambda *v: function(*map(_with_attributes, v))))
     dispatcher = _njit(pipeline_class=KernelCompiler, **_OPTIONS)(function)
     with contextlib.suppress(RuntimeError):  # no folder can be written to: nothing is kept
         dispatcher._cache = KernelCache(function)  # what cache=True does, with Numba's own
     _kernels[full_name(function)] = dispatcher
     return cast(F, dispatcher)
+
+
+def _with_attributes(value: Any) -> Any:
+    """Return an argument of a kernel with records whose fields are attributes, as in kernels."""
+    if isinstance(value, np.ndarray) and value.dtype.names:
+        return value.view(np.recarray)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(_with_attributes, value))
+    return value
 
 
 def part(function: F) -> F:
@@ -316,7 +330,7 @@ class Inner:
 
 def inner(function: F) -> F:
     """Compile `function` into the kernels that call it; Python cannot."""
-    return cast(F, Inner(function))
+    return function if _RUNS_PYTHON else cast(F, Inner(function))
 
 
 @inner

@@ -25,5 +25,4 @@ WITHOUT_UNIT_TEST: set[str] = {
     "batch.folder",
     "result.file.document",
     "result.file.loading",
-    "result.file.many",
 }

@@ -18,7 +18,7 @@ import counterpoint as cp
 
 PAGE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text()
 SECTION = PAGE[PAGE.index("## Other engines") :]
-EXAMPLES = re.findall(r"```python\n(.*?)```", SECTION, flags=re.DOTALL)
+EXAMPLES = re.findall(r"```py(?:thon)?\n(.*?)```", SECTION, flags=re.DOTALL)
 
 
 def example(mark: str) -> str:

@@ -1,4 +1,4 @@
-"""The examples of choosing.md, letters.md, report.md and scale.md in docs are run as they stand."""
+"""Every example of README and of the site is run as it stands, and prints what is shown."""
 
 from __future__ import annotations
 
@@ -6,92 +6,80 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
-
-import counterpoint as cp
-
-DOCS = Path(__file__).parents[2] / "docs"
-
-
-def examples(page: str) -> list[str]:
-    """Return the Python examples of a page."""
-    return re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), flags=re.DOTALL)
-
-
-@pytest.fixture
-def explainer() -> cp.Explainer:
-    """Return an explainer of a small table of loans."""
-    data = pd.DataFrame({"age": range(20, 60), "duration": [12, 24, 36, 48] * 10})
-    return cp.Explainer(
-        lambda rows: (rows["age"] - rows["duration"] + 48) / 120,
-        data,
-        classes=["bad", "good"],
-        units={"duration": "months"},
-    )
+from scripts.pages import (
+    DOCS,
+    NAMES,
+    ROOT,
+    blocks,
+    documented,
+    is_shown,
+    pages,
+    public_names,
+    table_of_names,
+)
+from scripts.pages import run_page as run
 
 
-def test_the_interview_of_choosing_works(explainer: cp.Explainer, capsys: Any) -> None:
-    found = explainer.explain({"age": 30, "duration": 48}, "good", cp.Search(evaluations=300))
-    (interview,) = [each for each in examples("choosing.md") if "prefer" in each]
-    scope: dict[str, Any] = {"found": found}
-
-    exec(interview, scope)  # noqa: S102 - our own text
-
-    assert "A: If " in capsys.readouterr().out
-    assert len(scope["interview"].best) == 1
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.filterwarnings("default")  # a reader sees a warning, and goes on
+def test_the_examples_of_a_page_print_what_it_shows(page: Path) -> None:
+    run(page)
 
 
-def test_the_ways_of_choosing_are_what_their_comments_say(explainer: cp.Explainer) -> None:
-    found = explainer.explain({"age": 30, "duration": 48}, "good", cp.Search(evaluations=300))
-    (ways,) = [each for each in examples("choosing.md") if "found.ways()" in each]
-    scope: dict[str, Any] = {"found": found}
+@pytest.mark.parametrize("name", list(public_names()))
+def test_every_public_name_has_a_page(name: str) -> None:
+    reference, _ = documented(name)
 
-    exec(ways, scope)  # noqa: S102 - our own text
-
-    assert {way.features for way in scope["ways"]} == {("duration",)}
-    assert len(scope["way"].closest) == len(scope["way"].representative) == 1
-    assert scope["way"].minimality == "proved"
+    assert reference, f"no page of docs/reference has counterpoint.{name.partition('.')[0]}"
 
 
-@pytest.mark.usefixtures("elsewhere")
-def test_the_reports_of_report_are_written(explainer: cp.Explainer) -> None:
-    found = explainer.explain({"age": 30, "duration": 48}, "good", cp.Search(evaluations=100))
-    (report,) = examples("report.md")
-
-    exec(report, {"found": found})  # noqa: S102 - our own text
-
-    assert Path("row.html").stat().st_size > 10_000
+def test_the_table_of_names_is_up_to_date() -> None:
+    assert NAMES.read_text() == table_of_names(), "run: python -m scripts.pages --names"
 
 
-@pytest.mark.usefixtures("elsewhere")
-def test_the_letters_of_letters_are_written_and_read_as_they_say(
-    explainer: cp.Explainer, capsys: Any
-) -> None:
-    found = explainer.explain({"age": 30, "duration": 48}, "good", cp.Search(evaluations=300))
-    labels, letters = examples("letters.md")
-    scope: dict[str, Any] = {"cp": cp, "found": found}
+def test_every_page_is_in_the_site() -> None:
+    index = (DOCS / "index.md").read_text()
+    listed = set(re.findall(r"^([\w/-]+)$", index, flags=re.MULTILINE))
+    every = {str(page.relative_to(DOCS))[: -len(".md")] for page in DOCS.rglob("*.md")}
 
-    exec(labels + letters, scope)  # noqa: S102 - our own text
-
-    assert "Der Antrag wurde nicht bewilligt." in Path("letter.html").read_text(encoding="utf-8")
-    assert "The application was not approved." in Path("customer.html").read_text(encoding="utf-8")
-    assert capsys.readouterr().out in (DOCS / "letters.md").read_text(encoding="utf-8")
+    assert every - listed == {"index", "ablation"}, "name it in docs/index.md"
 
 
-@pytest.mark.usefixtures("elsewhere")
-def test_the_job_of_scale_runs(explainer: cp.Explainer, capsys: Any) -> None:
-    rows = pd.DataFrame({"loan": range(6), "age": range(20, 26), "duration": 48})
-    Path("declined").mkdir()
-    rows.to_parquet("declined/one.parquet", index=False)
-    job = examples("scale.md")[0]
-
-    exec(job, {"cp": cp, "explainer": explainer})  # noqa: S102 - our own text
-
-    assert "6 rows explained" in capsys.readouterr().out
+def test_no_page_asks_the_network_for_anything() -> None:
+    """What is linked is not loaded: images, scripts and styles are files of the site."""
+    for page in DOCS.rglob("*.md"):
+        text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+        assert not re.findall(r"!\[[^\]]*\]\(https?:|<(?:script|link|img)\b", text), page
 
 
-@pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work in an empty folder."""
-    monkeypatch.chdir(tmp_path)
+def test_an_example_that_prints_something_else_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n")
+
+    with pytest.raises(AssertionError, match=r"page\.md:2 prints\n2\n\nnot\n3\n"):
+        run(page)
+    run(page, write=True)
+
+    assert page.read_text() == "```python\nprint(1 + 1)\n```\n\n```text\n2\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "expected"),
+    [
+        ("2 rows\n", "2 rows\n", True),
+        ("2 rows in ... s\n", "2 rows in 0.1 s\n", True),
+        ("2 rows \n", "2 rows\n", True),
+        ("3 rows\n", "2 rows\n", False),
+    ],
+)
+def test_what_is_shown(shown: str, printed: str, expected: bool) -> None:
+    assert is_shown(shown, printed) is expected
+
+
+def test_hidden_beginnings_come_first_and_what_follows_text_is_no_output() -> None:
+    text = "```python\nb\n```\nIt says:\n```\nc\n```\n<!-- run\na\n-->\n"
+
+    found: list[Any] = [(block.code, block.shown) for block in blocks(text)]
+
+    assert found == [("a\n", None), ("b\n", None)]

@@ -95,7 +95,7 @@ def explain_files(
     id : str, optional
         A column of the rows that is no feature and is handed through.
     prefix : str, optional
-        Put before the names of our own columns; None puts "cf_" there if a feature has the name
+        Put before the names of our own columns; None puts `"cf_"` there if a feature has the name
         of one.
     engine : {"threads", "dask"}, default="threads"
         Threads of this process, or the processes of a Dask cluster.

@@ -67,7 +67,7 @@ def explain_frame(
     id : str, optional
         A column of the rows, or the name of their index, that is no feature and is handed through.
     prefix : str, optional
-        Put before the names of the result's own columns; None puts "cf_" there if a feature has
+        Put before the names of the result's own columns; None puts `"cf_"` there if a feature has
         the name of one.
     workers : int, optional
         Threads that share the rows, as in `explain_many`. Not for Dask, whose own workers do.

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats
-from counterpoint.errors import ModelWarning
+from counterpoint.errors import ModelWarning, listed
 from counterpoint.explainer.schedule import check_workers
 from counterpoint.models.adapters.choice import unbound
 from counterpoint.models.answers import order_of
@@ -128,6 +128,17 @@ class Built:
     def classes(self) -> tuple[Any, ...] | None:
         """The model's class labels, or None if it has a single output."""
         return self.predictor.classes
+
+    @property
+    def feature_names_in_(self) -> Any:
+        """The names of the data's columns, shape (c,), as scikit-learn's estimators have them."""
+        return np.array([column.name for column in self.schema.columns], dtype=object)
+
+    def __repr__(self) -> str:
+        """Say what is explained to whom, in one line."""
+        model, n = type(self._given.model).__name__, len(self.observed.genomes)
+        classes = "" if self.classes is None else f", classes {listed(self.classes)}"
+        return f"<Explainer of {model}: {len(self.schema)} features, {n:,} observed rows{classes}>"
 
     def _as_frame(self, rows: Rows, argument: str) -> pd.DataFrame:
         """Return the columns of the data in rows; arrays are taken only where the data are one."""

@@ -166,7 +166,7 @@ class Explainer(Built):
         id_dtype : dtype, default="int64"
             Its dtype.
         prefix : str, optional
-            What is put before the names of the result's own columns; None puts "cf_" there if a
+            What is put before the names of the result's own columns; None puts `"cf_"` there if a
             feature or the id has the name of one of them.
         search : Search or WhatIf, optional
             The settings: `WhatIf` has a column `observed`, what the observed row is called.

@@ -357,7 +357,7 @@ class ResultData:
             Whether to give the near misses too: the whole non-dominated set, of which the paper
             measures hypervolume.
         prefix : str, optional
-            Put before the names of the columns that are not features; None puts "cf_" there if a
+            Put before the names of the columns that are not features; None puts `"cf_"` there if a
             feature has the name of one of them, and nothing otherwise.
 
         Returns

@@ -103,7 +103,7 @@ class Judgement:
         Parameters
         ----------
         prefix : str, optional
-            Put before the names of the columns that are not features; None puts "cf_" there if a
+            Put before the names of the columns that are not features; None puts `"cf_"` there if a
             feature has the name of one of them, and nothing otherwise.
 
         Returns
@@ -111,27 +111,27 @@ class Judgement:
         DataFrame of pandas or polars, or Table of pyarrow, as the data are; pandas for arrays
             The feature columns, then
 
-            valid : whether the model itself puts it where it is wanted
-            class : which the model decides for; left out if it has no classes
-            prediction : as in a result
-            gap, distance, changes, implausibility, … : the explainer's objectives
-            within_limits : whether it keeps all limits and rules
-            broken : the limits and rules that it breaks, as text; empty if none
-            minimality : "minimal" if it stays valid with no subset of its changes put back, all of
-                which were asked; "singly minimal" if it has more than 8 changes, each of which was
-                put back by itself; "not minimal"; empty if it is not valid
-            needless : the most changes that could be put back at once, as "age + job"; empty if
-                none
-            ynn : the share of its 5 nearest observed rows that the model puts into the same class;
-                without classes, that are on the same side of the target
-            implausibility_in_class : its distance to the nearest observed rows of those, weighed as
-                in implausibility; NaN if there are none
-            l0, l1, l2, linf : norms of its changes, each feature's measured as in the distance,
-                without costs
-            margin : how far inside the target the prediction is, below 0 outside
-            safe : whether it is valid and that is at least what a small change of a row takes
-            models : the share of other models by which it is valid, if some were given
-            proof_gap : see `with_proof`, if a proof was given
+            - valid: whether the model itself puts it where it is wanted
+            - class: which the model decides for; left out if it has no classes
+            - prediction: as in a result
+            - gap, distance, changes, implausibility, …: the explainer's objectives
+            - within_limits: whether it keeps all limits and rules
+            - broken: the limits and rules that it breaks, as text; empty if none
+            - minimality: "minimal" if it stays valid with no subset of its changes put back, all
+              of which were asked; "singly minimal" if it has more than 8 changes, each of which
+              was put back by itself; "not minimal"; empty if it is not valid
+            - needless: the most changes that could be put back at once, as "age + job"; empty if
+              none
+            - ynn: the share of its 5 nearest observed rows that the model puts into the same
+              class; without classes, that are on the same side of the target
+            - implausibility_in_class: its distance to the nearest observed rows of those, weighed
+              as in implausibility; NaN if there are none
+            - l0, l1, l2, linf: norms of its changes, each feature's measured as in the distance,
+              without costs
+            - margin: how far inside the target the prediction is, below 0 outside
+            - safe: whether it is valid and that is at least what a small change of a row takes
+            - models: the share of other models by which it is valid, if some were given
+            - proof_gap: see `with_proof`, if a proof was given
         """
         frame = self.to_pandas(prefix=prefix)
         rows = self.encoding.to_rows(self.genomes.copy())

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import LARGEST, Bools, Floats
+from counterpoint.checks import require_package
 from counterpoint.errors import DataWarning, InvalidInput, listed, named_columns
 from counterpoint.table.features import Feature, Kind, plain_dtype
 from counterpoint.table.values import EXACT, LARGEST_WHOLE, as_days, write_number
@@ -59,6 +60,7 @@ MARKS = {"None": None, "nan": np.nan, "NA": pd.NA}  # what stands for a missing 
 
 def read_data(data: Any) -> tuple[pd.DataFrame, Form]:
     """Return the observed rows as a pandas frame, and the kind of table they came in."""
+    data = from_capsule(data)
     if isinstance(data, pd.DataFrame):
         return data, PANDAS
     if isinstance(data, np.ndarray) and data.ndim == 2:
@@ -73,6 +75,15 @@ def read_data(data: Any) -> tuple[pd.DataFrame, Form]:
         f"an array of shape {data.shape}" if isinstance(data, np.ndarray) else type(data).__name__
     )
     raise InvalidInput(f"data must be {TAKEN}, holding the observed rows; got {what}.")
+
+
+def from_capsule(rows: Any) -> Any:
+    """Return what offers itself as a stream of Arrow as a Table of pyarrow, all else as it is."""
+    known = isinstance(rows, pd.DataFrame | pd.Series) or is_frame(rows)
+    if known or not hasattr(rows, "__arrow_c_stream__"):
+        return rows
+    purpose = f"a {type(rows).__name__}, which is read by Arrow,"
+    return require_package("pyarrow", purpose, '"counterpoint[parquet]"').table(rows)
 
 
 def is_frame(rows: object) -> bool:
@@ -339,6 +350,7 @@ def as_frame(rows: Rows, argument: str, columns: Sequence[Hashable] | None = Non
     columns : sequence, optional
         The columns of an array; None takes no arrays, for nothing says what is what in them.
     """
+    rows = from_capsule(rows)
     if isinstance(rows, pd.DataFrame):
         return rows
     if isinstance(rows, pd.Series):

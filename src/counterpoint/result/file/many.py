@@ -1,18 +1,30 @@
-"""Many results in one Parquet file: a row for each, with its document and what one filters by."""
+"""Many results in one Parquet file: a row for each, with its document and what one filters by.
+
+Results are logged to MLflow in these formats, and read back by their address.
+"""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from itertools import islice
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from counterpoint.checks import require_package
 from counterpoint.errors import CounterpointError, InvalidInput
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.file.document import encode_text
-from counterpoint.result.file.loading import MOST_BYTES, REFUSALS, check_file, parse, read_document
+from counterpoint.result.file.loading import (
+    MOST_BYTES,
+    REFUSALS,
+    check_file,
+    load,
+    parse,
+    read_document,
+)
 from counterpoint.result.file.saving import signed, write_document
 from counterpoint.table.files import Pathlike, check_path, whole_file
 from counterpoint.table.frames import as_frame
@@ -25,6 +37,7 @@ MOST_MANY = 2**36
 UNSEALED = b"0" * 64
 SEAL = b"counterpoint.sha256" + bytes([0x18, len(UNSEALED)])  # key and kind, as Parquet has them
 NEAR_END, BLOCK = 2**16, 2**20
+MLFLOW = '"counterpoint[mlflow]"'
 
 
 def save_many(results: Iterable[Counterfactuals], path: Pathlike) -> int:
@@ -227,3 +240,62 @@ def _arrow() -> tuple[Any, Any]:
     """Return pyarrow and its module for Parquet."""
     how = ("a Parquet file", '"counterpoint[parquet]"')
     return require_package("pyarrow", *how), require_package("pyarrow.parquet", *how)
+
+
+def log_result(
+    found: Counterfactuals | Iterable[Counterfactuals], name: str = "counterfactuals"
+) -> str:
+    """Log a result, or a batch of them, to the active run of MLflow; return where it is.
+
+    Parameters
+    ----------
+    found : Counterfactuals, or iterable of them
+        One result becomes a file of JSON, several become one of Parquet.
+    name : str, default="counterfactuals"
+        What the file is called, without its ending.
+
+    Returns
+    -------
+    str
+        Its address, which `load_logged` takes: "runs:/...".
+
+    Raises
+    ------
+    MissingDependency
+        If MLflow is not installed.
+
+    Examples
+    --------
+    >>> uri = log_result(found, "applicant-17")  # doctest: +SKIP
+    >>> len(load_logged(uri)) == len(found)  # doctest: +SKIP
+    True
+    """
+    mlflow = require_package("mlflow", "log_result", MLFLOW)
+    with tempfile.TemporaryDirectory() as folder:
+        if isinstance(found, Counterfactuals):
+            file = Path(folder) / f"{name}.json"
+            found.save(file)
+        else:
+            file = Path(folder) / f"{name}.parquet"
+            save_many(found, file)
+        mlflow.log_artifact(str(file))
+        return f"runs:/{mlflow.active_run().info.run_id}/{file.name}"
+
+
+def load_logged(uri: str) -> Counterfactuals | list[Counterfactuals]:
+    """Return what `log_result` logged: one result, or a list of them.
+
+    Parameters
+    ----------
+    uri : str
+        The address, such as "runs:/.../counterfactuals.json".
+
+    Raises
+    ------
+    MissingDependency
+        If MLflow is not installed.
+    """
+    mlflow = require_package("mlflow", "load_logged", MLFLOW)
+    with tempfile.TemporaryDirectory() as folder:
+        file = mlflow.artifacts.download_artifacts(artifact_uri=uri, dst_path=folder)
+        return load(file) if file.endswith(".json") else list(load_many(file))

@@ -43,7 +43,7 @@ N_NEIGHBOURS = 3  # observed rows nearest to a parent that it may follow
 
 
 class MoveWeights(NamedTuple):
-    """How often the search does what; tuned on the paper's six tuning datasets (docs/search.md).
+    """How often the search does what; tuned on six datasets (docs/explain/search.md).
 
     Attributes
     ----------
