@@ -210,6 +210,8 @@ wired; a model that gives all rows one class is left out.
 - **ways told**: minimal sets of features a row; **not minimal**: the share of them of which brute
   force knows a smaller way.
 - **ours on the same rows**: the recall of ours of all ways, one to three, on the rows of that line.
+- **s a row**: by the wall's clock, whatever else the machine did; the packages' answers are kept
+  from their first run, so compare the order of magnitude at most.
 - Ours tells what `found.ways()` holds, after 3,520 evaluations; all others the sets of features
   that their valid rows change.
 

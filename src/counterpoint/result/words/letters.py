@@ -95,9 +95,14 @@ def tell(found: ResultData, lang: Lang, n: int) -> Story:
 
 
 def open_ways(found: ResultData) -> list[Way[Any]]:
-    """Return the ways that a customer may read of: of few changes, or else the one with fewest."""
+    """Return the ways that a customer may read of: of few changes, or else the one with fewest.
+
+    A larger set, which `safe_first` may begin with, is none of them: part of it would do.
+    """
     ways = [
-        way for way in ways_of(found).safe_first() if not changes_protected(way.representative)[0]
+        way
+        for way in ways_of(found).safe_first()
+        if way.minimality != "has a smaller way" and not changes_protected(way.representative)[0]
     ]
     few = [way for way in ways if len(way.features) <= FEW]
     return few or sorted(ways, key=lambda way: len(way.features))[:1]
