@@ -309,4 +309,4 @@ def test_column_labels_may_be_anything_hashable() -> None:
     found = explainer.explain(data[:1], (4.0, None), cp.Search(method="nsga2", generations=2))
 
     assert found.to_frame(near_misses=True).columns.to_list()[:2] == [0, ("x", 1)]
-    assert "(x, 1)" in str(found)
+    assert "('x', 1)" in str(found)
