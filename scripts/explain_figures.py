@@ -62,11 +62,11 @@ def distance() -> Any:
     """Draw how a distance adds up."""
     frame = pd.DataFrame(
         {
-            "feature": ["duration: 48 to 43 months", "purpose: stays", "five others: stay"],
+            "feature": ["duration: 48 to 43 months", "purpose: stays", "seven others: stay"],
             "share of its range": [5 / 68, 0.0, 0.0],
         }
     )
-    bars = alt.Chart(frame, width=380, title="The mean over seven features is 0.0105").mark_bar()
+    bars = alt.Chart(frame, width=380, title="The mean over nine features is 0.0082").mark_bar()
     scale = alt.Scale(domain=[0, 1])
     return bars.encode(
         x=alt.X("share of its range", scale=scale),

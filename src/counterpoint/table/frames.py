@@ -83,7 +83,11 @@ def from_capsule(rows: Any) -> Any:
     if known or not hasattr(rows, "__arrow_c_stream__"):
         return rows
     purpose = f"a {type(rows).__name__}, which is read by Arrow,"
-    return require_package("pyarrow", purpose, '"counterpoint[parquet]"').table(rows)
+    pa = require_package("pyarrow", purpose, '"counterpoint[parquet]"')
+    try:
+        return pa.table(rows)
+    except (TypeError, ValueError):  # a stream of values, not of rows
+        return rows
 
 
 def is_frame(rows: object) -> bool:

@@ -164,7 +164,6 @@ def test_chunks_with_different_dictionaries_are_one_column() -> None:
         (None, "got NoneType"),
         (pl.Series([1]), "got Series"),
         (pa.table([[1], [2]], names=["x", "x"]), "data has duplicate columns 'x'"),
-        (pa.record_batch({"x": [1]}), "got RecordBatch"),
         (pl.DataFrame({"x": [[1], [2]]}), r"data column 'x' has dtype List\(Int64\), which cannot"),
         (pa.table({"x": [{"a": 1}]}), r"data column 'x' has dtype struct<a: int64>, which cannot"),
     ],
@@ -214,3 +213,24 @@ def test_an_array_of_another_width_is_no_row() -> None:
         InvalidInput, match=r"row is an array of shape \(3,\); expected \(2,\) or \(n, 2\), one"
     ):
         as_frame(np.ones(3), "row", [0, 1])
+
+
+class Stream:
+    """A table that offers itself as a stream of Arrow, as DuckDB's relations and others do."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Hand over the table."""
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+def test_a_stream_of_arrow_is_read_as_a_table_of_pyarrow() -> None:
+    table = pa.table({"age": [20, 30], "job": ["cook", "nurse"]})
+
+    frame, form = read_data(Stream(table))
+
+    assert form.kind == "pyarrow"
+    assert as_frame(Stream(table), "rows").equals(frame)
+    assert frame["age"].to_list() == [20, 30]
