@@ -400,3 +400,14 @@ def test_an_id_that_only_the_rows_have_is_left_out_with_a_remark_or_by_drop(
     assert "customer" not in silent
     assert json.loads(remarked) == json.loads(dropped)
     assert json.loads(dropped)[0]["status"] == "found"
+
+
+def test_warm_up_leaves_nothing_to_compile_to_the_searches_after_it(
+    run: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    status, told, _ = run("warm-up")
+    caplog.clear()
+    again, told_again, _ = run("warm-up")
+
+    assert (status, told) == (again, told_again) == (0, "all kernels are compiled.\n")
+    assert not [text for text in caplog.messages if text.startswith("compiling")]
