@@ -69,11 +69,12 @@ def _charts(found: ResultData) -> dict[str, Any]:
 def _draw(name: str, chart: Any, dark: dict[str, str]) -> dict[str, Any]:
     """Return one figure: its title, two looks, and the data they share."""
     spec = chart.to_dict(validate=False)  # it was, when it was put together
-    title, datasets = spec.pop("title", {}), spec.pop("datasets", {})
+    spec.pop("title", None)
+    said, datasets = spec.pop("usermeta", {}), spec.pop("datasets", {})
     return {
         "name": name,
-        "title": title.get("text", name),
-        "subtitle": title.get("subtitle", []),
+        "title": said.get("title", name),
+        "subtitle": said.get("subtitle", []),
         "light": spec,
         "dark": _recoloured(spec, dark),
         "datasets": datasets,

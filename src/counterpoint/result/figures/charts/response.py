@@ -305,7 +305,7 @@ def bars(axis: Axis, name: str, colors: theme.Palette) -> Any:
     hidden = theme.position(axis, place, "start")
     hidden.axis = alt.Axis(labels=False, ticks=False, title=None, grid=False, domain=False)
     own = hidden.copy()
-    own.shorthand = f"{name}:T" if axis.is_date else f"{name}:Q"
+    own.shorthand = f"{name}:Q"
     count = alt.Axis(title="rows", tickCount=2, grid=False, titleFontSize=10, labelFontSize=9)
     shown = theme.drawn_from(f"bars_{name}").mark_rect(
         color=colors.quiet, stroke=colors.paper, strokeWidth=0.8, clip=True

@@ -131,11 +131,14 @@ def position(axis: Axis, channel: Any, field: str, **options: Any) -> Any:
     """Return a position channel on a feature's axis: numbers, dates, or levels by their texts."""
     scale = alt.Scale(domain=list(axis.domain), nice=False, zero=False)
     if axis.is_date:
-        utc = alt.Scale(domain=list(axis.domain), nice=False, type="utc")
-        shown = alt.Axis(title=titled(axis.heading), tickCount=5, labelOverlap=True, format="%b %Y")
+        # Milliseconds on a scale of numbers: where expressions are interpreted, as in our pages,
+        # Vega draws all of a scale of times with given ends at its beginning.
         days = (axis.high - axis.low) < 90.0
-        shown.format = "%d %b %Y" if days else "%b %Y"
-        return channel(f"{field}:T", scale=utc, axis=shown, **options)
+        text = f"utcFormat(datum.value, '{'%d %b %Y' if days else '%b %Y'}')"
+        shown = alt.Axis(
+            title=titled(axis.heading), values=date_ticks(axis), labelOverlap=True, labelExpr=text
+        )
+        return channel(f"{field}:Q", scale=scale, axis=shown, **options)
     if axis.is_level:
         if channel is alt.Y:  # the first level on top, as lists are read
             scale = alt.Scale(domain=list(axis.domain), nice=False, zero=False, reverse=True)
@@ -144,6 +147,24 @@ def position(axis: Axis, channel: Any, field: str, **options: Any) -> Any:
     whole: dict[str, Any] = {"tickMinStep": 1} if few and axis.feature.kind != "real" else {}
     shown = alt.Axis(title=titled(axis.heading), tickCount=6, labelOverlap=True, **whole)
     return channel(f"{field}:Q", scale=scale, axis=shown, **options)
+
+
+def date_ticks(axis: Axis) -> list[float]:
+    """Return about five dates on an axis, in milliseconds: first days of years or months, or days.
+
+    Dates before 1970 are below 0.
+    """
+    for unit, size in (("Y", 365.25), ("M", 30.44), ("D", 1.0)):
+        n = (axis.high - axis.low) / size
+        if n >= 3.0 or unit == "D":
+            break
+    first, last = (
+        np.datetime64(int(day), "D").astype(f"datetime64[{unit}]") for day in (axis.low, axis.high)
+    )
+    ticks = np.arange(first, last + 1, max(1, int(np.ceil(n / 5.0))))
+    places = ticks.astype("datetime64[ms]").astype(np.float64)
+    low, high = axis.domain
+    return [place for place in places.tolist() if low <= place <= high]
 
 
 def level_axis(axis: Axis, channel: Any) -> alt.Axis:
@@ -186,9 +207,11 @@ def finished(
     The datasets stand once, at the top, under the names of the frames: a page that shows the chart
     can filter those that have a column `counterfactual`, by `view.data(name, rows).run()`.
     """
-    lines = [part for line in subtitle if line for part in textwrap.wrap(line, MOST_SIGNS)]
+    said = [line for line in subtitle if line]
+    lines = [part for line in said for part in textwrap.wrap(line, MOST_SIGNS)]
     chart = chart.properties(
         title=alt.TitleParams(textwrap.wrap(title, MOST_TITLE), subtitle=lines),
+        usermeta={"title": title, "subtitle": said},  # for a page that breaks lines itself
         config=looks(colors),
     )
     # Set at last: altair copies all of a chart, data included, at every step before.

@@ -6,6 +6,7 @@ import { isDark } from "./theme.js";
 
 const SELECTIONS = ["brush_store", "picked_store"];
 const LINKED = new Set(["parallel", "objectives"]);
+const LEAST = { parallel: 420 }; // pixels, below which names would overlap; the drawing is scaled
 const MARGINS = { parallel: 30, frequency: 190 }; // pixels beside the drawing, for labels
 const OPTIONS = {
   actions: false,
@@ -89,10 +90,10 @@ function buildFrame(figure) {
 }
 
 /** Return a specification without ground, and no wider than its place where one width is all it has. */
-function fitted(given, room) {
+function fitted(given, room, least = 200) {
   const spec = { ...given, config: { ...given.config, background: "transparent" } };
   if (spec.concat) return rearranged(spec, room);
-  return spec.width ? { ...spec, width: Math.max(200, Math.min(spec.width, room)) } : spec;
+  return spec.width ? { ...spec, width: Math.max(least, Math.min(spec.width, room)) } : spec;
 }
 
 const LABELS_ROOM = 62; // pixels that the numbers of a panel take
@@ -110,7 +111,7 @@ function rearranged(spec, room) {
 async function drawFigure(figure, place, colours, report, store) {
   // Vega marks the rows it is given as its own, so it gets copies each time.
   const spec = {
-    ...fitted(figure[colours], place.clientWidth - (MARGINS[figure.name] ?? 0)),
+    ...fitted(figure[colours], place.clientWidth - (MARGINS[figure.name] ?? 0), LEAST[figure.name]),
     datasets: structuredClone(figure.datasets),
   };
   const { view, finalize } = await window.vegaEmbed(place, spec, OPTIONS);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -10,7 +11,9 @@ from tests.figures import explained
 
 import counterpoint as cp
 from counterpoint.result.figures.charts.response import MOST_NUMBERED, ROOM, apart, heights
+from counterpoint.result.figures.charts.theme import date_ticks
 from counterpoint.result.figures.frames.common import Axis
+from counterpoint.table.schema import Schema
 
 FOUND = explained()
 AXES = Axis.of(FOUND, 0), Axis.of(FOUND, 1)
@@ -50,3 +53,19 @@ def test_the_heights_hold_the_curves_and_the_near_end_of_the_target() -> None:
 
     assert low < 1.0
     assert high > max(2.0, FOUND.target.low)
+
+
+@given(low=st.integers(-20_000, 20_000), days=st.integers(1, 20_000))
+def test_dates_have_a_few_ticks_within_their_axis(low: int, days: int) -> None:
+    feature = Schema.infer(
+        pd.DataFrame({"day": pd.to_datetime([low, low + days], unit="D", origin="unix")})
+    ).features[0]
+    axis = Axis(0, feature, "day", float(low), float(low + days), np.empty(0), 0, False)
+
+    ticks = date_ticks(axis)
+
+    start, end = axis.domain
+    assert len(ticks) <= 8
+    assert all(start <= tick <= end for tick in ticks)
+    assert all(tick % 86_400_000.0 == 0.0 for tick in ticks)
+    assert ticks or days < 120
