@@ -13,7 +13,7 @@ import { grouped } from "../../src/counterpoint/result/report/page/cards.js";
 import { othersText } from "../../src/counterpoint/result/report/page/limits.js";
 import { groupsOf, groupText } from "../../src/counterpoint/result/report/page/groups.js";
 import { placesOf } from "../../src/counterpoint/result/report/page/map.js";
-import { domainOfFeature } from "../../src/counterpoint/result/report/page/strip.js";
+import { domainOfFeature, spansOf } from "../../src/counterpoint/result/report/page/strip.js";
 import { cleaned } from "../../src/counterpoint/result/report/page/limits_panel.js";
 import {
   counted,
@@ -163,6 +163,20 @@ test("a strip has room for all that was observed, the row and what works", () =>
   const feature = { ...report.features[1], bars: [[-5, 20, 1]], low: 0, high: 72 };
   assert.deepEqual(domainOfFeature(feature, [90]), [-5, 90]);
   assert.deepEqual(domainOfFeature(report.features[2], []), [-0.5, 2.5]);
+});
+
+test("no span of values that work reaches across the row's own", () => {
+  assert.deepEqual(spansOf([9, 3, null, 40, 12], 10), [
+    [3, 9],
+    [12, 40],
+  ]);
+  assert.deepEqual(spansOf([], 10), []);
+});
+
+test("points of the map that would hide others are moved aside", () => {
+  const ways = [1, 1, 1].map((number) => ({ number, effort: 0.1, n: 1 }));
+  const { points } = placesOf(report, ways);
+  assert.equal(new Set(points.map(({ x }) => x)).size, 3);
 });
 
 test("on the map of ways larger changes are further right and larger predictions higher", () => {

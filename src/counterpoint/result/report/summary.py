@@ -403,16 +403,28 @@ def _write_ways(
 
 
 def _write_works(way: Way[Any]) -> list[dict[str, Any]]:
-    """Return the values of each feature of a way that are seen to work."""
+    """Return the values of each feature of a way that are seen to work, as spans.
+
+    The row's own value does not work, so that no span of numbers reaches across it.
+    """
     schema, features = way.representative.encoding.schema, shown_features(way.representative)
     works = []
     for name, seen in zip(way.features, way.genes, strict=True):
         j = schema.names.index(name)
         feature, genes = features[j], [float(gene) for gene in seen]
-        ends = [genes[0], genes[-1]] if feature.is_numeric else genes
-        texts = list(dict.fromkeys(feature.shown(gene) for gene in ends))
-        join = " to " if feature.is_numeric else ", "
-        works.append({"place": j, "genes": [_finite(g) for g in ends], "text": join.join(texts)})
+        spans = [[gene] for gene in genes]
+        if feature.is_numeric:
+            row = float(way.representative.genome[j])
+            missing, numbers = (
+                [g for g in genes if g == MISSING],
+                [g for g in genes if g != MISSING],
+            )
+            sides = [g for g in numbers if g < row], [g for g in numbers if g >= row], missing
+            spans = [[side[0], side[-1]] for side in sides if side]
+        texts = [" to ".join(dict.fromkeys(feature.shown(gene) for gene in span)) for span in spans]
+        drawn = [[_finite(gene) for gene in span] for span in spans]
+        join = " and " if feature.is_numeric else ", "
+        works.append({"place": j, "spans": drawn, "text": join.join(texts)})
     return works
 
 

@@ -291,9 +291,17 @@ def test_a_way_says_what_works_and_its_numbers_are_those_of_the_way(
         assert card["n"] == way.n_valid
         assert len(card["works"]) <= 4
         for each, genes in zip(card["works"], way.genes, strict=True):
-            ends = [float(genes[0]), float(genes[-1])]
-            feature = found.encoding.schema.features[each["place"]]
-            assert each["genes"] == (ends if feature.is_numeric else genes.tolist())
+            feature, row = (
+                found.encoding.schema.features[each["place"]],
+                found.genome[each["place"]],
+            )
+            ends = [gene for span in each["spans"] for gene in span]
+            assert set(ends) <= set(genes.tolist())
+            if not feature.is_numeric:
+                assert ends == genes.tolist()
+                continue
+            assert (min(ends), max(ends)) == (genes[0], genes[-1])
+            assert not any(span[0] < row < span[-1] for span in each["spans"])
 
 
 def test_a_row_that_has_what_is_wanted_knows_how_close_the_edge_is() -> None:

@@ -87,8 +87,12 @@ export function changeList(report, each, way = null) {
           h("span", { class: "change-new" }, withUnit(feature, text)),
         ),
         works && feature.bars.length ? drawStrip(feature, value, works) : null,
-        works && works.genes.length > 1
-          ? h("span", { class: "hint works" }, `seen to work: ${withUnit(feature, works.text)}`)
+        works && new Set(works.spans.flat()).size > 1
+          ? h(
+              "span",
+              { class: "hint works" },
+              `values seen to work: ${withUnit(feature, works.text)}`,
+            )
           : null,
       );
     }),

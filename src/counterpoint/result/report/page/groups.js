@@ -39,10 +39,17 @@ export function groupText(report, group) {
   const feature = report.features[j];
   if (!feature.is_numeric)
     return `${names[0]}: ${[...new Set(group.rows.map((each) => each.texts[j]))].slice(0, 4).join(", ")}`;
-  const ends = endsOf(group.rows, j);
-  if (!ends) return `${names[0]}: missing`;
-  const texts = [...new Set(ends.map((each) => each.texts[j]))];
-  return `${names[0]}: ${withUnit(feature, texts.join(" to "))}`;
+  const sides = [(value) => value < feature.row, (value) => !(value < feature.row)]
+    .map((isThere) =>
+      endsOf(
+        group.rows.filter((each) => isThere(each.values[j])),
+        j,
+      ),
+    )
+    .filter(Boolean)
+    .map((ends) => [...new Set(ends.map((each) => each.texts[j]))].join(" to "));
+  if (!sides.length) return `${names[0]}: missing`;
+  return `${names[0]}: ${withUnit(feature, sides.join(" and "))}`;
 }
 
 /** Return how many a group has and where their predictions lie. */

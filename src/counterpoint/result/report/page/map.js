@@ -22,7 +22,18 @@ export function placesOf(report, ways) {
     y: y(report.byNumber.get(way.number).prediction),
     r: 6 + 4 * Math.log10(Math.max(1, way.n)),
   }));
+  apart(points);
   return { points, x, y, low, high, most };
+}
+
+/** Move points that would hide others to the left, until all numbers can be read. */
+function apart(points) {
+  points.forEach((point, k) => {
+    const others = points.slice(0, k);
+    const hides = (other) =>
+      Math.hypot(point.x - other.x, point.y - other.y) < 0.8 * (point.r + other.r);
+    while (others.some(hides) && point.x > MAP_ROOM.left) point.x -= 4;
+  });
 }
 
 /** Return the map; null where there are not two ways to tell apart. */
@@ -37,7 +48,7 @@ export function buildMap(report, pick) {
     h(
       "p",
       { class: "hint" },
-      "Further right: larger changes. In the hatched part: the wanted outcome. Larger: more variants. Choose one to see its card.",
+      "Further right: larger changes; what would hide another is moved to the left. In the hatched part: the wanted outcome. Larger: more variants. Choose one to see its card.",
     ),
     svg(
       "svg",

@@ -4,7 +4,7 @@ import { countText, groupsOf, groupText } from "./groups.js";
 import { bestRelaxation, othersText, remainText } from "./limits.js";
 import { changedFeatures } from "./report.js";
 import { sorted } from "./sorting.js";
-import { drawStrip } from "./strip.js";
+import { drawStrip, spansOf } from "./strip.js";
 import { body, caption, head } from "./table.js";
 
 const MORE = 100;
@@ -107,7 +107,7 @@ function buildGroup({ report, state, view, store, actions }, group, k, isOnly) {
   );
   const strip =
     single?.is_numeric && single.bars.length && group.rows.some((each) => each.is_valid)
-      ? drawStrip(single, group.rows[0].values[group.places[0]], worksOf(group))
+      ? drawStrip(single, group.rows[0].values[group.places[0]], worksOf(group, single.row))
       : null;
   const rows = group.rows.slice(0, state.nShown);
   return h(
@@ -130,11 +130,14 @@ function buildGroup({ report, state, view, store, actions }, group, k, isOnly) {
   );
 }
 
-function worksOf(group) {
+function worksOf(group, row) {
   const valid = group.rows.filter((each) => each.is_valid);
-  const values = valid.map((each) => each.values[group.places[0]]);
-  const known = values.filter((value) => value !== null).sort((a, b) => a - b);
-  return { genes: known.length ? [known[0], known[known.length - 1]] : [] };
+  return {
+    spans: spansOf(
+      valid.map((each) => each.values[group.places[0]]),
+      row,
+    ),
+  };
 }
 
 function tableTitle(candidates) {

@@ -14,10 +14,10 @@ export function domainOfFeature(feature, genes) {
   return high > low ? [low, high] : [low - 0.5, high + 0.5];
 }
 
-/** Return a feature as a strip: the observed values, the range that works, before and after. */
+/** Return a feature as a strip: the observed values, the spans that work, before and after. */
 export function drawStrip(feature, value, works) {
-  const genes = (works?.genes ?? []).filter((gene) => gene !== null);
-  const [low, high] = domainOfFeature(feature, [...genes, value]);
+  const spans = (works?.spans ?? []).filter(([gene]) => gene !== null);
+  const [low, high] = domainOfFeature(feature, [...spans.flat(), value]);
   const x = (at) => EDGE + ((at - low) / (high - low)) * (STRIP_WIDTH - 2 * EDGE);
   return svg(
     "svg",
@@ -32,7 +32,7 @@ export function drawStrip(feature, value, works) {
       }),
     ),
     svg("line", { class: "strip-axis", x1: EDGE, x2: STRIP_WIDTH - EDGE, y1: BASE, y2: BASE }),
-    drawWorks(feature, genes, x),
+    drawWorks(feature, spans, x),
     feature.row === null || value === null
       ? null
       : svg("line", { class: "strip-move", x1: x(feature.row), x2: x(value), y1: BASE, y2: BASE }),
@@ -43,8 +43,7 @@ export function drawStrip(feature, value, works) {
   );
 }
 
-function drawWorks(feature, genes, x) {
-  if (!genes.length) return [];
+function drawWorks(feature, spans, x) {
   const bar = (from, to) =>
     svg("rect", {
       class: "strip-works",
@@ -54,8 +53,8 @@ function drawWorks(feature, genes, x) {
       height: 5,
       rx: 2.5,
     });
-  if (feature.is_numeric) return [bar(x(genes[0]), x(genes[genes.length - 1]))];
-  return genes.map((code) => bar(x(code - 0.35), x(code + 0.35)));
+  const around = feature.is_numeric ? 0 : 0.35;
+  return spans.map((span) => bar(x(span[0] - around), x(span[span.length - 1] + around)));
 }
 
 /** Return a ring that shows which share of the cases near it get there, too. */
@@ -115,4 +114,11 @@ export function drawClasses(report, after) {
 
 function percentOf(share) {
   return String(Math.round(100 * share));
+}
+
+/** Return the values as spans on either side of the row's own, which is in none of them. */
+export function spansOf(values, row) {
+  const known = values.filter((value) => value !== null).sort((a, b) => a - b);
+  const sides = [known.filter((value) => value < row), known.filter((value) => value >= row)];
+  return sides.filter((side) => side.length).map((side) => [side[0], side[side.length - 1]]);
 }
