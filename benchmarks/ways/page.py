@@ -158,6 +158,9 @@ def _version(package: str) -> str:
         return "not installed"
 
 
+SURVIVES = 0.9  # share of refits in which what is shown first should hold
+
+
 def losses(recalls: Sequence[Cell], held: Sequence[Cell]) -> str:
     """Return in which cells another method is better than ours, or the set than what is shown."""
     lines = []
@@ -168,14 +171,20 @@ def losses(recalls: Sequence[Cell], held: Sequence[Cell]) -> str:
         if lost:
             said = f"recalls more than ours on the same rows in {len(lost)} of {len(own)} cells"
             lines.append(f"- **{method}** {said}: {', '.join(lost)}.")
-    below = [
-        f"{_name(cell)} {percent(cell['first'][1])} : {percent(cell['set'][1])}"
-        for cell in held
-        if cell["first"][1] < cell["set"][1]
-    ]
-    if below:
-        said = f"survives less than the mean of the set in {len(below)} of {len(held)} cells"
-        lines.append(f"- **What is shown first** {said}: {', '.join(below)}.")
+    for name, said in (
+        ("set", "less than the mean of the set"),
+        ("whatif", "less than What-If's row"),
+    ):
+        rates = [(_name(c), c["first"][1], c[name][1]) for c in held]
+        below = [f"{cell} {percent(a)} : {percent(b)}" for cell, a, b in rates if a < b]
+        if below:
+            said = f"survives {said} in {len(below)} of {len(held)} cells"
+            lines.append(f"- **What is shown first** {said}: {', '.join(below)}.")
+    few = [f"{_name(c)} {percent(c['first'][1])}" for c in held if c["first"][1] < SURVIVES]
+    if few:
+        share = f"less than {percent(SURVIVES)} of the refits"
+        said = f"survives in {share} in {len(few)} of {len(held)} cells"
+        lines.append(f"- **What is shown first** {said}: {', '.join(few)}.")
     return "\n".join(lines) or "Nowhere in this run."
 
 

@@ -59,6 +59,7 @@ def test_the_page_names_the_cells_where_another_method_is_better() -> None:
     cell = {"table": "made", "features": 5, "model": "forest", "method": "theirs"}
     cell |= summarize([WAYS], given)
     held = {"table": "made", "model": "forest", "first": [0.1, 0.5], "set": [0.2, 0.6]}
+    held["whatif"] = [1.0, 0.7]
 
     lost = page.losses([cell | {"ours": [0, 0, 0]}], [held])
 
@@ -67,5 +68,9 @@ def test_the_page_names_the_cells_where_another_method_is_better() -> None:
         "made forest 33 % : 0 %.",
         "- **What is shown first** survives less than the mean of the set in 1 of 1 cells: "
         "made forest 50 % : 60 %.",
+        "- **What is shown first** survives less than What-If's row in 1 of 1 cells: "
+        "made forest 50 % : 70 %.",
+        "- **What is shown first** survives in less than 90 % of the refits in 1 of 1 cells: "
+        "made forest 50 %.",
     ]
     assert page.losses([cell | {"ours": [1, 0, 0]}], []) == "Nowhere in this run."
