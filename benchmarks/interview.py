@@ -153,12 +153,17 @@ def cases(n_rows: int, *, is_tuning: bool) -> Iterator[tuple[str, Case]]:
         start = len(data) // 2 if is_tuning else 0
         n = 0
         for i in range(start, len(data)):
-            found = explainer.explain(data.iloc[[i]], target, seed=0).valid()
+            found = alone(explainer.explain(data.iloc[[i]], target, seed=0))
             if found.stopped and len(found) >= 10:
                 n += 1
                 yield name, as_seen(found)
             if n == n_rows:
                 break
+
+
+def alone(found: cp.Counterfactuals) -> cp.Counterfactuals:
+    """Return the counterfactuals of the set, which users choose from, without rows of ways."""
+    return found.take(np.flatnonzero(found.reaches))
 
 
 def as_seen(found: cp.Counterfactuals) -> Case:

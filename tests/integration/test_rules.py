@@ -277,7 +277,7 @@ def counting(rows: pd.DataFrame) -> Any:
     [
         ("age increases", "constraints must be a list of rules, got 'age increases'; for example"),
         ([3], "constraints must hold texts or functions over rows, got 3; for example"),
-        (["age rises"], 'rule "age rises": expected'),
+        (["age rises"], 'rule "age rises": what follows age is not understood; write for'),
         (["agee increases"], "'agee' is not a column of the data; did you mean 'age'?"),
         (["purpose = bus"], "'bus' is not a level of 'purpose'; its levels are 'car',"),
         (["sex increases"], "'sex' is binary: its levels have no order"),

@@ -139,8 +139,8 @@ def explain_files(
     >>> written = pd.read_parquet(f"{folder}/out/part-00000.parquet")
     >>> written.loc[written["valid"], ["loan", "status", "changed", "income"]].head(2)
        loan status   changed  income
-    0   900  found  [income]    25.0
-    1   901  found  [income]    25.0
+    0   900  found  [income]    28.0
+    1   900  found  [income]    25.0
     """
     asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
     order = Order(target, search, seed, asked, keep, id, prefix)

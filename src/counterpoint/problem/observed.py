@@ -130,10 +130,11 @@ class Observed:
         n_near = min(max(len(known) // 10, FEWEST_TOLD), MOST_NEAR)
         near = known[np.argsort(np.abs(inside[known]), kind="stable")[:n_near]]
         others = known[np.linspace(0, len(known) - 1, min(len(known), MOST_OTHERS)).astype(np.intp)]
-        weight, cap = gower_weights(self.genomes[near[:1]], self.space)
+        genomes, compared = self.genomes[near], self.genomes[others]
+        weight, cap = gower_weights(genomes[:1], self.space)
         moves = []
-        for i in near.tolist():
-            apart = gower_to_all(self.genomes[i], self.genomes[others], weight[0], cap)
+        for i, genome in zip(near.tolist(), genomes, strict=True):
+            apart = gower_to_all(genome, compared, weight[0], cap)
             apart[apart == 0.0] = np.inf
             alike = others[np.argpartition(apart, N_ALIKE)[:N_ALIKE]]
             moves.append(np.abs(inside[alike] - inside[i]))

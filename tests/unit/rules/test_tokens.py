@@ -96,23 +96,10 @@ def test_a_missing_word_is_named() -> None:
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        ("age only increases", "age increases"),
-        ("age can only go up", "age increases"),
-        ("age never decreases", "age increases"),
-        ("age must not increase", "age decreases"),
-        ("Age only decreases", "Age decreases"),
-        ("age is fixed", "fixed age"),
-        ("`my age` is fixed", "fixed `my age`"),
-        ("age does not change", "fixed age"),
-        ("age doesn't change", "fixed age"),
-        ("age stays the same", "fixed age"),
         ("do not change age", "fixed age"),
         ("keep age", "fixed age"),
         ("debt < 5 and age is fixed", "not changed(age)"),
         ("age cannot change or debt < 5", "not changed(age)"),
-        ("age between 20 and 30", "age in 20..30"),
-        ("age is at least 30", "age >= 30"),
-        ("age at most 30", "age <= 30"),
         ("age is 30", "age = 30"),
     ],
 )
