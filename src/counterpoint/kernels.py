@@ -138,6 +138,10 @@ class KernelCache(FunctionCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep machine code, and let other processes have it."""
         super().save_overload(sig, data)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Give back the lock, if this process holds it."""
         self._lock.close()
 
 
@@ -180,6 +184,9 @@ class _Compiling(event.Listener):
         self.depth -= 1
         if self.depth == 0 and self.collects:
             gc.enable()
+        cache = getattr(event.data.get("dispatcher"), "_cache", None)
+        if isinstance(cache, KernelCache) and sys.exc_info()[0] is not None:
+            cache.let_go()  # it could not be compiled: nothing will be saved
         if name := _name_of(event):
             self.last = time.monotonic()
             if self.hear is not None:

@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from counterpoint import kernels, streams  # noqa: F401 - which has a kernel
 from counterpoint.arrays import Floats
-from counterpoint.kernels import _Compiling, heard_compiling, kernel, kernel_names
+from counterpoint.kernels import _Compiling, heard_compiling, kernel, kernel_names, locked
 
 
 @pytest.fixture(params=[True, False])
@@ -44,6 +46,22 @@ def test_a_kernel_that_cannot_be_compiled_leaves_the_collector_as_it_was(collect
         wrong(np.zeros(1))
 
     assert gc.isenabled() is collects
+
+
+def test_a_kernel_that_cannot_be_compiled_makes_nobody_wait(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    @kernel
+    def wrong(values: Floats) -> None:
+        values.no_such_method()  # type: ignore[attr-defined]
+
+    with pytest.raises(Exception, match="no_such_method"):
+        wrong(np.zeros(1))
+    cache: Any = wrong._cache  # type: ignore[attr-defined]
+    lock = Path(cache._cache_path) / f"{cache._impl.filename_base}.lock"
+
+    with locked(lock, 0.2, "somebody has it"):
+        assert "somebody has it" not in caplog.text
 
 
 def compilation_of(name: str) -> SimpleNamespace:
