@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from counterpoint.result.words.language import (
     Change,
     Lang,
+    Phrased,
+    Phrases,
     Reader,
     Wish,
     count_candidates,
@@ -39,36 +41,24 @@ def with_article(noun: str) -> str:
     return f"an {noun}" if is_open else f"a {noun}"
 
 
-class _English:
+class _English(Phrased):
     """The grammar."""
 
     lang: Lang = "en"
     signs = SIGNS["en"]
     either = "or"
-
-    def outcome(self, wish: Wish) -> str:
-        if wish.aim == "class":
-            return f"class {wish.label}"
-        if wish.aim == "other class":
-            return f"any class but {wish.label}"
-        subject = "prediction" if wish.aim == "value" else f"P({wish.label})"
-        return f"{subject} {self.within(wish)}"
-
-    def within(self, wish: Wish) -> str:
-        if wish.low == wish.high:
-            return f"exactly {wish.low}"
-        if not wish.high:
-            return f"at least {wish.low}"
-        return f"between {wish.low} and {wish.high}" if wish.low else f"at most {wish.high}"
-
-    def value(self, change: Change) -> str:
-        """Return the new value, or the range of those that work, without a unit."""
-        if change.ends is None:
-            return change.new or "no value"
-        low, high = change.ends
-        if change.kind == "date" and not (low and high):
-            return f"{low} or later" if low else f"{high} or earlier"
-        return self.within(Wish("value", "", low, high))
+    phrases = Phrases(
+        of_class="class {}",
+        other_class="any class but {}",
+        prediction="prediction",
+        exactly="exactly {}",
+        at_least="at least {}",
+        at_most="at most {}",
+        between="between {} and {}",
+        later="{} or later",
+        earlier="{} or earlier",
+        no_value="no value",
+    )
 
     def _if(self, changes: Sequence[Change]) -> str:
         clauses = []

@@ -9,7 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from counterpoint.result.words.language import Change, Lang, Reader, Wish, joined, started
+from counterpoint.result.words.language import (
+    Change,
+    Lang,
+    Phrased,
+    Phrases,
+    Reader,
+    Wish,
+    joined,
+    started,
+)
 from counterpoint.table.labels import ADJECTIVE, SIGNS, Noun
 
 OBJECTIVES = {"gap": "Lücke", "distance": "Abstand", "implausibility": "Ungewöhnlichkeit"}
@@ -40,36 +49,24 @@ def with_dative(noun: Noun) -> str:
     return f"{article} {ADJECTIVE.sub(lambda match: f'{match[0]}n', noun.word)}"
 
 
-class _German:
+class _German(Phrased):
     """The grammar."""
 
     lang: Lang = "de"
     signs = SIGNS["de"]
     either = "oder"
-
-    def outcome(self, wish: Wish) -> str:
-        if wish.aim == "class":
-            return f"Klasse {wish.label}"
-        if wish.aim == "other class":
-            return f"jede Klasse außer {wish.label}"
-        subject = "Vorhersage" if wish.aim == "value" else f"P({wish.label})"
-        return f"{subject} {self.within(wish)}"
-
-    def within(self, wish: Wish) -> str:
-        if wish.low == wish.high:
-            return f"genau {wish.low}"
-        if not wish.high:
-            return f"mindestens {wish.low}"
-        return f"zwischen {wish.low} und {wish.high}" if wish.low else f"höchstens {wish.high}"
-
-    def value(self, change: Change) -> str:
-        """Return the new value, or the range of those that work, without a unit."""
-        if change.ends is None:
-            return change.new or "keine Angabe"
-        low, high = change.ends
-        if change.kind == "date" and not (low and high):
-            return f"{low} oder später" if low else f"{high} oder früher"
-        return self.within(Wish("value", "", low, high))
+    phrases = Phrases(
+        of_class="Klasse {}",
+        other_class="jede Klasse außer {}",
+        prediction="Vorhersage",
+        exactly="genau {}",
+        at_least="mindestens {}",
+        at_most="höchstens {}",
+        between="zwischen {} und {}",
+        later="{} oder später",
+        earlier="{} oder früher",
+        no_value="keine Angabe",
+    )
 
     def _if(self, changes: Sequence[Change]) -> str:
         """Return "wenn" with its clauses; what is counted in a unit "beträgt" it."""

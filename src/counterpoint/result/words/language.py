@@ -108,6 +108,67 @@ class Wish(NamedTuple):
     predicate: str = ""
 
 
+class Phrases(NamedTuple):
+    """The words of targets and values in one language, with braces for what is filled in.
+
+    Attributes
+    ----------
+    of_class, other_class, prediction : str
+        What is wanted: a class, any class but one, or a number.
+    exactly, at_least, at_most, between : str
+        Intervals.
+    later, earlier : str
+        Dates from one on, and up to one.
+    no_value : str
+        A value that is missing.
+    """
+
+    of_class: str
+    other_class: str
+    prediction: str
+    exactly: str
+    at_least: str
+    at_most: str
+    between: str
+    later: str
+    earlier: str
+    no_value: str
+
+
+class Phrased:
+    """How every language says targets and values; only the words differ."""
+
+    phrases: Phrases
+
+    def outcome(self, wish: Wish) -> str:
+        """Return the target as a heading for analysts."""
+        if wish.aim == "class":
+            return self.phrases.of_class.format(wish.label)
+        if wish.aim == "other class":
+            return self.phrases.other_class.format(wish.label)
+        subject = self.phrases.prediction if wish.aim == "value" else f"P({wish.label})"
+        return f"{subject} {self.within(wish)}"
+
+    def within(self, wish: Wish) -> str:
+        """Return an interval in words: at least, at most, between or exactly."""
+        if wish.low == wish.high:
+            return self.phrases.exactly.format(wish.low)
+        if not wish.high:
+            return self.phrases.at_least.format(wish.low)
+        if not wish.low:
+            return self.phrases.at_most.format(wish.high)
+        return self.phrases.between.format(wish.low, wish.high)
+
+    def value(self, change: Change) -> str:
+        """Return the new value, or the range of those that work, without a unit."""
+        if change.ends is None:
+            return change.new or self.phrases.no_value
+        low, high = change.ends
+        if change.kind == "date" and not (low and high):
+            return self.phrases.later.format(low) if low else self.phrases.earlier.format(high)
+        return self.within(Wish("value", "", low, high))
+
+
 class Grammar(Protocol):
     """What a language must be able to say; `ENGLISH` and `GERMAN` do."""
 
