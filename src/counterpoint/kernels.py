@@ -13,8 +13,9 @@ arrays, and most of the time spent compiling.
 Numba's own cache has two faults that matter here. It numbers the files of a function: two processes
 that compile it for different types at the same time may take the same number, and from then on one
 type is handed the machine code of the other, which reads memory that is not there. And it looks at
-the file of the function only, so that a change in what is compiled into it from other modules goes
-unnoticed. Here files are named after what they hold, and all modules of kernels count.
+the file of the function only: a change in what is compiled into it from other modules goes
+unnoticed, and one elsewhere in the file compiles it again. Here files are named after what they
+hold, and a kernel is compiled anew just where the code or the constants that it is made of differ.
 
 Compiling takes seconds. So each kernel is given the same types always, is optimized once, and all
 kernels of a default search are compiled together, once on a machine (`explainer/warm_up.py`); a
@@ -32,10 +33,11 @@ import logging
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType, NoneType
 from typing import Any, TypeVar, cast
 
 import numba
@@ -43,27 +45,92 @@ import numpy as np
 from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
+from counterpoint import compiling
 from counterpoint.compiling import InnerCompiler, KernelCompiler
 
-PACKAGE = Path(__file__).parent
 OURS = "counterpoint."
 PATIENCE = 60.0  # seconds to wait for another process that compiles the same
 PAUSE = 10.0  # seconds without compiling after which the user is told again
 _log = logging.getLogger("counterpoint")
-# The modules that kernels and the constants in them may come from.
-SOURCES = (
-    *("*.py", "table/*.py", "neighbours/*.py", "density/*.py", "models/*.py", "rules/*.py"),
-    *("problem/*.py", "search/**/*.py", "result/*.py", "result/choosing/*.py", "result/words/*.py"),
-)
 
 
 @cache
-def source_stamp(package: Path = PACKAGE) -> str:
-    """Return a text that differs if a module differs that kernels may be made of."""
-    files = sorted({file for pattern in SOURCES for file in package.glob(pattern)})
-    stats = [(file, file.stat()) for file in files]
-    known = [f"{file.relative_to(package)} {s.st_mtime_ns} {s.st_size}" for file, s in stats]
-    return blake2b("\n".join(known).encode(), digest_size=16).hexdigest()
+def code_stamp(function: Any) -> str:
+    """Return a text that differs if anything differs that a function is compiled from.
+
+    That is its code, the constants in it, and the same of every function of ours that it calls.
+    """
+    found, waiting = dict[Any, str](), [function]
+    while waiting:
+        each = waiting.pop()
+        if each not in found:
+            found[each], called = _described(each)
+            waiting += called
+    return _digest(*sorted(found.values()), *_compiler_texts())
+
+
+@cache
+def _compiler_texts() -> tuple[str, ...]:
+    """Return what says how functions are compiled."""
+    return repr(_OPTIONS), Path(compiling.__file__).read_text(encoding="utf-8")
+
+
+@cache
+def _described(function: Any) -> tuple[str, list[Any]]:
+    """Return a text of a function's own code and constants, and the functions of ours it calls."""
+    codes = [function.__code__]
+    for code in codes:  # which grows by functions and comprehensions inside of it
+        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+    texts, called = [full_name(function), repr(function.__defaults__)], list[Any]()
+    for code in codes:
+        constants = [each for each in code.co_consts if not isinstance(each, CodeType)]
+        if constants[:1] == [function.__doc__]:
+            constants = constants[1:]
+        texts += [code.co_code.hex(), repr((constants, code.co_names, code.co_varnames))]
+    names = {name for code in codes for name in code.co_names}
+    closed = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    known = {name: cell.cell_contents for name, cell in closed}
+    for name, value in sorted({**_named(names, function.__globals__), **known}.items()):
+        made = _function_of(value)
+        called += [] if made is None else [made]
+        texts.append(f"{name} {_text_of(value)}" if made is None else name)
+    return "\n".join(texts), called
+
+
+def _named(names: set[str], known: dict[str, Any]) -> dict[str, Any]:
+    """Return what names stand for, those of our own modules with what is taken from them."""
+    found = {name: known[name] for name in names & {*known}}
+    for name, module in list(found.items()):
+        if isinstance(module, ModuleType) and module.__name__.startswith(OURS):
+            found |= {f"{name}.{k}": v for k, v in _named(names, vars(module)).items()}
+    return found
+
+
+def _function_of(value: Any) -> Any:
+    """Return the Python function behind what kernels call, if it is compiled with them."""
+    dispatcher = value.dispatcher if isinstance(value, Inner) else value
+    return getattr(dispatcher, "py_func", None)
+
+
+def _text_of(value: Any) -> str:
+    """Return a text of what a function refers to, and that is no function of ours.
+
+    Raises
+    ------
+    TypeError
+        If a change of the value would not be noticed.
+    """
+    if isinstance(value, ModuleType | type | FunctionType | BuiltinFunctionType | np.ufunc):
+        return f"{value.__name__} {getattr(value, '_fields', '')}"
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.tolist()}"
+    if isinstance(value, int | float | str | np.generic | tuple | NoneType):
+        return repr(value)
+    raise TypeError(f"kernels cannot be made of {value!r}: its changes would go unnoticed.")
+
+
+def _digest(*texts: str) -> str:
+    return blake2b("\n".join(texts).encode(), digest_size=12).hexdigest()
 
 
 class KernelFiles(IndexDataCacheFile):
@@ -110,12 +177,26 @@ class KernelCache(FunctionCache):
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
-        self._cache_file = KernelFiles(
-            cache_path=self._cache_path,
-            filename_base=self._impl.filename_base,
-            source_stamp=source_stamp(),
-        )
+        self._base = f"{full_name(function)}.py{sys.version_info[0]}{sys.version_info[1]}"
         self._lock = contextlib.ExitStack()  # empty unless this process compiles the function
+
+    @property
+    def _cache_file(self) -> KernelFiles:
+        """The files; what the function is made of is known when it is called, not before."""
+        return KernelFiles(self._cache_path, self._base, code_stamp(self._py_func))
+
+    @_cache_file.setter
+    def _cache_file(self, _: object) -> None:
+        """Leave out Numba's own files, which its constructor sets."""
+
+    @property
+    def lock_file(self) -> Path:
+        """The file that is locked while the function is compiled."""
+        return Path(self._cache_path) / f"{self._base}.lock"
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        """Return Numba's key and the names of the fields of records, which it leaves out."""
+        return *super()._index_key(sig, codegen), tuple(map(_fields_of, sig))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return machine code from the disk; None if this process has to compile it.
@@ -126,8 +207,7 @@ class KernelCache(FunctionCache):
             found = self._load_overload(sig, target_context)
             if found is None:
                 self._lock.close()  # it may be held still, if compiling was interrupted
-                file = Path(self._cache_path) / f"{self._impl.filename_base}.lock"
-                self._lock.enter_context(locked(file, PATIENCE))
+                self._lock.enter_context(locked(self.lock_file, PATIENCE))
                 found = self._load_overload(sig, target_context)
             if found is not None:
                 self._lock.close()
@@ -143,6 +223,11 @@ class KernelCache(FunctionCache):
     def let_go(self) -> None:
         """Give back the lock, if this process holds it."""
         self._lock.close()
+
+
+def _fields_of(kind: Any) -> Any:
+    """Return the names of the fields of a tuple's type, and of the tuples in it."""
+    return getattr(kind, "fields", ()), tuple(map(_fields_of, getattr(kind, "types", ())))
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -225,20 +310,20 @@ def kernel_names() -> tuple[str, ...]:
     return tuple(name for name in _kernels if name.startswith(OURS))
 
 
-def completeness_mark() -> Path | None:
-    """Return the file that exists if the cache holds all that a default search needs.
+def completeness_mark(names: Iterable[str]) -> Path | None:
+    """Return the file that exists if the cache holds the kernels of these names.
 
     Its name differs where kernels cannot be shared: between sources, versions and processors. There
     is none if nothing is compiled or nowhere is room for a cache.
     """
-    some = next(iter(_kernels.values()), None)
-    cache = getattr(some, "_cache", None)
+    kernels = [_kernels[name] for name in sorted(names)]
+    cache = getattr(kernels[0], "_cache", None) if kernels else None
     if not isinstance(cache, KernelCache):
         return None
-    magic = cast(Any, some).targetctx.codegen().magic_tuple()
-    text = repr((source_stamp(), numba.__version__, sys.version_info[:3], magic))
-    digest = blake2b(text.encode(), digest_size=12).hexdigest()
-    return Path(cache._cache_path) / f"counterpoint-{digest}.complete"
+    stamps = [code_stamp(each.py_func) for each in kernels]
+    magic = cast(Any, kernels[0]).targetctx.codegen().magic_tuple()
+    versions = repr((numba.__version__, sys.version_info[:3], magic))
+    return Path(cache._cache_path) / f"counterpoint-{_digest(*stamps, versions)}.complete"
 
 
 def mark_as_complete(mark: Path) -> None:

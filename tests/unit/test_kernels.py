@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -58,9 +57,8 @@ def test_a_kernel_that_cannot_be_compiled_makes_nobody_wait(
     with pytest.raises(Exception, match="no_such_method"):
         wrong(np.zeros(1))
     cache: Any = wrong._cache  # type: ignore[attr-defined]
-    lock = Path(cache._cache_path) / f"{cache._impl.filename_base}.lock"
 
-    with locked(lock, 0.2, "somebody has it"):
+    with locked(cache.lock_file, 0.2, "somebody has it"):
         assert "somebody has it" not in caplog.text
 
 

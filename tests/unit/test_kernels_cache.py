@@ -1,22 +1,25 @@
 from __future__ import annotations
 
-import ast
 import itertools
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
+from typing import Any, NamedTuple
 
+import numba
 import pytest
 
 import counterpoint
+from counterpoint import kernels
 from counterpoint.kernels import (
-    PACKAGE,
-    SOURCES,
     KernelFiles,
+    code_stamp,
+    kernel_names,
     mark_as_complete,
     sole_compiler,
-    source_stamp,
 )
 
 TYPES = ["float64", "float32", "int64", "uint8"]
@@ -92,39 +95,107 @@ def test_processes_that_compile_at_once_leave_the_right_code_for_every_type(
         assert answers == ["45.0"] * len(TYPES)
 
 
-def test_the_stamp_differs_if_a_module_of_any_kernel_layer_differs(tmp_path: Path) -> None:
-    measure = source_stamp.__wrapped__
-    (tmp_path / "rules").mkdir()
-    (tmp_path / "cli").mkdir()
-    file, outside = tmp_path / "rules" / "repair.py", tmp_path / "cli" / "main.py"
-    file.write_text("x = 1")
-    before = measure(tmp_path)
+STAMPED = """
+import math
+import numpy as np
+from counterpoint import streams
+from counterpoint.kernels import inner, kernel
 
-    outside.write_text("no kernel is made of it")
-    assert measure(tmp_path) == before
+LIMIT = 3
+STEPS = np.array([1, 2])
 
-    file.write_text("x = 10")
-    assert measure(tmp_path) != before
+@inner
+def small(value):
+    return value < LIMIT
+
+@inner
+def count(values):
+    n = 0
+    for value in values:
+        if small(value):
+            n += STEPS[0]
+    return n
+
+@kernel
+def total(values):
+    "What it does."
+    return count(values) + math.sqrt(2.0)
+"""
+NOTHING = "\n# a comment\nOTHER = 1\n"
 
 
-def modules_used(tree: ast.Module) -> set[str]:
-    """Return the modules of the package that a module imports from, when it is run."""
-    found = [node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)]
-    return {name for name in found if name.startswith("counterpoint.")}
+def stamp_of(source: str) -> str:
+    """Return the stamp of the kernel `total` of a module with such a source."""
+    module: dict[str, Any] = {"__name__": "some_module"}
+    exec(compile(source, __file__, "exec"), module)  # noqa: S102 - our own text
+    return code_stamp(module["total"].py_func)
 
 
-def test_the_stamp_covers_every_module_that_kernels_or_their_constants_come_from() -> None:
-    trees = {file: ast.parse(file.read_text()) for file in PACKAGE.rglob("*.py")}
-    holders = {f for f, tree in trees.items() if "counterpoint.kernels" in modules_used(tree)}
-    named = {name for file in holders for name in modules_used(trees[file])}
-    paths = [PACKAGE.joinpath(*name.split(".")[1:]).with_suffix(".py") for name in named]
-    watched = {file for pattern in SOURCES for file in PACKAGE.glob(pattern)}
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("LIMIT = 3", "LIMIT = 4"),
+        ("np.array([1, 2])", "np.array([2, 2])"),
+        ("value < LIMIT", "value <= LIMIT"),
+        ("n = 0", "n = 1"),
+        ("math.sqrt(2.0)", "math.sqrt(3.0)"),
+        ("math.sqrt(2.0)", "math.log(2.0)"),
+        ("import math", "import cmath as math"),
+    ],
+)
+def test_a_kernel_is_compiled_anew_if_anything_it_is_made_of_differs(
+    change: tuple[str, str],
+) -> None:
+    assert stamp_of(STAMPED.replace(*change)) != stamp_of(STAMPED)
 
-    assert len(holders) > 10
-    assert holders | {path for path in paths if path.exists()} <= watched | {
-        PACKAGE / "explainer" / "warm_up.py",  # compiles kernels, and has none
-        PACKAGE / "explainer" / "schedule.py",  # tells it how many cores there are
-    }
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("LIMIT = 3", f"LIMIT = 3{NOTHING}"),
+        ("What it does.", "What it does, in other words."),
+        ("import math", "import math\nimport os"),
+    ],
+)
+def test_a_kernel_is_kept_if_only_words_or_lines_differ(change: tuple[str, str]) -> None:
+    assert stamp_of(STAMPED.replace(*change)) == stamp_of(STAMPED)
+
+
+def test_a_kernel_takes_nothing_whose_changes_would_go_unnoticed() -> None:
+    with pytest.raises(TypeError, match=r"kernels cannot be made of \{\}: its changes would"):
+        stamp_of(STAMPED.replace("LIMIT = 3", "LIMIT = {}"))
+
+
+def test_functions_of_a_module_of_ours_count_like_those_imported_by_name() -> None:
+    source = STAMPED.replace("math.sqrt(2.0)", "streams.finish(2)")
+    first = stamp_of(source + "\nclass streams:\n    finish = None\n")
+
+    assert stamp_of(source) not in (first, stamp_of(STAMPED))
+
+
+def test_every_kernel_of_the_package_says_what_it_is_made_of() -> None:
+    for module in walk_packages(counterpoint.__path__, "counterpoint."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    functions = [kernels._kernels[name].py_func for name in kernel_names()]
+
+    assert len({code_stamp(function) for function in functions}) == len(functions) > 30
+
+
+def test_names_of_fields_are_part_of_the_key_of_machine_code() -> None:
+    class Pair(NamedTuple):
+        low: float
+        high: float
+
+    class Turned(NamedTuple):
+        high: float
+        low: float
+
+    def key_of(pair: NamedTuple) -> Any:
+        return kernels._fields_of(numba.typeof((pair, 1)))
+
+    assert key_of(Pair(1.0, 2.0)) != key_of(Turned(1.0, 2.0))
+    assert key_of(Pair(1.0, 2.0)) == key_of(Pair(2.0, 3.0))
 
 
 def test_marks_of_older_sources_go_and_a_folder_that_is_none_has_no_mark(tmp_path: Path) -> None:

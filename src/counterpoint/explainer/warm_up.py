@@ -77,7 +77,7 @@ def warm_up(explainer: Callable[..., Any]) -> None:
         if _is_done:
             return
         _is_done.append(True)
-        mark = completeness_mark()
+        mark = completeness_mark(names_of_default_kernels())
         if mark is None or mark.exists():
             return
         try:

@@ -100,7 +100,7 @@ def test_an_interrupted_warm_up_is_taken_up_by_the_next_search(
             raise KeyboardInterrupt
 
     monkeypatch.setattr(warm_up, "_is_done", [])
-    monkeypatch.setattr(warm_up, "completeness_mark", lambda: tmp_path / "mark")
+    monkeypatch.setattr(warm_up, "completeness_mark", lambda _: tmp_path / "mark")
     monkeypatch.setattr(warm_up, "compile_all", compile_all)
 
     with pytest.raises(KeyboardInterrupt):
