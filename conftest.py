@@ -14,6 +14,8 @@ settings.register_profile("counterpoint", deadline=None)
 # The gate asks the same of every change, so that what fails in it fails again; new cases are drawn
 # by every other run, and by the fuzz of the gate itself.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
+# Of coverage it is asked what runs at all, with kernels as Python, which is a hundred times slower.
+settings.register_profile("brief", deadline=None, derandomize=True, max_examples=10)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "counterpoint"))
 
 

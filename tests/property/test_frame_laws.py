@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import datetime
+import functools
+import inspect
 import tempfile
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -117,6 +121,75 @@ def test_whatever_the_table_results_are_of_its_kind_valid_and_saved(data: Any, h
     assert loaded.to_rows(near_misses=True).schema == data.schema
     assert loaded.to_frame(near_misses=True).equals(found.to_frame(near_misses=True))
     assert str(loaded) == str(found)
+
+
+def tables_of(thing: Any) -> dict[str, Any]:
+    """Return the tables that its public properties, and methods without arguments, give."""
+    found: dict[str, Any] = {}
+    for name in dir(type(thing)):
+        value = inspect.getattr_static(type(thing), name)
+        if name.startswith("_") or name in ("to_pandas", "serve"):  # says pandas; never ends
+            continue
+        if inspect.isfunction(value):
+            _, *parameters = inspect.signature(value).parameters.values()
+            if all(each.default is not each.empty for each in parameters):
+                found[name] = getattr(thing, name)()
+        elif isinstance(value, property | functools.cached_property):
+            found[name] = getattr(thing, name)
+    libraries = ("pandas", "polars", "pyarrow")
+    return {
+        name: value
+        for name, value in found.items()
+        if type(value).__module__.partition(".")[0] in libraries
+    }
+
+
+def score(rows: Any) -> Any:
+    """Score rows of any kind by two of their columns."""
+    return np.asarray(rows["age"]) / 50 - np.asarray(rows["debt"]) / 20
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_every_table_that_is_returned_is_of_the_callers_kind(kind: Any) -> None:
+    data = kind(
+        {"age": [20, 30, 40, 50], "debt": [9.0, 5.0, 3.0, 1.0], "job": ["a", "b", "a", "c"]}
+    )
+    explainer, row, target = cp.Explainer(score, data), data[:1], (0.5, None)
+    found = explainer.explain(row, target, cp.Search(evaluations=200))
+    ways = found.ways()
+    judgement, verified = (
+        explainer.judge(found.to_rows(), row, target),
+        explainer.verify(row, target),
+    )
+
+    tables = {
+        f"{type(thing).__name__}.{name}": table
+        for thing in (explainer, found, ways, ways[0], judgement, verified)
+        for name, table in tables_of(thing).items()
+    }
+    tables["explain_frame"] = cp.explain_frame(explainer, row, target)
+
+    assert {"Counterfactuals.safety", "Counterfactuals.change_frequency"} <= set(tables)
+    kinds = {name: type(table).__module__.partition(".")[0] for name, table in tables.items()}
+    assert set(kinds.values()) == {type(data).__module__.partition(".")[0]}, kinds
+
+
+@pytest.mark.parametrize("kind", [pl.DataFrame, pa.table])
+def test_without_an_index_features_are_a_column(kind: Any) -> None:
+    columns: dict[str, list[Any]] = {"age": [20, 30, 40, 50], "debt": [9.0, 5.0, 3.0, 1.0]}
+    row = {name: values[0] for name, values in columns.items()}
+    known = cp.Explainer(score, pd.DataFrame(columns)).explain(row, (0.5, None))
+    found = cp.Explainer(score, kind(columns)).explain(row, (0.5, None))
+
+    frequency, safety = found.change_frequency(), found.safety()
+
+    expected = known.change_frequency()
+    assert list(frequency["feature"].to_pylist() if kind is pa.table else frequency["feature"]) == (
+        expected.index.tolist()
+    )
+    np.testing.assert_array_equal(frequency["frequency"].to_numpy(), expected.to_numpy())
+    for name, column in known.safety().items():
+        np.testing.assert_array_equal(safety[name].to_numpy(), column.to_numpy())
 
 
 @settings(deadline=None)

@@ -7,8 +7,6 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-import pandas as pd
-
 from counterpoint.arrays import Ints
 from counterpoint.result import measures
 from counterpoint.result.choosing.interview import Interview
@@ -72,6 +70,7 @@ class Counterfactuals(Shown):
 
         Examples
         --------
+        >>> import pandas as pd
         >>> import counterpoint as cp
         >>> data = pd.DataFrame({"age": [20, 30, 40, 50], "debt": [9, 5, 3, 1]})
         >>> explainer = cp.Explainer(lambda rows: rows["age"] / 50 - rows["debt"] / 20, data)
@@ -105,6 +104,7 @@ class Counterfactuals(Shown):
 
         Examples
         --------
+        >>> import pandas as pd
         >>> import counterpoint as cp
         >>> data = pd.DataFrame({"age": [20, 30, 40, 50], "debt": [9, 5, 3, 1]})
         >>> explainer = cp.Explainer(lambda rows: rows["age"] / 50 - rows["debt"] / 20, data)
@@ -133,7 +133,7 @@ class Counterfactuals(Shown):
 
     def safety(
         self, models: Iterable[Any] | None = None, neighbours: int | None = None, seed: int = 0
-    ) -> pd.DataFrame:
+    ) -> Any:
         """Return how safely each counterfactual keeps the outcome.
 
         Parameters
@@ -150,11 +150,11 @@ class Counterfactuals(Shown):
 
         Returns
         -------
-        DataFrame
+        DataFrame of pandas or polars, or Table of pyarrow, as the data are; pandas for arrays
             One row per counterfactual: `counterfactual`, its position from 1; `margin`, how far
             inside the target its prediction is (below 0 outside); `neighbours` and `models`, the
             shares of them that reach the target. A result loaded from a file has no model: then
-            there is no column `neighbours`, and ``attrs["note"]`` says so.
+            there is no column `neighbours`, and of pandas ``attrs["note"]`` says so.
 
         Raises
         ------
@@ -187,6 +187,7 @@ class Counterfactuals(Shown):
 
         Examples
         --------
+        >>> import pandas as pd
         >>> import counterpoint as cp
         >>> data = pd.DataFrame({"age": [20, 30, 40, 50], "debt": [9, 5, 3, 1]})
         >>> explainer = cp.Explainer(lambda rows: rows["age"] / 50 - rows["debt"] / 20, data)
@@ -222,6 +223,7 @@ class Counterfactuals(Shown):
 
         Examples
         --------
+        >>> import pandas as pd
         >>> import counterpoint as cp
         >>> data = pd.DataFrame({"age": [20, 30, 40, 50], "debt": [9, 5, 3, 1]})
         >>> explainer = cp.Explainer(lambda rows: rows["age"] / 50 - rows["debt"] / 20, data)
@@ -270,6 +272,7 @@ class Counterfactuals(Shown):
         Examples
         --------
         >>> import tempfile
+        >>> import pandas as pd
         >>> import counterpoint as cp
         >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
         >>> explainer = cp.Explainer(lambda rows: rows["age"] / 50, data)
@@ -296,8 +299,14 @@ class Counterfactuals(Shown):
         """Return the share of `other`'s counterfactuals that ours dominate; NaN if one has none."""
         return measures.coverage(self, other)
 
-    def change_frequency(self) -> pd.Series[float]:
-        """Return how often each feature is changed, as a share, the most frequent first."""
+    def change_frequency(self) -> Any:
+        """Return how often each feature is changed, as a share, the most frequent first.
+
+        Returns
+        -------
+        Series of pandas by feature, or a frame of polars or Table of pyarrow, as the data are
+            Of polars and pyarrow, which have no index, the columns feature and frequency.
+        """
         return measures.change_frequency(self)
 
     def minimality(self) -> Ints:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -11,6 +13,7 @@ from counterpoint.neighbours.gower import gower_weights, gower_with_missing, mea
 from counterpoint.problem.objectives import GAP
 from counterpoint.result.data import ResultData
 from counterpoint.search.front import covered
+from counterpoint.table.frames import in_form
 
 
 def diversity(found: ResultData) -> float:
@@ -38,12 +41,16 @@ def coverage(found: ResultData, other: ResultData) -> float:
     return float(covered(theirs, ours).mean())
 
 
-def change_frequency(found: ResultData) -> pd.Series[float]:
-    """Return how often each feature is changed, as a share, the most frequent first."""
+def change_frequency(found: ResultData) -> Any:
+    """Return how often each feature is changed; see `Counterfactuals.change_frequency`."""
     shares = found.changed.sum(axis=0) / max(1, len(found.genomes))
-    names = pd.Index(list(found.encoding.schema.names))
+    names = pd.Index(list(found.encoding.schema.names), name="feature")
     frequency = pd.Series(shares, index=names, name="frequency")
-    return frequency.sort_values(ascending=False, kind="stable")
+    frequency = frequency.sort_values(ascending=False, kind="stable")
+    form = found.encoding.form
+    if form.kind in ("pandas", "numpy"):
+        return frequency.rename_axis(None)
+    return in_form(form, frequency.reset_index(), 0)  # other kinds of table have no index
 
 
 def undoable_changes(found: ResultData) -> Ints:

@@ -25,6 +25,7 @@ from counterpoint.result.data import ResultData
 from counterpoint.rules.rules import Rules
 from counterpoint.rules.tree import compared_places
 from counterpoint.streams import Stage, check_seed, row_keys, uniforms
+from counterpoint.table.frames import in_form
 from counterpoint.table.space import Space
 from counterpoint.table.values import counted
 
@@ -232,7 +233,7 @@ MARGIN_ONLY = (
 
 def safety_frame(
     found: ResultData, models: Iterable[Any] | None, neighbours: int | None, seed: int
-) -> pd.DataFrame:
+) -> Any:
     """Return margin and shares of each counterfactual; see `Counterfactuals.safety`."""
     has_model = found.live is not None
     n_near = NEIGHBOURS * has_model if neighbours is None else neighbours
@@ -251,7 +252,7 @@ def safety_frame(
         frame.attrs["note"] = MARGIN_ONLY
     if models is not None:
         frame["models"] = share_of_models(found, models)
-    return frame
+    return in_form(found.encoding.form, frame, 0)
 
 
 def safest(found: ResultData, n: int = 1) -> Ints:
