@@ -1,7 +1,7 @@
 """Known models: tree ensembles of several libraries, read into additive models.
 
 Each reader returns sums over the estimator's own columns; what stands before the estimator in a
-pipeline is rewritten in `gene_space`. XGBoost and LightGBM are read from the texts they export.
+pipeline is rewritten in `additive`. XGBoost and LightGBM are read from the texts they export.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats
-from counterpoint.models.additive import AdditiveModel, Link, in_genes, of_trees
+from counterpoint.models.additive import AdditiveModel, Link, columns_of, in_genes, of_trees
 from counterpoint.models.answers import awake
 from counterpoint.models.column_tables import as_dense
-from counterpoint.models.gene_space import columns_of
 from counterpoint.models.threads import is_known
 from counterpoint.models.trees import (
     BY_THRESHOLD,

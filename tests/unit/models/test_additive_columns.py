@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoint.arrays import LARGEST, Floats
-from counterpoint.models.gene_space import (
+from counterpoint.models.additive import (
     CONSTANT,
     NO_GENES,
     columns_of,
