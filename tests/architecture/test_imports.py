@@ -32,7 +32,7 @@ LAYERS = [
     {"result.file.fingerprint"},
     {"result.facts"},
     {"result.data"},
-    {"result.measures", "result.proof", "result.ways"},
+    {"result.ways"},
     {"result.choosing"},
     {"result.judgement"},
     {"result.words"},

@@ -18,9 +18,8 @@ from counterpoint.errors import AcceleratorWarning
 from counterpoint.problem.objectives import GAP, denied_gaps
 from counterpoint.problem.problem import Problem
 from counterpoint.progress import Watch
-from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.result.counterfactuals import Counterfactuals, settled
 from counterpoint.result.facts import Again, Facts, Live
-from counterpoint.result.proof import settled
 from counterpoint.search.archive import Archive
 from counterpoint.search.confirmation import (
     Confirmation,

@@ -1,14 +1,22 @@
-"""Counterfactuals: what was found for one row, and all that can be done with it."""
+"""Counterfactuals: the result of an explanation, its measures and what is proved of it.
+
+The methods are thin: they choose, measure, and ask the model again through a live handle.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from counterpoint.arrays import Ints
-from counterpoint.result import measures
+import numpy as np
+import pandas as pd
+
+from counterpoint.arrays import MISSING, Bools, Floats, Ints
+from counterpoint.errors import InvalidInput, listed
+from counterpoint.neighbours.gower import gower_weights, gower_with_missing, mean_pairwise
+from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.result.choosing.interview import Interview
 from counterpoint.result.choosing.orders import matching, representatives, safety_frame, why_none
 from counterpoint.result.choosing.subset import By, select
@@ -18,6 +26,11 @@ from counterpoint.result.shown import Shown
 from counterpoint.result.ways import Ways, ways_of
 from counterpoint.result.words.language import Lang, Reader
 from counterpoint.search import front
+from counterpoint.search.exact.proof import Claim
+from counterpoint.search.front import covered
+from counterpoint.table.frames import in_form
+
+Result = TypeVar("Result", bound=ResultData)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,7 +83,6 @@ class Counterfactuals(Shown):
 
         Examples
         --------
-        >>> import pandas as pd
         >>> import counterpoint as cp
         >>> data = pd.DataFrame({"age": [20, 30, 40, 50], "debt": [9, 5, 3, 1]})
         >>> explainer = cp.Explainer(lambda rows: rows["age"] / 50 - rows["debt"] / 20, data)
@@ -104,7 +116,6 @@ class Counterfactuals(Shown):
 
         Examples
         --------
-        >>> import pandas as pd
         >>> import counterpoint as cp
         >>> data = pd.DataFrame({"age": [20, 30, 40, 50], "debt": [9, 5, 3, 1]})
         >>> explainer = cp.Explainer(lambda rows: rows["age"] / 50 - rows["debt"] / 20, data)
@@ -187,7 +198,6 @@ class Counterfactuals(Shown):
 
         Examples
         --------
-        >>> import pandas as pd
         >>> import counterpoint as cp
         >>> data = pd.DataFrame({"age": [20, 30, 40, 50], "debt": [9, 5, 3, 1]})
         >>> explainer = cp.Explainer(lambda rows: rows["age"] / 50 - rows["debt"] / 20, data)
@@ -223,7 +233,6 @@ class Counterfactuals(Shown):
 
         Examples
         --------
-        >>> import pandas as pd
         >>> import counterpoint as cp
         >>> data = pd.DataFrame({"age": [20, 30, 40, 50], "debt": [9, 5, 3, 1]})
         >>> explainer = cp.Explainer(lambda rows: rows["age"] / 50 - rows["debt"] / 20, data)
@@ -272,7 +281,6 @@ class Counterfactuals(Shown):
         Examples
         --------
         >>> import tempfile
-        >>> import pandas as pd
         >>> import counterpoint as cp
         >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
         >>> explainer = cp.Explainer(lambda rows: rows["age"] / 50, data)
@@ -293,11 +301,26 @@ class Counterfactuals(Shown):
 
     def diversity(self) -> float:
         """Return the mean Gower distance between candidates; 0 for fewer than two."""
-        return measures.diversity(self)
+        n = len(self.genomes)
+        if n < 2:
+            return 0.0
+        weight, cap = gower_weights(self.genome[None], self.space)
+        if (self.genomes == MISSING).any():
+            apart = gower_with_missing(self.genomes, self.genomes, weight[0], cap)
+            return float(np.tril(apart, -1).sum() / (n * (n - 1) / 2))
+        return float(mean_pairwise(self.genomes, weight[0], cap))
 
     def coverage_of(self, other: ResultData) -> float:
         """Return the share of `other`'s counterfactuals that ours dominate; NaN if one has none."""
-        return measures.coverage(self, other)
+        if self.objective_names != other.objective_names:
+            raise InvalidInput(
+                "coverage_of compares results with the same objectives; one has "
+                f"{listed(self.objective_names)}, the other {listed(other.objective_names)}."
+            )
+        ours, theirs = self.valid().objectives, other.valid().objectives
+        if len(ours) == 0 or len(theirs) == 0:
+            return float("nan")
+        return float(covered(theirs, ours).mean())
 
     def change_frequency(self) -> Any:
         """Return how often each feature is changed, as a share, the most frequent first.
@@ -307,14 +330,66 @@ class Counterfactuals(Shown):
         Series of pandas by feature, or a frame of polars or Table of pyarrow, as the data are
             Of polars and pyarrow, which have no index, the columns feature and frequency.
         """
-        return measures.change_frequency(self)
+        shares = self.changed.sum(axis=0) / max(1, len(self.genomes))
+        names = pd.Index(list(self.encoding.schema.names), name="feature")
+        frequency = pd.Series(shares, index=names, name="frequency")
+        frequency = frequency.sort_values(ascending=False, kind="stable")
+        form = self.encoding.form
+        if form.kind in ("pandas", "numpy"):
+            return frequency.rename_axis(None)
+        return in_form(form, frequency.reset_index(), 0)  # other kinds of table have no index
 
     def minimality(self) -> Ints:
         """Return for each how many changes could be undone singly and still reach the target.
 
         The model is asked one row per change of each.
         """
-        return measures.undoable_changes(self)
+        which, feature = np.nonzero(self.changed)
+        if len(which) == 0:
+            return np.zeros(len(self.genomes), dtype=np.int64)
+        genomes = self.genomes[which]
+        genomes[np.arange(len(which)), feature] = self.genome[feature]
+        problem = self.problem.with_labels() if self.target.is_decision else self.problem
+        reaches = problem.evaluate(genomes[None]).objectives[0, :, GAP] <= 0.0
+        return np.bincount(which[reaches], minlength=len(self.genomes))
 
     def __repr__(self) -> str:
         return f"<Counterfactuals: {self.message}>"
+
+
+def settled(found: Result) -> Result:
+    """Return a result whose proof speaks of what it holds, and whose ways know what is proved.
+
+    What a solver found and the model then denied counts no longer. The bounds stay: they are about
+    all counterfactuals.
+    """
+    proof, rows, names = found.proof, found.way_rows, found.encoding.schema.names
+    assert proof is not None, "a proof is settled when it is made"
+    assert rows is not None, "and so are the ways"
+    held = found.objectives[found.reaches]
+    sets = [tuple(names[j] for j in np.flatnonzero(changed)) for changed in rows.changed]
+    least = {
+        features: _least(rows.objectives[:, DISTANCE], rows.way == w)
+        for w, features in enumerate(sets)
+    }
+    is_proved = rows.is_proved | np.array([features in proof.minimal for features in sets], bool)
+    proof = replace(
+        proof,
+        nearest=Claim.of(_least(held[:, DISTANCE]), proof.nearest.bound),
+        fewest=Claim.of(_least(held[:, CHANGES]), proof.fewest.bound),
+        by_changes={
+            n: Claim.of(_least(held[:, DISTANCE], held[:, CHANGES] <= n), claim.bound)
+            for n, claim in proof.by_changes.items()
+        },
+        ways={
+            features: Claim.of(least[features], claim.bound)
+            for features, claim in proof.ways.items()
+            if features in least
+        },
+    )
+    return replace(found, proof=proof, way_rows=replace(rows, is_proved=is_proved))
+
+
+def _least(values: Floats, which: Bools | bool = True) -> float:
+    """Return the least of some values; infinite if there are none."""
+    return float(values.min(initial=np.inf, where=which))
