@@ -33,15 +33,17 @@ from counterpoint.result.file.document import (
 from counterpoint.result.file.fingerprint import Fingerprints, read_form
 from counterpoint.result.file.parts import (
     check_rules,
+    genomes_node,
     read_aims,
     read_limits,
     read_objectives,
+    read_proof,
     read_remarks,
     read_values,
+    read_ways,
     with_names,
 )
 from counterpoint.result.file.saving import signed
-from counterpoint.result.file.ways import genomes_node, read_proof, read_ways
 from counterpoint.rules.rules import Rules
 from counterpoint.search.exact.finish import Exact
 from counterpoint.search.nice import NICE
@@ -54,22 +56,8 @@ from counterpoint.table.schema import Schema
 MOST_BYTES = 2**26
 KEYS = (
     *("format", "version", "counterpoint", "fingerprints", "features", "row", "target", "limits"),
-    *(
-        "shares",
-        "search",
-        "seed",
-        "genomes",
-        "predictions",
-        "scores",
-        "codes",
-        "observed",
-        "objectives",
-        "way_rows",
-        "proof",
-        "margin",
-        "trace",
-        "notes",
-    ),
+    *("shares", "search", "seed", "genomes", "predictions", "scores", "codes", "observed"),
+    *("objectives", "way_rows", "proof", "margin", "trace", "notes"),
     *("diagnosis", "form", "aims", "remarks", "labels", "checksum"),
 )
 # What Python, NumPy and pandas raise on values that no document of ours holds.

@@ -1,4 +1,4 @@
-"""Parts of a saved result: limits, rules and costs, objectives of the caller's, units, protection.
+"""Parts of a saved result: limits, aims, remarks on features, labels, ways and what is proved.
 
 They are written in canonical form and read as strictly as the rest. Functions cannot be saved: of
 the caller's objectives the document keeps names and where their hypervolume ends.
@@ -6,17 +6,17 @@ the caller's objectives the document keeps names and where their hypervolume end
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
 
-from counterpoint.arrays import Floats
+from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.errors import InvalidInput
 from counterpoint.neighbours.gower import RANGES, Gower, Scale
 from counterpoint.problem.limits import CheckedLimits, Limits
-from counterpoint.problem.objectives import CHANGES
+from counterpoint.problem.objectives import CHANGES, GAP
 from counterpoint.problem.own_objectives import (
     MOST_OBJECTIVES,
     PLAIN,
@@ -29,10 +29,18 @@ from counterpoint.problem.own_objectives import (
 from counterpoint.result.facts import AbsentFunction, AbsentScore, Facts
 from counterpoint.result.file.document import Node, read_label, write_label
 from counterpoint.rules.rules import Rule, Rules
+from counterpoint.search.exact.proof import Claim, Proof
+from counterpoint.search.ways import WayRows
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Feature
 from counterpoint.table.labels import PARTS, Labels
 from counterpoint.table.schema import Schema, remarked
+
+MOST_RULES = 1000
+WAYS_KEYS = ("ways", "values", "rows")
+WAY_KEYS = ("features", "is_minimal", "is_proved", "n_valid")
+PROOF_KEYS = ("nearest", "fewest", "by_changes", "ways", "reason")
+ROW_KEYS = ("way", "is_front", "genomes", "predictions", "scores", "codes", "objectives")
 
 
 def write_aims(facts: Facts) -> dict[str, Any] | None:
@@ -211,9 +219,6 @@ def _read_texts(node: Node) -> dict[Any, str]:
     return {read_label(key): text.text() for key, text in pairs}
 
 
-MOST_RULES = 1000
-
-
 def write_limits(checked: CheckedLimits) -> dict[str, Any]:
     """Return the caller's limits as JSON; of a function among the rules only its name is kept."""
     limits, rules = checked.limits, checked.rules.rules[: len(checked.limits.constraints)]
@@ -289,3 +294,149 @@ def check_rules(node: Node, genomes: Floats, rules: Rules, row: Floats) -> None:
     if not verdicts.all():
         i, k = np.argwhere(~verdicts)[0].tolist()
         raise InvalidInput(f'{node.path}[{i}] breaks the rule "{rules.written[k]}".')
+
+
+def write_ways(rows: WayRows | None, genomes: list[Any]) -> dict[str, Any] | None:
+    """Return the ways as JSON, with the genomes of their candidates; None if there are none."""
+    if rows is None:
+        return None
+    return {
+        "ways": {
+            "features": [np.flatnonzero(changed).tolist() for changed in rows.changed],
+            **{key: getattr(rows, key).tolist() for key in WAY_KEYS[1:]},
+        },
+        "values": [rows.value_way.tolist(), rows.value_feature.tolist(), rows.value.tolist()],
+        "rows": {
+            key: genomes if key == "genomes" else getattr(rows, key).tolist() for key in ROW_KEYS
+        },
+    }
+
+
+def write_proof(proof: Proof | None, names: Sequence[Hashable]) -> dict[str, Any] | None:
+    """Return what is proved as JSON, ways by the positions of their features; None if nothing is.
+
+    An infinite value or bound is null.
+    """
+    if proof is None:
+        return None
+    places = {features: [names.index(name) for name in features] for features in proof.ways}
+    return {
+        "nearest": _write_claim(proof.nearest),
+        "fewest": _write_claim(proof.fewest),
+        "by_changes": [[n, _write_claim(claim)] for n, claim in proof.by_changes.items()],
+        "ways": [
+            [places[features], _write_claim(claim), features in proof.minimal]
+            for features, claim in proof.ways.items()
+        ],
+        "reason": proof.reason,
+    }
+
+
+def _write_claim(claim: Claim) -> list[float | None]:
+    """Return value and bound."""
+    return [end if np.isfinite(end) else None for end in (claim.value, claim.bound)]
+
+
+def read_proof(node: Node, names: Sequence[Hashable]) -> Proof | None:
+    """Return what is proved, every field checked; None if nothing is."""
+    if node.value is None:
+        return None
+    nearest, fewest, by_changes, ways, reason = node.fields(*PROOF_KEYS)
+    counts = [entry.items(2) for entry in by_changes.items()]
+    sets, minimal = {}, []
+    for entry in ways.items():
+        places, claim, is_minimal = entry.items(3)
+        features = tuple(names[place.whole(0, len(names) - 1)] for place in places.items())
+        sets[features] = _read_claim(claim)
+        if is_minimal.truth():
+            minimal.append(features)
+    return Proof(
+        _read_claim(nearest),
+        _read_claim(fewest),
+        {n.whole(1, len(names)): _read_claim(claim) for n, claim in counts},
+        sets,
+        frozenset(minimal),
+        reason.text(),
+    )
+
+
+def _read_claim(node: Node) -> Claim:
+    """Return value and bound; null is infinite."""
+    value, bound = (np.inf if end.value is None else end.number() for end in node.items(2))
+    if not 0.0 <= bound <= value:
+        node.refuse("a value and a bound from 0 to the value")
+    return Claim(value, bound)
+
+
+def genomes_node(node: Node) -> Node | None:
+    """Return where the genomes of the candidates of ways are; None if there are no ways."""
+    if node.value is None:
+        return None
+    return node.fields(*WAYS_KEYS)[2].fields(*ROW_KEYS)[2]
+
+
+def read_ways(node: Node, genome: Floats, genomes: Floats, facts: Facts) -> WayRows:
+    """Return the ways of a file, every field checked, given their candidates' genomes."""
+    of_ways, values, of_rows = node.fields(*WAYS_KEYS)
+    sets, minimal, proved, counts = of_ways.fields(*WAY_KEYS)
+    changed = _read_sets(sets, len(genome))
+    n, w = len(genomes), len(changed)
+    part = dict(zip(ROW_KEYS, of_rows.fields(*ROW_KEYS), strict=True))
+    way = _read_wholes(part["way"], n, w - 1)
+    if (n and (np.diff(way) < 0).any()) or not np.array_equal(np.unique(way), np.arange(w)):
+        part["way"].refuse("the way of each candidate, in order, each way at least once")
+    if not np.array_equal(genomes != genome, changed[way]):
+        part["genomes"].refuse("candidates that change exactly the features of their ways")
+    objectives = read_objectives(part["objectives"], genomes, genome, facts.aims)
+    if (objectives[:, GAP] > 0.0).any():
+        part["objectives"].refuse("candidates that reach the target")
+    value_way, value_feature, value = _read_seen(values, changed)
+    return WayRows(
+        changed,
+        _read_truths(minimal, w),
+        _read_truths(proved, w),
+        _read_wholes(counts, w, 2**53),
+        value_way,
+        value_feature,
+        value,
+        way,
+        _read_truths(part["is_front"], n),
+        genomes,
+        part["predictions"].numbers(n),
+        part["scores"].numbers(n),
+        _read_wholes(part["codes"], n, max(len(facts.classes) - 1, 0)),
+        objectives,
+    )
+
+
+def _read_sets(node: Node, d: int) -> Bools:
+    """Return the features of each way, shape (w, d)."""
+    entries = node.items()
+    changed = np.zeros((len(entries), d), dtype=np.bool_)
+    for w, entry in enumerate(entries):
+        places = [place.whole(0, d - 1) for place in entry.items()]
+        if not places or sorted(set(places)) != places:
+            entry.refuse("positions of features, ascending, at least one")
+        changed[w, places] = True
+    return changed
+
+
+def _read_seen(node: Node, changed: Bools) -> tuple[Ints, Ints, Floats]:
+    """Return which values of which ways are seen to work."""
+    ways, features, values = node.items(3)
+    seen = values.numbers()
+    way = _read_wholes(ways, len(seen), len(changed) - 1)
+    feature = _read_wholes(features, len(seen), changed.shape[1] - 1)
+    if len(seen) and not changed[way, feature].all():
+        features.refuse("features of their ways")
+    return way, feature, seen
+
+
+def _read_wholes(node: Node, n: int, most: int) -> Ints:
+    """Return n whole numbers from 0 on."""
+    return np.array([entry.whole(0, max(most, 0)) for entry in node.items(n)], dtype=np.int64)
+
+
+def _read_truths(node: Node, n: int) -> Bools:
+    """Return n truth values."""
+    return np.array([entry.truth() for entry in node.items(n)], dtype=np.bool_)

@@ -28,8 +28,14 @@ from counterpoint.result.file.document import (
     write_label,
 )
 from counterpoint.result.file.fingerprint import write_form
-from counterpoint.result.file.parts import write_aims, write_limits, write_names, write_remarks
-from counterpoint.result.file.ways import write_proof, write_ways
+from counterpoint.result.file.parts import (
+    write_aims,
+    write_limits,
+    write_names,
+    write_proof,
+    write_remarks,
+    write_ways,
+)
 from counterpoint.table.files import Pathlike, write_whole
 from counterpoint.table.frames import as_frame
 
