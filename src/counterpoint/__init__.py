@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from counterpoint.result.ways import Way, Ways
     from counterpoint.search.exact.finish import Exact
     from counterpoint.search.exact.proof import Proof
-    from counterpoint.search.nice import NICE
+    from counterpoint.search.run import NICE
     from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
     from counterpoint.table.features import Categorical, Date, Integer, Ordered, Real
     from counterpoint.table.labels import Labels
@@ -74,7 +74,7 @@ _HOMES = {
     "Limits": "problem.limits",
     "MissingDependency": "errors",
     "ModelWarning": "errors",
-    "NICE": "search.nice",
+    "NICE": "search.run",
     "NSGA2": "search.settings",
     "NoSuchFile": "errors",
     "Objective": "problem.own_objectives",

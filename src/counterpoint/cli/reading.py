@@ -427,7 +427,7 @@ def read_classes(text: str | None) -> list[Any] | None:
 
 def search_of(options: argparse.Namespace) -> Any:
     """Return the search that is asked for."""
-    from counterpoint.search.nice import NICE
+    from counterpoint.search.run import NICE
     from counterpoint.search.settings import Search, WhatIf
 
     budget: dict[str, Any] = {

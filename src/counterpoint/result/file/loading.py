@@ -46,7 +46,7 @@ from counterpoint.result.file.parts import (
 from counterpoint.result.file.saving import signed
 from counterpoint.rules.rules import Rules
 from counterpoint.search.exact.finish import Exact
-from counterpoint.search.nice import NICE
+from counterpoint.search.run import NICE
 from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
 from counterpoint.search.ways import WayRows
 from counterpoint.table.features import Kind

@@ -18,7 +18,7 @@ from tests.strategies import mixed_table
 
 import counterpoint as cp
 from counterpoint.problem.target import Target
-from counterpoint.search.nice import NICE, Reward, merits, walk_to_neighbours
+from counterpoint.search.run import NICE, Reward, merits, walk_to_neighbours
 
 NUMBERS, FEATURES = ["age", "debt"], ["age", "debt", "job", "owns"]
 STEPPING: tuple[Reward, ...] = ("sparsity", "proximity", "plausibility")
