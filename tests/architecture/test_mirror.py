@@ -36,7 +36,6 @@ ELSEWHERE = {
     "search.exact.solve": "property/test_proof_laws.py",
     "search.explore.moves": "property/test_moves_laws.py",
     "search.explore.parents": "property/test_moves_laws.py",
-    "search.nsga2.loop": "integration/test_settings_matter.py",
     "search.nsga2.selection": "property/test_dominance_laws.py",
     "search.nsga2.variation": "property/test_variation_laws.py",
     "testing": "contract/test_objectives.py",
@@ -53,7 +52,6 @@ THROUGH = {
     "search.exact.program": "cp.Search(prove=True",
     "search.exact.ruled": "cp.Search(prove=True",
     "search.exact.solve": "cp.Search(prove=True",
-    "search.nsga2.loop": 'method="nsga2"',
 }
 # Modules that hold names only.
 NOTHING_TO_TEST = {"arrays", "version"}

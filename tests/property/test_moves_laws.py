@@ -23,7 +23,7 @@ from counterpoint.search.explore.moves import Draws, RowSpace
 from counterpoint.search.explore.parents import NEAR_MISS, VALID, ArchiveView, ParentClasses
 from counterpoint.search.feasibility import search_space
 from counterpoint.search.front import LANES, empty_front
-from counterpoint.search.nsga2.initialization import random_candidates
+from counterpoint.search.nsga2.loop import random_candidates
 from counterpoint.streams import row_keys
 from counterpoint.table import space as memory
 from counterpoint.table.space import empty_memory

@@ -19,7 +19,7 @@ from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.problem.problem import Problem
 from counterpoint.search.feasibility import Candidates, search_space
 from counterpoint.search.nsga2 import variation
-from counterpoint.search.nsga2.initialization import random_candidates
+from counterpoint.search.nsga2.loop import random_candidates
 from counterpoint.search.nsga2.selection import Population
 from counterpoint.search.nsga2.variation import Operators, mutate, recombine
 from counterpoint.streams import row_keys

@@ -24,8 +24,7 @@ from counterpoint.search.archive import Archive
 from counterpoint.search.exact.finish import Deadline, Exact, ask_solver, finish
 from counterpoint.search.explore.loop import explore
 from counterpoint.search.feasibility import feasible, nearest_wanted, observed_predictions
-from counterpoint.search.nsga2.initialization import random_candidates
-from counterpoint.search.nsga2.loop import evolve
+from counterpoint.search.nsga2.loop import evolve, random_candidates
 from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
 
 Reward = Literal["none", "sparsity", "proximity", "plausibility"]

@@ -16,7 +16,7 @@ from counterpoint.search.feasibility import (
     repaired,
     repairs_of,
 )
-from counterpoint.search.nsga2.initialization import random_candidates
+from counterpoint.search.nsga2.loop import random_candidates
 from counterpoint.streams import MAX_GENERATIONS
 
 DATA = pd.DataFrame(

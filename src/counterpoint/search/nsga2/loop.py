@@ -1,6 +1,7 @@
 """The paper's search: NSGA-II (Deb et al. 2002) as changed by Dandl et al. (2020), section 4.2.
 
 All rows of a problem are searched side by side: one model call judges the candidates of every row.
+The first candidates come by one of the paper's four strategies.
 """
 
 from __future__ import annotations
@@ -8,23 +9,26 @@ from __future__ import annotations
 import time
 from functools import partial
 from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Ints
+from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
+from counterpoint.kernels import kernel
 from counterpoint.problem.problem import Problem
 from counterpoint.progress import Watch
 from counterpoint.search.archive import Archive
-from counterpoint.search.feasibility import Candidates, feasible, search_space
-from counterpoint.search.nsga2.initialization import (
-    Curves,
-    ice_curves,
-    initialize,
-    random_candidates,
-)
+from counterpoint.search.explore.moves import GOES_MISSING
+from counterpoint.search.feasibility import Candidates, SearchSpace, feasible, search_space
 from counterpoint.search.nsga2.selection import Population, select_mates, select_survivors
-from counterpoint.search.nsga2.variation import Operators, vary
+from counterpoint.search.nsga2.variation import DrawAddress, Operators, reset_to_row, vary
 from counterpoint.search.settings import NSGA2
+from counterpoint.streams import Stage, uniforms
+from counterpoint.table.space import Box, Features, from_uniform, snap
+
+ICE_POINTS = 20  # points of a number's ICE curve; a feature of levels has one per level
+MOST_OBSERVED = 200  # observed rows the "observed" start chooses from
+FIRST_SURPLUS = np.int64(Stage.FIRST_SURPLUS)
 
 
 def evolve(problem: Problem, search: NSGA2, watch: Watch | None = None) -> Archive:
@@ -97,3 +101,209 @@ def start_archive(
         judged = problem.judge(curves.genomes, curves.predictions)
         archive.add(curves.genomes, judged, np.arange(r), generation=0, counts=curves.is_new)
     return archive, last
+
+
+class Curves(NamedTuple):
+    """The ICE curves of r rows: the row with one feature moved along a grid.
+
+    Attributes
+    ----------
+    genomes : ndarray of shape (r, g, d)
+        The points of all features' curves, one after the other.
+    predictions : ndarray of shape (r, g)
+        What the model says of them.
+    feature : ndarray of shape (g,)
+        The feature each point moves.
+    is_new : ndarray of shape (r, g)
+        False where a point repeats its neighbour, its feature may not change, or the row's curves
+        cost too much: the place is then filled with the row itself, which is no new question.
+    """
+
+    genomes: Floats
+    predictions: Floats
+    feature: Ints
+    is_new: Bools
+
+
+def initialize(problem: Problem, search: NSGA2, curves: Curves | None) -> Candidates:
+    """Return the first candidates of every row, (r, n, d); survival may have to cut them."""
+    if search.initialization == "observed":
+        return _from_observed(problem, search)
+    if search.initialization == "deviation":
+        return random_candidates(problem, _near_the_row(problem), search.population, generation=0)
+    if search.initialization == "random":
+        return random_candidates(problem, problem.box, search.population, generation=0)
+    spread = np.full(problem.rows.shape, np.nan) if curves is None else ice_spread(curves)
+    genomes = _random_genomes(problem, problem.box, search.population, generation=0)
+    return _reset(problem, genomes, _keeps_by_spread(problem, spread, search), 0)
+
+
+def random_candidates(problem: Problem, box: Box, n: int, generation: int) -> Candidates:
+    """Return candidates (r, n, d) drawn from the box, each feature kept with probability 1/2."""
+    genomes = _random_genomes(problem, box, n, generation)
+    draws = uniforms(problem.keys, int(Stage.FIRST_KEEP), generation, *genomes.shape[1:])
+    return _reset(problem, genomes, draws < 0.5, generation)
+
+
+def _random_genomes(problem: Problem, box: Box, n: int, generation: int) -> Floats:
+    """Return genomes (r, n, d) drawn uniformly from the box."""
+    d = problem.rows.shape[1]
+    genomes = uniforms(problem.keys, int(Stage.FIRST_VALUE), generation, n, d)
+    _place(genomes, search_space(problem.space, box).features)
+    if problem.space.may_miss.any():
+        lots = uniforms(problem.keys, int(Stage.FIRST_MISS), generation, n, d)
+        genomes = np.where((lots < GOES_MISSING) & problem.space.may_miss, MISSING, genomes)
+    return genomes
+
+
+@kernel
+def _place(shares: Floats, features: Features) -> None:
+    """Turn shares (r, n, d) of each row's box into the values there, in place."""
+    for a in range(shares.shape[0]):
+        for i in range(shares.shape[1]):
+            for j in range(shares.shape[2]):
+                shares[a, i, j] = from_uniform(shares[a, i, j], features[a, j])
+
+
+def _reset(problem: Problem, genomes: Floats, keeps: Bools, generation: int) -> Candidates:
+    """Return candidates after the reset to the row."""
+    genomes, keeps = genomes.copy(), keeps.copy()
+    allowed = search_space(problem.space, problem.box)
+    _reset_all(genomes, keeps, allowed, problem.keys, generation)
+    return Candidates(genomes, keeps)
+
+
+@kernel
+def _reset_all(
+    genomes: Floats, keeps: Bools, allowed: SearchSpace, keys: Keys, generation: int
+) -> None:
+    """Reset every candidate of every row in place."""
+    for a in range(genomes.shape[0]):
+        key, features, max_free = keys[a], allowed.features[a], allowed.max_free[a]
+        for i in range(genomes.shape[1]):
+            address = DrawAddress(key, FIRST_SURPLUS, generation, i)
+            reset_to_row(genomes[a, i], keeps[a, i], features, max_free, address)
+
+
+def _near_the_row(problem: Problem) -> Box:
+    """Return the box cut to one standard deviation around the row; levels stay free."""
+    space, box = problem.space, problem.box
+    reach = np.where(space.is_level | (box.anchor == MISSING), np.inf, space.deviation)
+    lower = np.clip(box.anchor - reach, box.lower, box.upper)
+    upper = np.clip(box.anchor + reach, box.lower, box.upper)
+    step = np.where(space.grid > 0, space.grid, 1.0)
+    on_grid = space.grid > 0
+    lower = np.where(on_grid, np.ceil(lower * step - 1e-6) / step, lower)
+    upper = np.where(on_grid, np.floor(upper * step + 1e-6) / step, upper)
+    return box._replace(lower=np.minimum(lower, upper), upper=upper)
+
+
+def ice_curves(problem: Problem, most: int | None = None) -> Curves | None:
+    """Return the ICE curves of every row: each feature moved, the others at the row's values.
+
+    Features that may not change are not asked about; nor is a whole row whose curves would ask
+    more than `most` rows. If no row asks, there are no curves.
+    """
+    anchor = problem.box.anchor
+    sizes = np.where(problem.space.is_level, problem.space.n_levels, ICE_POINTS)
+    feature = np.repeat(np.arange(anchor.shape[1]), sizes)
+    values, is_new = _ice_grid(problem, feature, sizes)
+    if most is not None:
+        is_new &= is_new.sum(axis=1, keepdims=True) <= most
+    genomes = np.repeat(anchor[:, None, :], len(feature), axis=1)
+    genomes[:, np.arange(len(feature)), feature] = values
+    box = problem.box  # a feature that must change leaves the others less
+    most_changed = box.max_free + box.is_forced.sum(axis=1)
+    is_new &= (genomes != problem.rows[:, None]).sum(axis=2) <= most_changed[:, None]
+    if problem.row_rules is not None:  # the curves end where the rules do
+        is_new &= problem.obeys(genomes)
+    if not is_new.any():
+        return None
+    genomes = np.where(is_new[..., None], genomes, problem.rows[:, None])
+    return Curves(genomes, problem.predict(genomes), feature, is_new)
+
+
+def ice_spread(curves: Curves) -> Floats:
+    """Return the standard deviation (r, d) of each feature's ICE curve, NaN where none was asked.
+
+    An ICE curve is the prediction along one feature (Goldstein et al. 2015); its spread tells how
+    much the feature matters for this row.
+    """
+    (r, _, d), feature = curves.genomes.shape, curves.feature
+    spread = np.full((r, d), np.nan)
+    for a in range(r):
+        for j in range(d):
+            curve = curves.predictions[a, (feature == j) & curves.is_new[a]]
+            if len(curve):
+                spread[a, j] = curve.std(ddof=1) if len(curve) > 1 else 0.0
+    return spread
+
+
+def _ice_grid(problem: Problem, feature: Ints, sizes: Ints) -> tuple[Floats, Bools]:
+    """Return the grid values (r, g) of all curves in a row, and which of them are distinct."""
+    box, space = problem.box, problem.space
+    share = np.concatenate([np.linspace(0.0, 1.0, size) for size in sizes])
+    lower, upper = box.lower[:, feature], box.upper[:, feature]
+    values = np.ascontiguousarray(lower + share * (upper - lower))
+    _snap_all(values, feature, search_space(space, box).features)
+    is_first = np.concatenate([[True], feature[1:] != feature[:-1]])
+    is_new = is_first | (values != np.roll(values, 1, axis=1))
+    return values, is_new & box.may_change[:, feature]
+
+
+@kernel
+def _snap_all(values: Floats, which: Ints, features: Features) -> None:
+    """Put values (r, g) of the given features (g,) on their grids, in place."""
+    for a in range(values.shape[0]):
+        for g in range(values.shape[1]):
+            values[a, g] = snap(values[a, g], features[a, which[g]])
+
+
+def chance_to_differ(spread: Floats, p_min: float, p_max: float) -> Floats:
+    """Return P(value differs) from ICE spreads (r, d), scaled to [p_min, p_max] in each row.
+
+    Where all spreads of a row are equal, or unknown, they tell nothing: each gets the middle.
+
+    Examples
+    --------
+    >>> chance_to_differ(np.array([[0.0, 1.0, 3.0]]), 0.0, 0.9)
+    array([[0. , 0.3, 0.9]])
+    """
+    largest = np.where(np.isnan(spread), -np.inf, spread).max(axis=1, keepdims=True)
+    smallest = np.where(np.isnan(spread), np.inf, spread).min(axis=1, keepdims=True)
+    is_told = largest > smallest
+    width = np.where(is_told, largest - smallest, 1.0)
+    share = np.where(is_told, (spread - np.where(is_told, smallest, 0.0)) / width, 0.5)
+    return np.nan_to_num(share, nan=0.0) * (p_max - p_min) + p_min
+
+
+def _keeps_by_spread(problem: Problem, spread: Floats, search: NSGA2) -> Bools:
+    """Return use-original indicators (r, n, d) by ICE spread, at least one True in each."""
+    differs = chance_to_differ(spread, search.p_min, search.p_max)[:, None, :]
+    d = problem.rows.shape[1]
+    draws = uniforms(problem.keys, int(Stage.FIRST_KEEP), 0, search.population, d)
+    keeps: Bools = draws >= differs
+    if d > 1:  # a candidate that changes everything keeps the feature nearest to being kept
+        nearest = np.argmax(draws - differs, axis=2)
+        keeps |= ~keeps.any(axis=2, keepdims=True) & (np.arange(d) == nearest[..., None])
+    return keeps
+
+
+def _from_observed(problem: Problem, search: NSGA2) -> Candidates:
+    """Return observed rows with some features put back to the row's values."""
+    observed, d = problem.observed.genomes, problem.rows.shape[1]
+    n = min(MOST_OBSERVED, len(observed))
+    if search.evaluations is not None:
+        n = min(n, search.evaluations // 2)
+    n = max(n, search.population)
+    lots = uniforms(problem.keys, int(Stage.OBSERVED_ROW), 0, len(observed), 1)[..., 0]
+    drawn = np.argsort(lots, axis=1, kind="stable")[:, np.arange(n) % len(observed)]
+    box = problem.box
+    genomes = np.clip(observed[drawn], box.lower[:, None], box.upper[:, None])
+    lacking = np.where(problem.space.may_miss, MISSING, box.anchor[:, None])
+    genomes = np.where(observed[drawn] == MISSING, lacking, genomes)
+    n_back = np.floor(uniforms(problem.keys, int(Stage.OBSERVED_COUNT), 0, n, 1) * d)
+    turns = uniforms(problem.keys, int(Stage.OBSERVED_KEEP), 0, n, d)
+    goes_back = np.argsort(np.argsort(turns, axis=2), axis=2) < n_back
+    keeps = goes_back | (genomes == box.anchor[:, None])
+    return _reset(problem, genomes, keeps, 0)

@@ -14,7 +14,7 @@ import counterpoint as cp
 from counterpoint.arrays import Floats
 from counterpoint.problem.problem import Problem
 from counterpoint.search.feasibility import Candidates
-from counterpoint.search.nsga2.initialization import (
+from counterpoint.search.nsga2.loop import (
     MOST_OBSERVED,
     chance_to_differ,
     ice_curves,
