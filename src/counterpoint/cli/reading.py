@@ -25,7 +25,7 @@ from counterpoint.errors import (
     named_columns,
     told_by,
 )
-from counterpoint.models.answers import unknown_columns
+from counterpoint.models.calls import unknown_columns
 from counterpoint.models.files import load_model
 from counterpoint.neighbours.gower import Gower
 from counterpoint.problem.limits import Limits

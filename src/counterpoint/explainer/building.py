@@ -19,7 +19,7 @@ from counterpoint.arrays import Bools, Floats
 from counterpoint.errors import ModelWarning, listed
 from counterpoint.explainer.schedule import check_workers
 from counterpoint.models.adapters.choice import unbound
-from counterpoint.models.answers import order_of
+from counterpoint.models.calls import order_of
 from counterpoint.models.files import pickled
 from counterpoint.models.onnx import accelerated
 from counterpoint.models.predictor import Predictor

@@ -13,10 +13,9 @@ import numpy as np
 from counterpoint.arrays import Floats
 from counterpoint.kernels import kernel
 from counterpoint.models.additive import AdditiveModel
-from counterpoint.models.answers import awake
+from counterpoint.models.calls import awake, is_known
 from counterpoint.models.column_tables import ColumnTables, is_plain, tabulate, without_names
 from counterpoint.models.known_models import best_of, own_sums, steps_of
-from counterpoint.models.threads import is_known
 from counterpoint.models.trees import N_CATEGORIES
 from counterpoint.streams import Stage, row_keys, uniforms
 from counterpoint.table.encoding import Encoding

@@ -16,9 +16,8 @@ import pandas as pd
 
 from counterpoint.arrays import Bools, Floats
 from counterpoint.models.additive import AdditiveModel, Link, columns_of, in_genes, of_trees
-from counterpoint.models.answers import awake
+from counterpoint.models.calls import awake, is_known
 from counterpoint.models.column_tables import as_dense
-from counterpoint.models.threads import is_known
 from counterpoint.models.trees import (
     BY_THRESHOLD,
     Forest,

@@ -18,7 +18,8 @@ from counterpoint.models.adapters.choice import adapt, asked_method, unbound
 from counterpoint.models.adapters.multi_output import several_outputs
 from counterpoint.models.adapters.scorer import is_scorer
 from counterpoint.models.additive import AdditiveModel, is_true, rows_at_thresholds
-from counterpoint.models.answers import (
+from counterpoint.models.calls import (
+    answers_alike,
     are_labels,
     as_probabilities,
     as_scores,
@@ -26,12 +27,13 @@ from counterpoint.models.answers import (
     check_classes,
     check_columns,
     codes_of,
+    is_known,
+    one_thread,
     remark_on,
     remark_on_repeats,
 )
 from counterpoint.models.fast_paths import Ask, quick_ways, quickest, trial_rows
 from counterpoint.models.known_models import additive_of
-from counterpoint.models.threads import answers_alike, is_known, one_thread
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Kind
 

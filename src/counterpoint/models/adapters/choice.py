@@ -24,7 +24,7 @@ from counterpoint.models.adapters.frameworks import (
 from counterpoint.models.adapters.multi_output import check_single
 from counterpoint.models.adapters.onnx_file import adapted_onnx
 from counterpoint.models.adapters.scorer import is_loaded, is_scorer
-from counterpoint.models.answers import codes_of
+from counterpoint.models.calls import codes_of
 
 
 class PyFunc:

@@ -18,7 +18,7 @@ from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput, PredictorError, listed
 from counterpoint.models.adapters.multi_output import several_outputs
 from counterpoint.models.adapters.scorer import is_loaded
-from counterpoint.models.answers import TOLERANCE
+from counterpoint.models.calls import TOLERANCE
 
 HALF_PRECISION = 0.02  # how far rounding to 16 bits may take the sum of probabilities from 1
 MOST_ROWS = 8192  # in one call: a network's inner layers may be far wider than the table

@@ -25,7 +25,7 @@ from sklearn.svm import SVC
 from threadpoolctl import ThreadpoolController, threadpool_info
 
 import counterpoint as cp
-from counterpoint.models.threads import is_known, one_thread
+from counterpoint.models.calls import is_known, one_thread
 
 
 def blas_threads() -> list[int]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoint.errors import PredictorError
-from counterpoint.models.answers import as_probabilities, as_scores, codes_of
+from counterpoint.models.calls import as_probabilities, as_scores, codes_of
 
 
 @given(st.lists(st.floats(-1e-6, 1.0 + 1e-6), min_size=1, max_size=9))
