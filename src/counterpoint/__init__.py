@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     )
     from counterpoint.explainer.explainer import Explainer
     from counterpoint.explainer.verification import Verification
-    from counterpoint.models.adapters.multi_output import one_output
     from counterpoint.models.adapters.remote import RemoteModel
+    from counterpoint.models.adapters.scorer import one_output
     from counterpoint.models.files import load_model
     from counterpoint.neighbours.gower import Gower
     from counterpoint.problem.limits import Limits
@@ -101,7 +101,7 @@ _HOMES = {
     "load_many": "result.file.many",
     "load_model": "models.files",
     "log_result": "result.file.many",
-    "one_output": "models.adapters.multi_output",
+    "one_output": "models.adapters.scorer",
     "save_many": "result.file.many",
 }
 

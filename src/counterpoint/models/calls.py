@@ -5,20 +5,22 @@ if all it is made of is known to bear that.
 """
 
 from __future__ import annotations
+
 import copy
-from collections.abc import Hashable, Sequence
-from typing import Any
-import numpy as np
-from counterpoint.arrays import Floats, Ints
-from counterpoint.errors import InvalidInput, PredictorError, listed, named_columns, told_by
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
 from threadpoolctl import ThreadpoolController
+
+from counterpoint.arrays import Floats, Ints
+from counterpoint.errors import InvalidInput, PredictorError, listed, named_columns, told_by
 
 IDLE = (None, "passthrough")  # steps of a pipeline that do nothing
 MANY = 20  # rows of which a model that can tell anything apart does not say the same

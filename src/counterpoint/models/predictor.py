@@ -15,8 +15,7 @@ from threadpoolctl import ThreadpoolController
 from counterpoint.arrays import LARGEST, MISSING, Floats, Ints
 from counterpoint.errors import CounterpointError, PredictorError, listed, told_by
 from counterpoint.models.adapters.choice import adapt, asked_method, unbound
-from counterpoint.models.adapters.multi_output import several_outputs
-from counterpoint.models.adapters.scorer import is_scorer
+from counterpoint.models.adapters.scorer import is_scorer, several_outputs
 from counterpoint.models.additive import AdditiveModel, is_true, rows_at_thresholds
 from counterpoint.models.calls import (
     answers_alike,

@@ -21,9 +21,8 @@ from counterpoint.models.adapters.frameworks import (
     adapted_keras,
     adapted_torch,
 )
-from counterpoint.models.adapters.multi_output import check_single
 from counterpoint.models.adapters.onnx_file import adapted_onnx
-from counterpoint.models.adapters.scorer import is_loaded, is_scorer
+from counterpoint.models.adapters.scorer import check_single, is_loaded, is_scorer
 from counterpoint.models.calls import codes_of
 
 

@@ -16,8 +16,7 @@ import pandas as pd
 
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput, PredictorError, listed
-from counterpoint.models.adapters.multi_output import several_outputs
-from counterpoint.models.adapters.scorer import is_loaded
+from counterpoint.models.adapters.scorer import is_loaded, several_outputs
 from counterpoint.models.calls import TOLERANCE
 
 HALF_PRECISION = 0.02  # how far rounding to 16 bits may take the sum of probabilities from 1

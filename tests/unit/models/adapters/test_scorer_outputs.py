@@ -8,7 +8,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 
 import counterpoint as cp
-from counterpoint.models.adapters.multi_output import OneProbableOutput
+from counterpoint.models.adapters.scorer import OneProbableOutput
 
 ROWS = np.array([[0.0], [1.0], [2.0], [3.0]])
 
