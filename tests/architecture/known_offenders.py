@@ -21,7 +21,6 @@ METAPHORS: set[str] = set()
 WORDS_NOT_USED: set[str] = set()
 
 WITHOUT_UNIT_TEST: set[str] = {
-    "batch.engines.worker",
     "batch.folder",
     "result.file.document",
     "result.file.loading",

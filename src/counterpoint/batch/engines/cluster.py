@@ -1,25 +1,59 @@
-"""Getting to a Dask cluster: one started here for the job, or one that is running already.
+"""The Dask cluster: how to get to one, and what its workers do.
 
-Dask's own log lines are kept off the terminal: the job prints what its user needs to know.
+A cluster is started here for the job, or is running already. Dask's own log lines are kept off the
+terminal: the job prints what its user needs to know.
+
+`ChunkWorker` is a plugin of Dask's workers that explains one chunk at a time. The scheduler hands
+it once to every worker process there is and to each that comes later, so that the model and the
+data travel once per process and a chunk carries nothing but its rows. The plugin is unpacked when
+the first chunk arrives.
+
+Nothing is raised to Dask, which would log the rows of the chunk: the outcome says what went wrong.
+Before the work begins the scheduler has confirmed, by an answered call, that it knows of it: so
+even a chunk that kills its process at once is known to have been begun.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import os
+import pickle
 import platform
 import signal
-from collections.abc import Iterator, Mapping
-from typing import Any
+import threading
+import time
+import warnings
+from collections.abc import Coroutine, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import pandas as pd
+
+from counterpoint.batch.engines.engine import Chunk
 from counterpoint.checks import require_package
-from counterpoint.errors import InvalidInput
+from counterpoint.errors import InvalidInput, Signal
 from counterpoint.explainer.schedule import check_workers
 from counterpoint.version import __version__
 
+if TYPE_CHECKING:
+    from counterpoint.batch.order import Order, Recipe
+    from counterpoint.explainer.explainer import Explainer
+
+    WorkerPlugin = object  # so that types do not depend on what is installed
+else:
+    try:
+        from distributed import WorkerPlugin
+    except ImportError:  # the module can be read without the extra; no engine can be made
+        WorkerPlugin = object
+
 FAMILIES = ("asyncio", "bokeh", "distributed", "tornado")
 SILENT = logging.CRITICAL + 1
+SECONDS_TO_BE_HEARD = 60.0
+N_TO_WARM_UP, EVALUATIONS_TO_WARM_UP = 8, 60
+
+Stage = Literal["builds", "works"]
 
 
 class Quiet:
@@ -167,3 +201,196 @@ def major_minor(version: str) -> str:
     '3.11'
     """
     return ".".join(version.split(".")[:2])
+
+
+class Outcome(NamedTuple):
+    """What became of a chunk at a worker.
+
+    Attributes
+    ----------
+    word : {"done", "fell", "unheard", "broken"}
+        It has a result; the work ended without one, for want of memory or by leaving the process;
+        the scheduler did not hear that it would begin, so it was not begun; or no chunk could be
+        explained here.
+    payload : bytes
+        The result.
+    text : str
+        What went wrong.
+    seconds : float
+        How long it was worked on.
+    """
+
+    word: Literal["done", "fell", "unheard", "broken"]
+    payload: bytes = b""
+    text: str = ""
+    seconds: float = 0.0
+
+
+@dataclass
+class ChunkWorker(WorkerPlugin):
+    """Explains chunks in a worker process.
+
+    Parameters
+    ----------
+    name : str
+        Of the plugin, and the topic under which it tells the client what it does.
+    packed : bytes
+        The recipe and the order, pickled: a worker that cannot unpack them can still say so.
+    version : str
+        Of counterpoint, where the job runs.
+    is_local : bool
+        Whether the worker was started by the job and ends with it. A terminal sends Ctrl-C to all
+        processes of a job at once: it is for the job to heed it, and to end the chunks begun.
+    """
+
+    name: str
+    packed: bytes
+    version: str
+    is_local: bool
+
+    def setup(self, worker: Any) -> None:
+        """Be attached to a worker."""
+        if self.is_local and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self._worker, self._turn = worker, threading.Lock()
+        self._unpacked: tuple[Recipe, Order] | None = None
+
+    def explain(self, key: str, rows: pd.DataFrame) -> Outcome:
+        """Explain a chunk as soon as no other is: who kills the process is then beyond doubt."""
+        with self._turn:
+            try:
+                recipe, order = self._unpacked or self._unpack(key)
+                self._tell(key, "works")
+            except Unheard as error:
+                return Outcome("unheard", text=str(error))
+            except BaseException as error:  # of any kind: it is told, and stops the job
+                return Outcome("broken", text=f"{type(error).__name__}: {error}")
+            return explained(recipe, order, rows)
+
+    def _unpack(self, key: str) -> tuple[Recipe, Order]:
+        """Build the explainer of this process, once."""
+        self._await_nanny()
+        self._tell(key, "builds")
+        if __version__ != self.version:
+            raise RuntimeError(
+                f"it has counterpoint {__version__} and the job {self.version}; "
+                "install the same version on all workers"
+            )
+        recipe, order = pickle.loads(self.packed)  # noqa: S301 - Dask's own way, from our client
+        warm_up(recipe.explainer(), order)
+        self._unpacked = recipe, order
+        return recipe, order
+
+    def _tell(self, key: str, stage: Stage) -> None:
+        """Return once the scheduler knows what begins here."""
+        told = {"key": key, "worker": self._worker.address, "stage": stage}
+        self._ask(self._worker.scheduler.log_event(topic=self.name, msg=told), "the scheduler")
+
+    def _await_nanny(self) -> None:
+        """Return once the nanny knows that this process is up.
+
+        The scheduler knows earlier. A chunk that ended the process in between would end the nanny,
+        too, which takes it for a worker that cannot be started, and does not start another.
+        """
+        if nanny := getattr(self._worker, "nanny", None):
+            self._ask(self._worker.rpc(nanny).instantiate(), "its nanny")
+
+    def _ask(self, call: Coroutine[Any, Any, Any], whom: str) -> None:
+        """Return once a call of Dask's is answered."""
+        try:
+            waiting = asyncio.run_coroutine_threadsafe(call, self._worker.loop.asyncio_loop)
+            waiting.result(SECONDS_TO_BE_HEARD)
+        except (OSError, TimeoutError, RuntimeError) as error:
+            raise Unheard(f"{whom} did not answer ({error})") from error
+
+
+def warm_up(explainer: Explainer, order: Order) -> None:
+    """Have kernels loaded, or compiled, before any clock runs; what comes of it does not matter."""
+    from counterpoint.search.settings import Search
+
+    with contextlib.suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rows = explainer.encoding.decode(explainer.observed.genomes[:N_TO_WARM_UP])
+        search = Search(evaluations=EVALUATIONS_TO_WARM_UP)
+        explainer.explain_many(rows, order.target, search, workers=1, progress=False)
+
+
+class Unheard(Signal):
+    """The scheduler could not be told that a chunk begins."""
+
+
+def explained(recipe: Recipe, order: Order, rows: pd.DataFrame) -> Outcome:
+    """Explain the rows of a chunk, and take the time."""
+    from counterpoint.batch.engines.engine import work
+
+    begun = time.perf_counter()
+    try:
+        payload = work(recipe, order, rows)
+    except (MemoryError, SystemExit, KeyboardInterrupt) as error:
+        return Outcome("fell", text=f"its work ended with {type(error).__name__}")
+    except Exception as error:  # rows that fail do not raise: this is about all of them
+        return Outcome("broken", text=f"{type(error).__name__}: {error}")
+    return Outcome("done", payload, seconds=time.perf_counter() - begun)
+
+
+def explain_at_worker(name: str, key: str, rows: pd.DataFrame) -> Outcome:
+    """Explain a chunk with the plugin of the worker this runs on; Dask calls it."""
+    worker = require_package("distributed", "engine='dask'", EXTRA).get_worker()
+    outcome: Outcome = worker.plugins[name].explain(key, rows)
+    return outcome
+
+
+@dataclass(eq=False)
+class Attempt:
+    """A chunk on its way: which future, and what its worker does about it since when."""
+
+    chunk: Chunk
+    rows: pd.DataFrame
+    key: str = ""
+    future: Any = None
+    worker: str | None = None
+    stage: Stage | None = None
+    since: float = 0.0
+    n_unbegun: int = 0
+
+    def forget_worker(self) -> None:
+        """Be as if no worker had begun it: Dask runs it again elsewhere."""
+        self.worker, self.stage = None, None
+
+
+class Began(NamedTuple):
+    """A worker begins to build its explainer, or to work on a chunk."""
+
+    key: str
+    worker: str
+    stage: Stage
+    at: float
+
+
+class WorkerGone(NamedTuple):
+    """A worker is gone, in good order or not."""
+
+    worker: str
+    is_expected: bool
+
+
+class Ended(NamedTuple):
+    """A future has ended, with an outcome of the plugin or an error of Dask's."""
+
+    key: str
+    outcome: Outcome | BaseException
+
+
+class Counted(NamedTuple):
+    """The workers there are, and the threads of each."""
+
+    workers: dict[str, int]
+
+
+class Note(NamedTuple):
+    """Something the user is told."""
+
+    text: str
+
+
+Message = Began | WorkerGone | Ended | Counted | Note

@@ -25,13 +25,6 @@ import pandas as pd
 
 from counterpoint.batch.engines.cluster import (
     EXTRA,
-    Quiet,
-    client_of,
-    local_cluster,
-    replace_worker,
-)
-from counterpoint.batch.engines.engine import Chunk, Done, Lost
-from counterpoint.batch.engines.worker import (
     Attempt,
     Began,
     ChunkWorker,
@@ -40,9 +33,14 @@ from counterpoint.batch.engines.worker import (
     Message,
     Note,
     Outcome,
+    Quiet,
     WorkerGone,
+    client_of,
     explain_at_worker,
+    local_cluster,
+    replace_worker,
 )
+from counterpoint.batch.engines.engine import Chunk, Done, Lost
 from counterpoint.batch.order import Order, Recipe
 from counterpoint.checks import require_package
 from counterpoint.errors import EngineError, InvalidInput
