@@ -33,8 +33,15 @@ docs: site  ## the site, with every example of it run and its links checked; bui
 site: .venv/dev.done  ## the site alone, warnings are errors; no example is run
 	$(BIN)/python -m sphinx -q -W --keep-going docs build/site
 
-coverage: .venv/dev.done  ## branch coverage of src with kernels run as Python; about an hour
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q --ignore tests/browser --ignore tests/cluster --ignore tests/unit/test_kernels.py
+# Compiled kernels leave no trace, so the tests of the modules that hold kernels are run once more with kernels as Python. That is
+# a hundred times slower, hence these tests only; NumPy warns of overflow there, which the draws are made of.
+KERNELS := $(addprefix tests/unit/,test_streams.py density neighbours search rules problem table models/test_trees.py result/choosing)
+
+coverage: .venv/dev.done  ## branch coverage of src, kernels counted as they run as Python; PARTS="tests/unit/rules ..." for less
+	rm -f .coverage .coverage.*
+	HYPOTHESIS_PROFILE=brief $(BIN)/python -m coverage run -m pytest -q --ignore tests/browser --ignore tests/cluster $(PARTS)
+	HYPOTHESIS_PROFILE=brief NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q -W "ignore:overflow encountered:RuntimeWarning" \
+		$(or $(filter $(KERNELS),$(PARTS)),$(KERNELS))
 	$(BIN)/python -m coverage combine -q && $(BIN)/python -m coverage report
 
 bench: .venv-bench/done  ## speed as ratios to the model's own and to the peers'; writes docs/performance

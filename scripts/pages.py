@@ -24,6 +24,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -35,8 +36,19 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 NAMES = DOCS / "reference" / "names.md"
 FENCE = re.compile(r"^(`{3,})([^\n`]*)\n(.*?)^\1\s*?$", flags=re.DOTALL | re.MULTILINE)
-MEMBERS = (FunctionType, staticmethod, classmethod, property)
+MEMBERS = (FunctionType, staticmethod, classmethod, property, cached_property)
 HIDDEN = re.compile(r"^<!-- run\n(.*?)^-->", flags=re.DOTALL | re.MULTILINE)  # run first
+GUIDES = ("start", "learn", "how-to", "explain")  # and then all others
+NO_GUIDES = (
+    "reference/",
+    "study/",
+    "design",
+    "inside/",
+    "performance",
+    "scale/",
+    "index",
+    "ablation",
+)
 OURS = ("Explainer", "Counterfactuals", "Judgement", "Verification", "Proof", "Way", "Ways")
 
 
@@ -133,32 +145,43 @@ def public_names() -> Iterator[str]:
         if name in OURS:
             for member in sorted(dir(getattr(cp, name))):
                 value = inspect.getattr_static(getattr(cp, name), member)
-                kinds = (staticmethod, classmethod, property)
-                if not member.startswith("_") and (
-                    inspect.isfunction(value) or type(value) in kinds
-                ):
+                if not member.startswith("_") and isinstance(value, MEMBERS) and is_ours(value):
                     yield f"{name}.{member}"
+
+
+def is_ours(member: Any) -> bool:
+    """Return whether a member of a class is written here, not inherited from Python's own."""
+    wrapped = (getattr(member, name, None) for name in ("fget", "func", "__func__"))
+    code = next((each for each in wrapped if each is not None), member)
+    return str(code.__module__).startswith("counterpoint")
 
 
 def documented(name: str) -> tuple[str | None, list[str]]:
     """Return the page of the reference that has a name, and the guides that show it.
 
-    A class on a page of the reference has all of its members there.
+    A class on a page of the reference has all of its members there. Tutorials come before other
+    guides; what was measured and what is inside are no guides.
     """
     first, _, member = name.partition(".")
     directive = re.compile(
         rf"auto(class|function|exception):: counterpoint\.{first}$", re.MULTILINE
     )
-    mention = re.compile(rf"\.{member}\b" if member else rf"\bcp\.{first}\b|\b{first}\b")
+    mention = re.compile(rf"\.{member}\b" if member else rf"\bcp\.{first}\b|`{first}\b")
     reference, guides = None, []
     for page in sorted(DOCS.rglob("*.md")):
         place = str(page.relative_to(DOCS))
         text = page.read_text()
         if place.startswith("reference/") and directive.search(text):
             reference = place
-        elif page != NAMES and not place.startswith(("study/", "design")) and mention.search(text):
+        elif not place.startswith(NO_GUIDES) and mention.search(text):
             guides.append(place)
-    return reference, guides
+    return reference, sorted(guides, key=_rank)
+
+
+def _rank(place: str) -> int:
+    """Return how far down a page stands among the guides to a name."""
+    folder = place.partition("/")[0]
+    return GUIDES.index(folder) if folder in GUIDES else len(GUIDES)
 
 
 def table_of_names() -> str:
@@ -166,7 +189,8 @@ def table_of_names() -> str:
     lines = [
         "# Every public name",
         "",
-        "Written by `python -m scripts.pages --names`; a test fails where a name has no page.",
+        "Written by `python -m scripts.pages --names`; a test fails where a name has no page of "
+        "the reference, or no guide.",
         "",
         "| name | reference | shown in |",
         "|---|---|---|",

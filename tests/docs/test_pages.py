@@ -28,10 +28,11 @@ def test_the_examples_of_a_page_print_what_it_shows(page: Path) -> None:
 
 
 @pytest.mark.parametrize("name", list(public_names()))
-def test_every_public_name_has_a_page(name: str) -> None:
-    reference, _ = documented(name)
+def test_every_public_name_has_a_page_and_a_guide(name: str) -> None:
+    reference, guides = documented(name)
 
     assert reference, f"no page of docs/reference has counterpoint.{name.partition('.')[0]}"
+    assert guides, f"no tutorial and no other guide shows {name}"
 
 
 def test_the_table_of_names_is_up_to_date() -> None:
