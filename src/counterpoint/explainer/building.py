@@ -24,7 +24,7 @@ from counterpoint.models.files import pickled
 from counterpoint.models.onnx import accelerated
 from counterpoint.models.predictor import Predictor
 from counterpoint.neighbours.gower import Gower
-from counterpoint.problem.limits import CheckedLimits
+from counterpoint.problem.limits import NO_LIMITS, CheckedLimits
 from counterpoint.problem.observed import Observed
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_aims
 from counterpoint.table.encoding import Encoding
@@ -116,6 +116,8 @@ class Built:
         The data, with what the model says of them.
     kept : tuple of feature names
         What looks like an id, and stays as it is unless limits say otherwise.
+    unlimited : CheckedLimits
+        What counterfactuals may change if nothing is said of it.
     """
 
     schema: Schema
@@ -123,6 +125,7 @@ class Built:
     predictor: Predictor
     observed: Observed
     kept: tuple[Hashable, ...]
+    unlimited: CheckedLimits
 
     @property
     def classes(self) -> tuple[Any, ...] | None:
@@ -148,6 +151,10 @@ class Built:
             as_frame(rows, argument, columns if is_array else None), columns, argument
         )
 
+    def _keep(self, names: tuple[Hashable, ...]) -> None:
+        """Let features stay as they are unless limits say otherwise."""
+        self.kept, self.unlimited = names, NO_LIMITS.check(self.schema, names)
+
     def _is_shared(self, limits: CheckedLimits) -> bool:
         """Whether all that is asked may be asked by several threads: of functions nobody knows."""
         functions = (*limits.rules.functions, *self.observed.aims.functions)
@@ -172,7 +179,8 @@ class Built:
     def _build(self, data: EncodedData, given: Given, accelerate: Literal["onnx"] | None) -> None:
         """Fit what searches need, from the data and what else the caller gave."""
         self._given, self.encoding, genomes = given, data.encoding, data.genomes
-        self.schema, self.kept = data.encoding.schema, data.kept
+        self.schema = data.encoding.schema
+        self._keep(data.kept)
         space = describe_space(self.schema, genomes, data.may_miss)
         if (on_grid := observed_on_grid(genomes, space)) is not genomes:
             genomes, space = on_grid, describe_space(self.schema, on_grid, data.may_miss)

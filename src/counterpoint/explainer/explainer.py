@@ -146,7 +146,7 @@ class Explainer(Built):
         for remark in self.predictor.own.remarks():
             warnings.warn(remark, ModelWarning, stacklevel=2)
         ids = find_ids(self.predictor.own, features or ())
-        self.kept = tuple(feature.name for feature in ids)
+        self._keep(tuple(feature.name for feature in ids))
         for remark in remarks_on_data(self.predictor.own, ids, features or ()):
             warnings.warn(remark, DataWarning, stacklevel=2)
 

@@ -15,7 +15,7 @@ from counterpoint.errors import InvalidInput
 from counterpoint.explainer.building import Built
 from counterpoint.explainer.schedule import Grouping, plan_groups
 from counterpoint.models.predictor import CHUNK, Predictor
-from counterpoint.problem.limits import CheckedLimits, Limits
+from counterpoint.problem.limits import NO_LIMITS, CheckedLimits, Limits
 from counterpoint.problem.own_objectives import check_costs_apply
 from counterpoint.problem.problem import Domain, Explained, Problem
 from counterpoint.problem.target import TargetLike, parse_target
@@ -78,8 +78,10 @@ class Task:
             none = np.empty((0, len(encoding.schema)))
             return cls(rows, Explained(none, none, ()), search, seed, limits, None)
         genomes = encoding.encode(rows, argument)
-        domain = check_rules(limits, genomes, rows, built.observed.space)
-        limits.rules.ask(encoding.to_rows(genomes.copy()))  # a wrong function is told at once
+        domain = None
+        if limits.rules.rules:
+            domain = check_rules(limits, genomes, rows, built.observed.space)
+            limits.rules.ask(encoding.to_rows(genomes.copy()))  # a wrong function is told at once
         with predictor.one_thread():
             outputs = outputs_of_rows(predictor, genomes)
             labels = labels_for(target, genomes, predictor.trusted)
@@ -122,12 +124,10 @@ def check_weights(k: object, weights: Sequence[float] | None, n: int) -> Floats:
 def check_rules(
     limits: CheckedLimits, genomes: Floats, frame: pd.DataFrame, space: Space
 ) -> Domain | None:
-    """Return where rows (n, d) may be searched if there are rules; refuse rows they leave nothing.
+    """Return where rules let rows (n, d) be searched; refuse rows that they leave nothing.
 
     All rows are tried before any is searched. Of very many rows the answers are not kept.
     """
-    if not len(limits.rules):
-        return None
     domains = []
     for start in range(0, len(genomes), MOST_KEPT):
         block = slice(start, start + MOST_KEPT)
@@ -170,7 +170,8 @@ def task_of_one(
     """Return what is asked of one row."""
     if len(frame) != 1:
         raise InvalidInput(f"row must be one row, got {len(frame)}; use explain_many for several.")
-    checked = limits.check(built.schema, built.kept)
+    is_unlimited = limits is NO_LIMITS
+    checked = built.unlimited if is_unlimited else limits.check(built.schema, built.kept)
     return Task.of(frame, "row", target, search, seed, checked, built)
 
 
@@ -232,7 +233,7 @@ def check_allowed(allowed: object, schema: Schema) -> Bools:
 
 def bytes_of_rules(rules: Rules, n_candidates: int) -> int:
     """Return what the rules of one row take: its domains, and the memory of refused candidates."""
-    if not len(rules):
+    if not rules.rules:
         return 0
     most_levels = max(len(feature.levels) for feature in rules.schema.features)
     domains = len(rules.schema) * (DOMAIN.itemsize + most_levels)

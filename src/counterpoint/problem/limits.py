@@ -197,6 +197,9 @@ def join_limits(
     >>> join_limits(Limits(fixed=["sex"]), max_changed=2)
     Limits(fixed=('sex',), max_changed=2)
     """
+    stated = (fixed, constraints, vary, ranges, max_changed, costs, limits)
+    if all(each is none for each, none in zip(stated, ((), (), *[None] * 5), strict=True)):
+        return NO_LIMITS
     shorthand = Limits(
         fixed=fixed,
         vary=vary,
@@ -211,15 +214,15 @@ def join_limits(
         raise InvalidInput(
             f"limits must be a Limits, got {limits!r}; for example limits=Limits(fixed=['age'])."
         )
-    none, joined = Limits(), {}
+    joined = {}
     for name in (field.name for field in fields(Limits)):
         stated, added = getattr(limits, name), getattr(shorthand, name)
-        if stated != getattr(none, name) and added != getattr(none, name):
+        if stated != getattr(NO_LIMITS, name) and added != getattr(NO_LIMITS, name):
             raise InvalidInput(
                 f"{name} is given twice, in limits ({stated!r}) and as a keyword ({added!r}); keep "
                 "one of the two."
             )
-        joined[name] = stated if added == getattr(none, name) else added
+        joined[name] = stated if added == getattr(NO_LIMITS, name) else added
     return Limits(**joined)
 
 
@@ -387,3 +390,6 @@ def _canonical(
         ],
         costs={name: limits.costs[name] for name in names if name in limits.costs},
     )
+
+
+NO_LIMITS = Limits()  # what a call without limits says, which need not be checked again

@@ -118,7 +118,7 @@ class Domain(NamedTuple):
             If limits and rules leave a row nothing.
         """
         box = search_box(rows, space, limits)
-        if not len(limits.rules):
+        if not limits.rules.rules:
             return cls(box, None)
         return cls(*RowRules.of(limits.rules, rows, box, space, limits.max_changed))
 

@@ -168,7 +168,7 @@ class Facts:
 def _named_limits(checked: CheckedLimits) -> CheckedLimits:
     """Return limits in which each function among the rules is its name."""
     rules = checked.rules
-    if not rules.functions:
+    if not (rules.rules and rules.functions):
         return checked
     named = tuple(
         each if each.function is None else Rule(None, None, each.name) for each in rules.rules

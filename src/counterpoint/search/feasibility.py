@@ -9,6 +9,7 @@ Where nothing feasible was made, the explained row itself fills the place and is
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from counterpoint.kernels import inner, kernel
 from counterpoint.neighbours.gower import gower_to_all
 from counterpoint.neighbours.index import nearest_first, rough_distances
 from counterpoint.problem.problem import Problem
-from counterpoint.rules.bounds import DOMAIN, RowDomains
+from counterpoint.rules.bounds import DOMAIN
 from counterpoint.rules.program import Program, Records, compile_rules, make_scratch
 from counterpoint.rules.repair import Repair, repair_genome
 from counterpoint.streams import MAX_GENERATIONS, WHOLE, Stage, word_at
@@ -107,12 +108,18 @@ def repairs_of(problem: Problem) -> RowRepairs:
     """
     row_rules, rows = problem.row_rules, np.ascontiguousarray(problem.rows)
     if row_rules is None:
-        nothing = RowDomains(np.zeros((0, 0), DOMAIN), np.zeros((0, 0, 0), dtype=np.bool_))
-        program, domains, patience = compile_rules([], np.ones(0)), nothing, 1
-    else:
-        program, domains, patience = row_rules.program, row_rules.domains, PATIENT
+        return no_repairs()._replace(rows=rows)
+    program, domains = row_rules.program, row_rules.domains
     scratch = make_scratch(program)
-    return RowRepairs(program, rows, domains.features, domains.allowed, scratch, patience)
+    return RowRepairs(program, rows, domains.features, domains.allowed, scratch, PATIENT)
+
+
+@cache
+def no_repairs() -> RowRepairs:
+    """Return the repairs of no row without rules, of which nothing is ever written to."""
+    program, nothing = compile_rules([], np.ones(0)), np.zeros((0, 0), DOMAIN)
+    allowed = np.zeros((0, 0, 0), dtype=np.bool_)
+    return RowRepairs(program, np.zeros((0, 0)), nothing, allowed, make_scratch(program), 1)
 
 
 def draws_of(generation: int, retry: int) -> int:
