@@ -1,4 +1,13 @@
-/** A small report as Python writes it: three features, five counterfactuals. */
+/** A small report as Python writes it: three features, five counterfactuals; and the page's texts. */
+import { readFileSync } from "node:fs";
+import { useTexts } from "../../src/counterpoint/result/report/page/texts.js";
+
+const PLACE = new URL("../../src/counterpoint/result/words/texts.json", import.meta.url);
+
+/** All texts of the page by language and key. */
+export const TEXTS = JSON.parse(readFileSync(PLACE, "utf-8"));
+
+useTexts(TEXTS.en); // a page does it when it is shown
 
 const feature = (name, kind, row, text, more = {}) => ({
   name,

@@ -16,13 +16,12 @@ import { placesOf } from "../../src/counterpoint/result/report/page/map.js";
 import { domainOfFeature, spansOf } from "../../src/counterpoint/result/report/page/strip.js";
 import { cleaned } from "../../src/counterpoint/result/report/page/limits_panel.js";
 import {
-  counted,
   countedAll,
   dayText,
   fieldNumber,
-  listed,
   writeNumber,
 } from "../../src/counterpoint/result/report/page/numbers.js";
+import { counted, listed } from "../../src/counterpoint/result/report/page/texts.js";
 import { fullReceipt, receiptLines } from "../../src/counterpoint/result/report/page/receipt.js";
 import { readReport } from "../../src/counterpoint/result/report/page/report.js";
 import { domainOf, scaleText } from "../../src/counterpoint/result/report/page/scale.js";
@@ -111,7 +110,7 @@ test("numbers, days and lists as texts", () => {
     GOLDEN.map(([value]) => [value, writeNumber(value)]),
     GOLDEN,
   );
-  assert.deepEqual([counted(1, "change"), counted(1422, "change")], ["1 change", "1,422 changes"]);
+  assert.deepEqual([counted(1, "variant"), counted(1422, "variant")], ["1 variant", "1,422 variants"]);
   assert.deepEqual([listed([]), listed(["a"]), listed(["a", "b", "c"])], ["", "a", "a, b and c"]);
   assert.equal(fieldNumber(dayText(20000), true), 20000);
   assert.deepEqual(

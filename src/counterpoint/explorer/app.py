@@ -24,8 +24,9 @@ from counterpoint.explorer import requests
 from counterpoint.explorer.guard import Guard
 from counterpoint.explorer.sessions import SearchAnswer, Sessions, VisitorSession, events_of
 from counterpoint.result.figures.plots import drawing_library
-from counterpoint.result.report.letter import letter_page
 from counterpoint.result.report.summary import title_of
+from counterpoint.result.words.language import texts_of
+from counterpoint.result.words.letters import letter_page
 from counterpoint.table.labels import LANGS
 
 T = TypeVar("T")
@@ -97,6 +98,7 @@ class Desk:
             {
                 "features": requests.describe_features(explainer.schema),
                 "classes": labels,
+                "texts": texts_of("en"),
                 "n_rows": len(self.rows),
                 "per_page": requests.ROWS_PER_PAGE,
                 "seconds": self.limits.seconds,

@@ -210,7 +210,7 @@ say that making such a change would bring about the result.
         ...     os.listdir(folder)
         ['letter.html']
         """
-        from counterpoint.result.report.letter import write_letter
+        from counterpoint.result.words.letters import write_letter
 
         write_letter(self, path, lang, sender, closing, appendix=appendix)
 
@@ -258,8 +258,8 @@ say that making such a change would bring about the result.
         ...     os.listdir(folder)
         ['found.html']
         """
-        from counterpoint.result.report.letter import write_customer_page
         from counterpoint.result.report.page import write_report
+        from counterpoint.result.words.letters import write_customer_page
 
         sentences.grammar_of(lang, reader)
         if reader == "customer":

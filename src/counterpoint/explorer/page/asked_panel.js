@@ -1,6 +1,6 @@
 /** What was asked before, each with its answer, and the question as it stands as text. */
 import { fill, h } from "../../result/report/page/dom.js";
-import { counted } from "../../result/report/page/numbers.js";
+import { counted } from "../../result/report/page/texts.js";
 import { getJson } from "./api.js";
 import { questionText } from "./question.js";
 

@@ -1,6 +1,7 @@
 /** The explorer: a question and its answer, one of them shown at a time. */
 import { h } from "../../result/report/page/dom.js";
 import { createStore } from "../../result/report/page/store.js";
+import { useTexts } from "../../result/report/page/texts.js";
 import { applyTheme, nextTheme, themeLabel } from "../../result/report/page/theme.js";
 import { getJson, postJson } from "./api.js";
 import { fits, keepTab, namesOf, recallTab, restored } from "./memory.js";
@@ -94,6 +95,7 @@ function buildAsk(setup, store, { session, ended, asked }) {
 async function start() {
   history.replaceState(null, "", location.pathname); // a reload begins at the question; the cookie has the token now; addresses get around
   const setup = await getJson("/api/setup");
+  useTexts(setup.texts);
   const kept = recallTab();
   const session = await sessionOf(kept);
   const isSame = fits(kept, setup);

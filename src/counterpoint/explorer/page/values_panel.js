@@ -1,7 +1,8 @@
 /** The values' panel: one field per feature, and whether a search must keep it. */
 import { h } from "../../result/report/page/dom.js";
 import { buildCurve } from "./curve.js";
-import { counted, dayText, fieldNumber } from "../../result/report/page/numbers.js";
+import { dayText, fieldNumber } from "../../result/report/page/numbers.js";
+import { counted } from "../../result/report/page/texts.js";
 
 /** Return the panel of values below the prediction; `changed` is told what changes of the question. */
 export function buildValues(setup, store, changed, prediction) {

@@ -26,13 +26,15 @@ from counterpoint.result.data import ResultData
 from counterpoint.result.figures.frames.common import chosen
 from counterpoint.result.figures.plots import EXTRA, Plots, drawing_library, packed
 from counterpoint.result.report.summary import summarise, write_questions
-from counterpoint.result.words.language import Lang
+from counterpoint.result.words.language import Lang, say, speaking, spoken_now
 from counterpoint.table.files import Pathlike, write_whole
+from counterpoint.table.labels import SIGNS
 
 WIDTH = 500  # of a drawing, in pixels: two stand side by side
+MOST_PANELS, MOST_LINES = 6, 15  # of a figure, so that none is much taller than its neighbour
 
 
-def draw_figures(found: ResultData) -> dict[str, Any]:
+def draw_figures(found: ResultData, lang: Lang = "en") -> dict[str, Any]:
     """Return the figures of a result as plain values, and the library that draws them as a text.
 
     A figure has its name, title, subtitle, specifications of Vega-Lite for light and dark pages,
@@ -40,10 +42,9 @@ def draw_figures(found: ResultData) -> dict[str, Any]:
     """
     require_package("altair", "a report with figures", EXTRA)
     library, dark = drawing_library(), _dark_colours()
-    return {
-        "figures": [_draw(name, chart, dark) for name, chart in _charts(found).items()],
-        "library": library,
-    }
+    with speaking(lang):
+        drawn = [_draw(name, chart, dark) for name, chart in _charts(found).items()]
+    return {"figures": drawn, "library": library}
 
 
 def _charts(found: ResultData) -> dict[str, Any]:
@@ -54,8 +55,8 @@ def _charts(found: ResultData) -> dict[str, Any]:
     charts = {
         "parallel": plot.parallel(width=WIDTH),
         "objectives": plot.objectives(width=WIDTH - 80),
-        "strips": plot.strips(width=WIDTH - 60),
-        "frequency": plot.frequency(width=WIDTH - 180),
+        "strips": plot.strips(most=MOST_PANELS, width=WIDTH - 60),
+        "frequency": plot.frequency(most=MOST_LINES, width=WIDTH - 180),
     }
     if found.live is not None:
         charts["ice"] = plot.ice(width=WIDTH - 140)
@@ -102,7 +103,16 @@ def _recoloured(part: Any, colours: dict[str, str]) -> Any:
 
 # In the order they need each other: a module imports from those before it only.
 MODULES = (
-    *("dom.js", "numbers.js", "report.js", "store.js", "limits.js", "ranking.js", "sorting.js"),
+    *(
+        "dom.js",
+        "texts.js",
+        "numbers.js",
+        "report.js",
+        "store.js",
+        "limits.js",
+        "ranking.js",
+        "sorting.js",
+    ),
     *("interview.js", "bookmarks.js", "receipt.js", "theme.js", "scale.js", "figures.js"),
     *("strip.js", "groups.js", "map.js", "empty.js", "header.js", "cards.js", "weights_panel.js"),
     *("limits_panel.js", "interview_panel.js", "table.js", "results.js", "details.js"),
@@ -115,12 +125,15 @@ _EXPORT = re.compile(r"^export (?=(?:async )?function |const |class )", re.MULTI
 
 def build_page(summary: dict[str, Any], figures: dict[str, Any] | None = None) -> str:
     """Return the report as HTML, of what `summarise` and perhaps `draw_figures` return."""
-    script, style = joined_modules(), _read("style.css")
+    script, style, texts = joined_modules(), _read("style.css"), summary["texts"]
     library = "" if figures is None else figures["library"]
     drawings = {} if figures is None else {"figures": figures["figures"]}
     parts = {
         "policy": _policy([script, *([library] if library else [])], style),
-        "title": _as_text(f"{summary['title']} - counterfactuals"),
+        "lang": summary["lang"],
+        "title": _as_text(texts["page"].format(title=summary["title"])),
+        "skip": _as_text(texts["skip"]),
+        "noscript": _as_text(texts["noscript"]),
         "style": style,
         "data": script_json(summary),
         "figures": packed(json.dumps(drawings)) if drawings else "",
@@ -202,7 +215,7 @@ def write_report(
     is_large = len(found.genomes) >= LARGE
     bar = new_bar(None if is_large else False, 2, "writing the report")
     try:
-        drawings = draw_figures(found) if figures else None
+        drawings = draw_figures(found, lang) if figures else None
         if bar is not None:
             bar.update()
         page = report_page(found, datetime.datetime.now(datetime.UTC), drawings, lang=lang)
@@ -233,7 +246,8 @@ def report_page(
         return page
     bare = build_page(summary | {"counterfactuals": []}, figures)
     room = most_bytes - len(bare.encode("utf-8")) - 1000  # the note takes some
-    page = build_page(_cut(found, summary, room), figures)
+    with speaking(lang):
+        page = build_page(_cut(found, summary, room), figures)
     if room < 0 or len(page.encode("utf-8")) > most_bytes:
         raise InvalidInput(
             f"the report would be larger than {most_bytes:,} bytes even without counterfactuals; "
@@ -253,10 +267,9 @@ def _cut(found: ResultData, summary: dict[str, Any], room: int) -> dict[str, Any
         if room < 0:
             break
         kept.add(number)
-    note = (
-        f"The page shows {len(kept.difference(of_ways)):,} of {len(found.genomes):,} candidates, "
-        "the most balanced ones; all of them would not fit into its size."
-    )
+    counts = {"n": len(kept.difference(of_ways)), "total": len(found.genomes)}
+    signs = SIGNS[spoken_now()]
+    note = say("cut", **{name: signs.whole(n) for name, n in counts.items()})
     return summary | {
         "counterfactuals": [each for each in summary["counterfactuals"] if each["number"] in kept],
         "representatives": [each for each in summary["representatives"] if each["number"] in kept],

@@ -9,18 +9,13 @@ from __future__ import annotations
 import base64
 import datetime
 import math
-import platform
 from collections.abc import Container
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from counterpoint.arrays import MISSING, Floats, Ints
-from counterpoint.problem.limits import Limits
 from counterpoint.problem.objectives import DISTANCE, GAP
-from counterpoint.problem.ranges import range_text
 from counterpoint.result.choosing import interview as preference
 from counterpoint.result.choosing.orders import (
     NEIGHBOURS,
@@ -37,22 +32,25 @@ from counterpoint.result.figures.frames.common import (
     Axis,
     ask,
     histogram,
+    level_texts,
     names_of,
     shown_features,
+    shown_value,
     varied,
 )
 from counterpoint.result.figures.frames.response import CURVE_POINTS
+from counterpoint.result.report.receipt import write_receipt
 from counterpoint.result.ways import Way, name_of, ways_of
-from counterpoint.result.words.language import Lang
-from counterpoint.result.words.printed import message
+from counterpoint.result.words.language import Lang, say, speaking, spoken_now, texts_of
+from counterpoint.result.words.printed import message, target_text
 from counterpoint.result.words.sentences import (
     changes_protected,
     protected_headline,
     way_sentence,
 )
 from counterpoint.table.features import Feature, Kind
-from counterpoint.table.values import EXACT, write_level, write_number, write_pair
-from counterpoint.version import __version__
+from counterpoint.table.labels import CELLS, SIGNS
+from counterpoint.table.values import write_number, write_pair
 
 MOST_NUMBERS = 40_000  # of attributes and of particles each: 107 kB as they are written
 SEED = 0
@@ -114,75 +112,11 @@ def pack_shares(shares: Floats) -> str:
     return base64.b64encode(steps.tobytes()).decode("ascii")
 
 
-def write_receipt(found: ResultData, now: datetime.datetime) -> dict[str, Any]:
-    """Return who was asked what, with which settings, as what JSON can hold."""
-    version, model = __version__, "not at hand: the result was loaded from a file"
-    if found.live is None:
-        version = f"{found.remembered.version}; this report by {version}"
-    else:
-        kind = type(found.problem.predictor.own.model)
-        model = f"{kind.__module__}.{kind.__qualname__}"
-    return {
-        "date": now.astimezone(datetime.UTC).isoformat(timespec="seconds"),
-        "data fingerprint": found.fingerprints.data,
-        "model fingerprint": found.fingerprints.model,
-        "model": model,
-        "target": str(found.target),
-        "limits": _limits(found.limits),
-        "rules": list(found.constraints),
-        "costs": [
-            f"{name}: {write_number(cost, digits=EXACT)}" for name, cost in found.costs.items()
-        ],
-        "objectives": list(found.objective_names),
-        "search": {"type": type(found.search).__name__, **_settings(found.search)},
-        "seed": int(found.seed),
-        "model evaluations": found.evaluations,
-        "ended by": found.stopped or "the row itself",
-        "counterfactuals": int(found.reaches.sum()),
-        "near misses": int((~found.reaches).sum()),
-        "notes": list(found.notes),
-        "versions": {
-            "counterpoint": version,
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "pandas": pd.__version__,
-        },
-    }
-
-
-def _settings(search: Any) -> dict[str, Any]:
-    """Return the settings by name; what JSON has not, as text."""
-    values = {field.name: getattr(search, field.name) for field in fields(search)}
-    return {
-        name: value
-        if value is None or isinstance(value, bool | int | str)
-        else (float(value) if isinstance(value, float) and np.isfinite(value) else str(value))
-        for name, value in values.items()
-    }
-
-
-def _limits(limits: Limits) -> dict[str, Any]:
-    """Return what could change, as texts; rules and costs have places of their own."""
-    return {
-        "fixed": [str(name) for name in limits.fixed],
-        "vary": None if limits.vary is None else [str(name) for name in limits.vary],
-        "ranges": [f"{name}: {range_text(ends)}" for name, ends in limits.ranges.items()],
-        "most changes": limits.max_changed,
-    }
-
-
 FORMAT = "counterpoint/report"
 VERSION = 1
 DIGITS = 6  # of an objective, which only ranks and draws
 MOST_CARDS = 12
 MOST_CHANGES = 4  # of what is on a card, where a way has so few
-# What each built-in objective asks of a counterfactual, in a reader's words: less is better.
-LABELS = {
-    "gap": ("Missing the target", "Gap", "how far the prediction stays from the target"),
-    "distance": ("Size of the changes", "Size", "how far the values move in their ranges"),
-    "changes": ("Number of changes", "Changes", "how many values differ from the row"),
-    "implausibility": ("Unusual cases", "Unusual", "how far it is from rows that were observed"),
-}
 
 
 def summarise(found: ResultData, now: datetime.datetime, lang: Lang = "en") -> dict[str, Any]:
@@ -190,6 +124,13 @@ def summarise(found: ResultData, now: datetime.datetime, lang: Lang = "en") -> d
 
     After the counterfactuals of the set come the representatives of ways that it lacks.
     """
+    with speaking(lang):
+        return _summarise(found, now)
+
+
+def _summarise(found: ResultData, now: datetime.datetime) -> dict[str, Any]:
+    """Return the summary in the language that is spoken."""
+    lang, names = spoken_now(), names_of(found)
     features = shown_features(found)
     row, (whole, _) = found.genome, with_ways(found)
     return {
@@ -197,18 +138,24 @@ def summarise(found: ResultData, now: datetime.datetime, lang: Lang = "en") -> d
         "version": VERSION,
         "title": title_of(found),
         "lang": lang,
+        "texts": texts_of(lang),
         "message": message(found),
         "headline": protected_headline(found, lang),
         "status": found.status,
         "notes": list(found.notes),
         "is_loaded": found.live is None,
         "target": _write_target(found),
-        "row": {"prediction": found.row_prediction, "text": write_number(found.row_prediction)},
+        "row": {
+            "prediction": found.row_prediction,
+            "text": _number(found.row_prediction),
+            "lands": _row_class(found),
+        },
         "classes": _class_texts(found),
         "outputs": _outputs(found, row[None]),
         "edges": _write_edges(found),
         "features": [
-            _write_feature(found, feature, gene, j) | {"bars": _write_bars(whole, j)}
+            _write_feature(found, feature, gene, j)
+            | {"name": names[j], "bars": _write_bars(whole, j)}
             for j, (feature, gene) in enumerate(zip(features, row, strict=True))
         ],
         "objectives": _write_objectives(found),
@@ -221,8 +168,29 @@ def summarise(found: ResultData, now: datetime.datetime, lang: Lang = "en") -> d
 
 def _class_texts(found: ResultData) -> list[str]:
     """Return what the model's classes are called."""
-    labels = found.encoding.schema.labels
-    return [labels.class_(label) if labels else write_level(label) for label in found.facts.classes]
+    labels, lang = found.encoding.schema.labels, spoken_now()
+    return [labels.class_(label, lang) for label in found.facts.classes]
+
+
+def _row_class(found: ResultData) -> str | None:
+    """Return what the class is called that the model decides for; None if it has no classes.
+
+    Of a model whose own decision is not that for the likeliest class, it is known only of rows
+    that have what is wanted, or if there are two.
+    """
+    classes = _class_texts(found)
+    if not classes:
+        return None
+    likeliest, wanted = int(np.argmax(found.facts.row_outputs)), found.target.wanted
+    if found.target.is_decision and len(classes) == 2 and len(wanted) == 1:
+        is_met = found.status == "already_met"
+        return classes[wanted[0] if is_met else 1 - wanted[0]]
+    return classes[likeliest]
+
+
+def _number(value: float) -> str:
+    """Return a number as the language that is spoken writes it."""
+    return write_number(value, SIGNS[spoken_now()])
 
 
 def _outputs(found: ResultData, genomes: Floats) -> list[list[float]]:
@@ -237,15 +205,15 @@ def title_of(found: ResultData) -> str:
     """Return what the explained row is called: by its label in its table, if it has one."""
     index = getattr(found.row, "index", None)
     if index is None or len(index) != 1:
-        return "The row"
-    return f"Row {index[0]}"
+        return say("row")
+    return say("row.named", label=index[0])
 
 
 def _write_target(found: ResultData) -> dict[str, Any]:
     """Return the wanted outcome: its words, and its ends, null where it is open."""
     target = found.target
     return {
-        "text": str(target),
+        "text": target_text(found),
         "low": None if target.is_lead else _finite(target.low),
         "high": None if target.is_lead else _finite(target.high),
         "is_probability": target.label is not None,
@@ -254,22 +222,21 @@ def _write_target(found: ResultData) -> dict[str, Any]:
 
 def _write_feature(found: ResultData, feature: Feature, gene: float, j: int) -> dict[str, Any]:
     """Return a feature: what it can be, what the row has, and how often it is changed."""
-    is_numeric = feature.is_numeric
+    is_numeric, ends = feature.is_numeric, (feature.low, feature.high)
     return {
-        "name": str(feature.name),
         "kind": str(feature.kind),
         "is_numeric": is_numeric,
         "is_ordered": is_numeric or feature.kind is Kind.ORDERED,
-        "levels": [write_level(level) for level in feature.levels],
+        "levels": level_texts(feature),
         "decimals": 0 if feature.kind is Kind.INTEGER else feature.decimals,
         "unit": feature.unit,
         "low": _finite(feature.low),
         "high": _finite(feature.high),
-        "range": f"{feature.shown(feature.low)} to {feature.shown(feature.high)}"
+        "range": f" {say('to')} ".join(shown_value(feature, end) for end in ends)
         if is_numeric
-        else ", ".join(write_level(level) for level in feature.levels),
+        else ", ".join(level_texts(feature)),
         "row": _finite(gene),
-        "text": feature.shown(gene),
+        "text": shown_value(feature, gene),
         "is_protected": feature.is_protected,
         "is_fixed": bool(found.facts.limits.is_fixed[j]),
         "n_changed": int(found.changed[:, j].sum()),
@@ -289,7 +256,11 @@ def _write_edges(found: ResultData) -> list[dict[str, Any]]:
             steps = np.abs(genes[lost] - found.genome[j]) if feature.is_numeric else lost
             i = int(lost[np.argmin(steps)])
             edges.append(
-                {"place": j, "text": feature.shown(genes[i]), "prediction": write_number(scores[i])}
+                {
+                    "place": j,
+                    "text": shown_value(feature, genes[i]),
+                    "prediction": _number(scores[i]),
+                }
             )
     return edges
 
@@ -310,17 +281,21 @@ def _write_bars(found: ResultData, j: int) -> list[list[float]]:
 
 def _write_objectives(found: ResultData) -> list[dict[str, Any]]:
     """Return the objectives: their names, and what they say in a reader's words."""
-    own = ("", "", "an objective of the caller's")
+    texts = texts_of(spoken_now())
     return [
-        {"name": name, "label": label or name, "short": short or name, "hint": hint}
+        {
+            "name": name,
+            "label": texts.get(f"objective.{name}", name),
+            "short": texts.get(f"objective.{name}.short", name),
+            "hint": texts.get(f"objective.{name}.hint", texts["objective.own"]),
+        }
         for name in found.objective_names
-        for label, short, hint in [LABELS.get(name, own)]
     ]
 
 
 def _write_all(found: ResultData, n_own: int) -> list[dict[str, Any]]:
     """Return all candidates: of each only its changes, as (feature, value, text)."""
-    features, row = shown_features(found), found.genome
+    features, row, signs = shown_features(found), found.genome, CELLS[spoken_now()]
     is_protected = changes_protected(found).tolist()
     classes = _class_texts(found)
     texts: dict[tuple[int, float], str] = {}  # a value occurs often, and writing it takes time
@@ -330,14 +305,14 @@ def _write_all(found: ResultData, n_own: int) -> list[dict[str, Any]]:
         for j in np.flatnonzero(found.changed[i]).tolist():
             key = (j, float(genome[j]))
             if key not in texts:
-                texts[key] = write_pair(features[j], genome[j], row[j])[0]
+                texts[key] = write_pair(features[j], genome[j], row[j], signs)[0]
             changes.append([j, _finite(genome[j]), texts[key]])
         written.append(
             {
                 "number": i + 1,
                 "changes": changes,
                 "prediction": _short(found.predictions[i]),
-                "text": write_number(found.predictions[i]),
+                "text": _number(found.predictions[i]),
                 "lands": classes[found.codes[i]] if classes else None,
                 "is_valid": bool(found.reaches[i]),
                 "objectives": [_short(value) for value in found.objectives[i]],
@@ -392,6 +367,7 @@ def _write_ways(
             "name": name_of([names[j] for j in np.flatnonzero(way.representative.changed[0])]),
             "number": number + 1,
             "sentence": way_sentence(way, lang=lang),
+            "is_larger": way.minimality == "has a smaller way",
             "n": way.n_valid,
             "effort": _short(way.representative.objectives[0, DISTANCE]),
             "safe": safe[w],
@@ -421,9 +397,12 @@ def _write_works(way: Way[Any]) -> list[dict[str, Any]]:
             )
             sides = [g for g in numbers if g < row], [g for g in numbers if g >= row], missing
             spans = [[side[0], side[-1]] for side in sides if side]
-        texts = [" to ".join(dict.fromkeys(feature.shown(gene) for gene in span)) for span in spans]
+        texts = [
+            f" {say('to')} ".join(dict.fromkeys(shown_value(feature, gene) for gene in span))
+            for span in spans
+        ]
         drawn = [[_finite(gene) for gene in span] for span in spans]
-        join = " and " if feature.is_numeric else ", "
+        join = f" {say('and')} " if feature.is_numeric else ", "
         works.append({"place": j, "spans": drawn, "text": join.join(texts)})
     return works
 

@@ -106,8 +106,8 @@ class _German(Phrased):
         return f"Gewünscht: {outcome}. Die Zeile liegt bei {before}."
 
     def counts(self, n: int, n_missed: int, n_shown: int) -> str:
-        noun = "kontrafaktische Zeile" if n == 1 else "kontrafaktische Zeilen"
-        text = f"{self.signs.whole(n)} {noun}" if n else "Keine kontrafaktische Zeile gefunden"
+        noun = "Alternative" if n == 1 else "Alternativen"
+        text = f"{self.signs.whole(n)} {noun}" if n else "Keine Alternative gefunden"
         if n_missed:
             text += f"; {self.signs.whole(n_missed)} Beinahe-Treffer"
         if n_shown < n + n_missed:

@@ -1,17 +1,24 @@
-"""Language: what the grammar of a language must say, and of which parts.
+"""Language: what the grammar of a language must say, of which parts, and texts by key.
 
 `english` and `german` are the two grammars. Features, levels and classes come in the words of the
-caller's labels; see `counterpoint.table.labels`.
+caller's labels; see `counterpoint.table.labels`. Every word of the page, of its figures and of its
+first sentence is in `texts.json`, the one place where they are written. The page is sent those of
+its language; figures, which many functions put together, speak the language of `speaking`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from importlib.resources import files
 from typing import Literal, NamedTuple, Protocol
 
+from counterpoint.table.labels import SIGNS, Noun
 from counterpoint.table.labels import Lang as Lang
-from counterpoint.table.labels import Noun
-from counterpoint.table.values import Signs, counted
+from counterpoint.table.values import Signs
 
 Reader = Literal["customer", "analyst"]
 Aim = Literal["class", "other class", "probability", "value"]
@@ -37,6 +44,55 @@ def started(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+_SPOKEN: ContextVar[Lang] = ContextVar("spoken", default="en")
+
+
+@cache
+def texts_of(lang: Lang) -> dict[str, str]:
+    """Return all texts of a language by key."""
+    text = files(__package__).joinpath("texts.json").read_text(encoding="utf-8")
+    found: dict[str, str] = json.loads(text)[lang]
+    return found
+
+
+@contextmanager
+def speaking(lang: Lang) -> Iterator[None]:
+    """Let `say` speak a language inside of a `with`.
+
+    Examples
+    --------
+    >>> with speaking("de"):
+    ...     say("figures"), say("figure.surface", prediction="P", x="a", y="b")
+    ('Abbildungen', 'P nach a und b')
+    """
+    before = _SPOKEN.set(lang)
+    try:
+        yield
+    finally:
+        _SPOKEN.reset(before)
+
+
+def spoken_now() -> Lang:
+    """Return the language that is spoken."""
+    return _SPOKEN.get()
+
+
+def say(key: str, **values: object) -> str:
+    """Return a text of the language that is spoken, with values put where braces name them."""
+    return texts_of(spoken_now())[key].format_map(values)
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a count with its noun, of which there is one text for 1 and one for all others.
+
+    Examples
+    --------
+    >>> counted(1, "near miss"), counted(1200, "variant")
+    ('1 near miss', '1,200 variants')
+    """
+    return f"{SIGNS[spoken_now()].whole(n)} {say(f'{noun}.one' if n == 1 else f'{noun}.many')}"
+
+
 def count_candidates(n: int, n_missed: int) -> str:
     """Return how many counterfactuals there are, and how many near misses if there are any.
 
@@ -46,8 +102,7 @@ def count_candidates(n: int, n_missed: int) -> str:
     ('12 counterfactuals; 859 near misses', '1 counterfactual')
     """
     texts = [counted(n, "counterfactual")] if n or not n_missed else []
-    texts += [counted(n_missed, "near miss", "near misses")] if n_missed else []
-    return "; ".join(texts)
+    return "; ".join([*texts, *([counted(n_missed, "near miss")] if n_missed else [])])
 
 
 class Change(NamedTuple):

@@ -1,17 +1,24 @@
-"""Letters: what a customer may read of a result, as texts.
+"""Letters: what a customer may read of a result, as texts, as a letter and as a page.
 
-Nothing in them is of other people or of the method: no observed row, no row number, no probability
-of a class that was not asked for, no way through a protected feature nor how many there are.
+Both files are HTML without any script: all texts are escaped, and the policy in the head allows the
+style of the file and nothing else. Nothing in them is of other people or of the method: no observed
+row, no row number, no probability of a class that was not asked for, no way through a protected
+feature nor how many there are.
 """
 
 from __future__ import annotations
 
+import base64
+import datetime
+import hashlib
 from collections.abc import Sequence
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from counterpoint.checks import check_whole
+from counterpoint.errors import InvalidInput
 from counterpoint.problem.objectives import GAP
 from counterpoint.result.data import ResultData
 from counterpoint.result.ways import Way, ways_of
@@ -27,7 +34,9 @@ from counterpoint.result.words.sentences import (
     landing,
     wish_of,
 )
-from counterpoint.table.values import write_number, write_share
+from counterpoint.table.files import Pathlike, write_whole
+from counterpoint.table.labels import SIGNS
+from counterpoint.table.values import write_date, write_number, write_share
 
 FEW = 4  # the most changes a sentence names one by one
 
@@ -183,3 +192,227 @@ def row_lines(found: ResultData, lang: Lang) -> list[tuple[str, str]]:
         value, unit = labels.value(feature, gene, lang), labels.unit(feature, lang, gene)
         lines.append((labels.feature(feature.name, lang), f"{value} {unit}".strip()))
     return lines
+
+
+MOST_CASES = 4
+MOST_SENDER, MOST_SENDER_LINES, MOST_CLOSING = 600, 8, 1500
+ROOMY = 2200  # characters of a letter that has room for large type
+MOST = 5000  # characters of a letter of one page, in small type
+
+
+class Texts(NamedTuple):
+    """The headings of a letter and of a page in one language."""
+
+    title: str
+    cases: str
+    case: str
+    before: str
+    after: str
+    details: str
+
+
+TEXTS = {
+    "en": Texts(
+        "How the result could have been different",
+        "Other cases",
+        "Case",
+        "as given",
+        "in this case",
+        "The details that were assessed",
+    ),
+    "de": Texts(
+        "Wie das Ergebnis hätte anders ausfallen können",
+        "Andere Fälle",
+        "Fall",
+        "wie angegeben",
+        "in diesem Fall",
+        "Die bewerteten Angaben",
+    ),
+}
+BASE = """
+:root { color-scheme: light dark; --ink: #1c2026; --soft: #59616c; --line: #c9ced6; --paper: #fff;
+  --mark: #1a5fb4 }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8eaed; --soft: #aab2bd; --line: #4a515c;
+  --paper: #16191d; --mark: #8ab8ff } }
+* { box-sizing: border-box }
+body { margin: 0 auto; padding: 1.5rem; max-width: 44rem; background: var(--paper);
+  color: var(--ink); font: 1rem/1.5 system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif;
+  overflow-wrap: break-word }
+h1 { font-size: 1.4em; line-height: 1.25 }
+h2 { font-size: 1.1em; margin: 1.4em 0 .4em }
+address { font-style: normal; white-space: pre-line; color: var(--soft) }
+.date { color: var(--soft) }
+ol { padding-left: 1.6em }
+li { margin: .5em 0 }
+.closing { white-space: pre-line; color: var(--soft); border-top: 1px solid var(--line);
+  padding-top: .8em; margin-top: 1.4em; font-size: .9em }
+table { border-collapse: collapse; width: 100%; font-size: .95em; table-layout: fixed }
+th, td { text-align: left; vertical-align: top; padding: .25em .6em .25em 0;
+  border-bottom: 1px solid var(--line) }
+thead th { color: var(--soft); font-weight: normal }
+tbody th { font-weight: normal }
+@page { margin: 18mm 20mm }
+@media print { :root { --ink: #000; --soft: #333; --line: #999; --paper: #fff; --mark: #000 }
+  body { padding: 0; max-width: none; font-size: 10.5pt } h2, tr, li { break-inside: avoid }
+  body.dense { font-size: 8.5pt; line-height: 1.35 } body.dense li { margin: .25em 0 }
+  .appendix { break-before: page } }
+"""
+PAGE = """
+.lead { font-size: 1.15em }
+article { border: 1px solid var(--line); border-radius: .6rem; padding: .2rem 1.1rem 1rem;
+  margin: 1rem 0; break-inside: avoid }
+td.new { color: var(--mark); font-weight: 600 }
+"""
+
+
+def write_letter(
+    found: ResultData,
+    path: Pathlike,
+    lang: Lang,
+    sender: str = "",
+    closing: str = "",
+    *,
+    appendix: bool = False,
+) -> None:
+    """Write the letter of a result to a file; see `Counterfactuals.letter`."""
+    grammar_of(lang, "customer")
+    _check_text("letter.sender", sender, MOST_SENDER, MOST_SENDER_LINES)
+    _check_text("letter.closing", closing, MOST_CLOSING)
+    if not isinstance(appendix, bool):
+        raise InvalidInput(f"letter.appendix must be True or False, got {appendix!r}.")
+    today = datetime.datetime.now(datetime.UTC).date()
+    page = letter_page(found, lang, (sender, closing), today, appendix=appendix)
+    write_whole(path, page.encode("utf-8"))
+
+
+def _check_text(argument: str, text: Any, most: int, lines: int | None = None) -> None:
+    """Refuse what is no text, or too long for a letter of one page."""
+    if not isinstance(text, str):
+        raise InvalidInput(f"{argument} must be a text, got {text!r}.")
+    if len(text) > most:
+        raise InvalidInput(
+            f"{argument} must have at most {most:,} characters, got {len(text):,}; a letter is one "
+            "page."
+        )
+    if lines is not None and (n_lines := len(text.splitlines())) > lines:
+        raise InvalidInput(
+            f"{argument} must have at most {lines} lines, got {n_lines}; a letter is one page."
+        )
+
+
+def letter_page(
+    found: ResultData,
+    lang: Lang,
+    own: tuple[str, str],
+    today: datetime.date,
+    *,
+    appendix: bool = False,
+) -> str:
+    """Return the letter as HTML, with the sender's texts `own`: the head and the closing."""
+    story, texts, (sender, closing) = tell(found, lang, MOST_CASES), TEXTS[lang], own
+    while (size := _size(story, own)) > MOST and len(story.cases) > 1:
+        story = story._replace(cases=story.cases[:-1])
+    parts = [
+        f"<address>{escape(sender)}</address>" if sender else "",
+        f'<p class="date">{escape(write_date(today, SIGNS[lang]))}</p>',
+        f"<h1>{escape(texts.title)}</h1>",
+        f"<p>{escape(story.decided)}</p>",
+        _listed(story.cases),
+        *(f"<p>{escape(text)}</p>" for text in story.remarks),
+        f"<p>{escape(story.caveat)}</p>" if story.caveat else "",
+        f'<p class="closing">{escape(closing)}</p>' if closing else "",
+        _appendix(found, lang) if appendix else "",
+    ]
+    return _document(lang, texts.title, parts, BASE, "dense" if size > ROOMY else "")
+
+
+def _size(story: Story, own: tuple[str, str]) -> int:
+    """Return how many characters a letter has; a line of the sender's counts as a whole one."""
+    return sum(map(len, [*story.lines, own[1]])) + 80 * sum(len(text.splitlines()) for text in own)
+
+
+def _listed(cases: list[Case]) -> str:
+    """Return the sentences of the cases as a list; one by itself is a paragraph."""
+    if len(cases) < 2:
+        return "".join(f"<p>{escape(case.text)}</p>" for case in cases)
+    return f"<ol>{''.join(f'<li>{escape(case.text)}</li>' for case in cases)}</ol>"
+
+
+def _appendix(found: ResultData, lang: Lang) -> str:
+    """Return the details that were assessed, on pages of their own."""
+    title = escape(TEXTS[lang].details)
+    return f'<section class="appendix"><h2>{title}</h2>{_details(found, lang)}</section>'
+
+
+def _details(found: ResultData, lang: Lang) -> str:
+    """Return the details that were assessed, as a table."""
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
+        for name, value in row_lines(found, lang)
+    )
+    return f"<table><tbody>{rows}</tbody></table>"
+
+
+def write_customer_page(found: ResultData, path: Pathlike, lang: Lang) -> None:
+    """Write the page of a result for a customer; see `Counterfactuals.report`."""
+    write_whole(path, customer_page(found, lang).encode("utf-8"))
+
+
+def customer_page(found: ResultData, lang: Lang) -> str:
+    """Return the customer's page as HTML: what was decided, and each case before and after."""
+    story, texts = tell(found, lang, MOST_CASES), TEXTS[lang]
+    cases = [_card(k, case, lang) for k, case in enumerate(story.cases, 1)]
+    parts = [
+        "<main>",
+        f"<h1>{escape(texts.title)}</h1>",
+        f'<p class="lead">{escape(story.decided)}</p>',
+        *([f"<h2>{escape(texts.cases)}</h2>", *cases] if cases else []),
+        *_remarks(story),
+        f"<details><summary>{escape(texts.details)}</summary>{_details(found, lang)}</details>",
+        "</main>",
+    ]
+    return _document(lang, texts.title, parts, BASE + PAGE, "")
+
+
+def _remarks(story: Story) -> list[str]:
+    """Return what follows the cases: what is proved, and what it is not."""
+    return [f"<p>{escape(text)}</p>" for text in (*story.remarks, story.caveat) if text]
+
+
+def _card(k: int, case: Case, lang: Lang) -> str:
+    """Return a case: its sentence, and what differs before and after."""
+    texts, rows = TEXTS[lang], "".join(_changed(change, lang) for change in case.changes)
+    head = "".join(f'<th scope="col">{escape(t)}</th>' for t in ("", texts.before, texts.after))
+    head = head.replace('<th scope="col"></th>', "<td></td>", 1)
+    return (
+        f"<article><h3>{escape(texts.case)} {k}</h3><p>{escape(case.text)}</p>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></article>"
+    )
+
+
+def _changed(change: Change, lang: Lang) -> str:
+    """Return one changed detail as a line of a table."""
+    grammar = grammar_of(lang)
+    old = f"{change.old} {change.old_unit}".strip() or grammar.signs.missing
+    new = f"{grammar.value(change)} {change.new_unit}".strip()
+    return (
+        f'<tr><th scope="row">{escape(change.noun.word)}</th><td>{escape(old)}</td>'
+        f'<td class="new">{escape(new)}</td></tr>'
+    )
+
+
+def _document(lang: Lang, title: str, parts: list[str], style: str, kind: str) -> str:
+    """Return a whole file of HTML."""
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    body = f'<body class="{kind}">' if kind else "<body>"
+    return (
+        f'<!doctype html>\n<html lang="{lang}">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n"
+        + body
+        + "\n".join(part for part in parts if part)
+        + "\n</body>\n</html>\n"
+    )

@@ -15,8 +15,9 @@ from counterpoint.problem.objectives import GAP
 from counterpoint.result.data import ResultData
 from counterpoint.result.ways import ways_of
 from counterpoint.result.words.english import ENGLISH
-from counterpoint.result.words.language import count_candidates, started
+from counterpoint.result.words.language import count_candidates, counted, say, spoken_now, started
 from counterpoint.result.words.sentences import (
+    GRAMMARS,
     edge_texts,
     labels_of,
     measures_of,
@@ -24,49 +25,78 @@ from counterpoint.result.words.sentences import (
     said,
     shown_first,
     way_sentence,
+    wish_of,
 )
-from counterpoint.table.values import counted, write_number, write_numbers
+from counterpoint.search.exact.proof import Proof
+from counterpoint.table.labels import SIGNS
+from counterpoint.table.values import write_number, write_numbers
 
-ENDED = {
-    "seconds": "; the time ran out, so this is the best so far",
-    "interrupt": "; the search was interrupted, so this is the best so far",
-    "exhausted": "; all that is allowed was tried",
-    "repeats": "; nothing new was made any more, though not all that is allowed was tried",
-}
+ENDED = ("seconds", "interrupt", "exhausted", "repeats")  # what is said of how a search ended
 
 
 def message(found: ResultData) -> str:
-    """Return one sentence: how many were found, or how close the search came."""
-    target, now = found.target, write_number(found.row_prediction)
+    """Return one sentence: how many were found, or how close the search came.
+
+    It is in the language that `speaking` sets.
+    """
+    signs = SIGNS[spoken_now()]
+    said = {"target": target_text(found), "now": write_number(found.row_prediction, signs)}
     if found.status == "already_met":
-        inside, margin = edge_texts(found, ENGLISH)
-        near = "between an observed row and its nearest the answer typically moves by"
-        moves = f"; {near} {margin}" if found.facts.margin else ""
-        return f"the row already reaches {target}: its prediction is {now}, {inside} inside{moves}."
-    asked = counted(found.evaluations, "model evaluation") + ENDED.get(found.stopped, "")
-    if found.proof is not None:
-        asked += f"; {found.proof.of_all(*found.objectives[found.reaches, 1:3].T)}"
-    verb = "reaches" if found.is_proved_empty else "was found for"
-    none = f"no counterfactual {verb} {target} (now {now})"
+        inside, margin = edge_texts(found, GRAMMARS[spoken_now()])
+        moves = say("message.moves", margin=margin) if found.facts.margin else ""
+        return say("message.met", **said, inside=inside, moves=moves)
+    asked, none = _asked(found), "message.none proved" if found.is_proved_empty else "message.none"
     n, n_missed = int(found.reaches.sum()), int((~found.reaches).sum())
     if n:
         fewest = int(found.changed[found.reaches].sum(axis=1).min())
-        missed = f"; {count_candidates(0, n_missed)}" if n_missed else ""
-        return (
-            f"{counted(n, 'counterfactual')} {'reaches' if n == 1 else 'reach'} {target} "
-            f"(now {now}) with {fewest} or more changes{missed}; {asked}."
-        )
+        more = {
+            "count": counted(n, "counterfactual"),
+            "reach": say("message.reach.one" if n == 1 else "message.reach.many"),
+            "fewest": fewest,
+            "changes": say("message.change.one" if fewest == 1 else "message.change.many"),
+            "missed": f"; {count_candidates(0, n_missed)}" if n_missed else "",
+        }
+        return say("message.some", **said, **more, asked=asked)
     if (found.trace.objectives[:, GAP] == 0.0).any():
-        return (
-            f"none of the counterfactuals that were found for {target} (now {now}) is left; ask "
-            "less of them, or look at the result before it was filtered."
-        )
+        return say("message.filtered", **said)
     if n_missed == 0:
-        return f"{none}; {asked}; {observed_hint(found)}"
-    best = int(np.argmin(found.objectives[:, GAP]))
-    at, gap = (write_number(each[best]) for each in (found.predictions, found.objectives[:, GAP]))
-    near = f"the nearest of {count_candidates(0, n_missed)} is at {at} and lacks {gap}"
-    return f"{none}: {near}; {asked}; {observed_hint(found)}"
+        return f"{say(none, **said)}; {asked}; {observed_hint(found)}"
+    best, gaps = int(np.argmin(found.objectives[:, GAP])), found.objectives[:, GAP]
+    at, gap = (write_number(each[best], signs) for each in (found.predictions, gaps))
+    near = say("message.nearest", misses=count_candidates(0, n_missed), at=at, gap=gap)
+    return f"{say(none, **said)}: {near}; {asked}; {observed_hint(found)}"
+
+
+def target_text(found: ResultData) -> str:
+    """Return the target: in English as it prints itself, else as a heading for analysts."""
+    if (lang := spoken_now()) == "en":
+        return str(found.target)
+    grammar = GRAMMARS[lang]
+    return grammar.outcome(wish_of(found, grammar, "analyst"))
+
+
+def _asked(found: ResultData) -> str:
+    """Return what the search cost, how it ended, and what is proved."""
+    asked = counted(found.evaluations, "evaluation")
+    asked += say(f"message.{found.stopped}") if found.stopped in ENDED else ""
+    return asked if found.proof is None else f"{asked}; {_proved(found, found.proof)}"
+
+
+def _proved(found: ResultData, proof: Proof) -> str:
+    """Return what `Proof.of_all` says, in the language that is spoken."""
+    if spoken_now() == "en":
+        return proof.of_all(*found.objectives[found.reaches, 1:3].T)
+    if proof.nearest.status == "none":
+        return say("proof.none")
+    said, (nearest, fewest) = [], found.objectives[found.reaches, 1:3].min(axis=0, initial=np.inf)
+    if proof.nearest.is_met_by(float(nearest)):
+        said.append(say("proof.nearest"))
+    elif proof.nearest.bound > 0.0 and np.isfinite(nearest):
+        share = 100.0 * (float(nearest) / proof.nearest.bound - 1.0)
+        said.append(say("proof.bound", share=write_number(share, SIGNS[spoken_now()], 3)))
+    if proof.fewest.is_met_by(float(fewest)):
+        said.append(say("proof.fewest"))
+    return say("proof", said=say("proof.and").join(said)) if said else say("proof.nothing")
 
 
 def observed_hint(found: ResultData) -> str:
@@ -74,16 +104,14 @@ def observed_hint(found: ResultData) -> str:
     if (known := found.diagnosis) is None:
         return ""
     if known.nearest is not None:
-        return (
-            f"no observed row reaches it either (the nearest is at {write_number(known.nearest)}): "
-            "ask for a target the model does give."
-        )
-    does, them = ("does", "it") if known.n_reaching == 1 else ("do", "all of them")
-    reach = f"{counted(known.n_reaching, 'observed row')} {does} reach it"
+        return say("message.no row", at=write_number(known.nearest, SIGNS[spoken_now()]))
+    form = "one" if known.n_reaching == 1 else "many"
+    rows = counted(known.n_reaching, "observed row")
+    reach = say(f"message.rows reach.{form}", rows=rows)
     if known.limits_bind:
-        what = "limits and rules" if found.constraints else "limits"
-        return f"{reach}, but the {what} exclude {them}: {known.relaxation}."
-    return f"{reach}." if found.stopped in ENDED else f"{reach}: give the search more evaluations."
+        what = say("message.limits and rules" if found.constraints else "message.limits")
+        return say(f"message.excluded.{form}", reach=reach, what=what, relaxation=known.relaxation)
+    return f"{reach}." if found.stopped in ENDED else say("message.more", reach=reach)
 
 
 def own_cells(found: ResultData) -> pd.DataFrame:

@@ -20,8 +20,14 @@ from hypothesis import strategies as st
 from counterpoint.result.figures.plots import packed
 from counterpoint.result.report.page import MODULES, build_page, joined_modules, script_json
 from counterpoint.result.report.page import __file__ as page_file
+from counterpoint.result.words.language import texts_of
 
-SUMMARY: dict[str, Any] = {"title": "Row 0", "features": []}
+SUMMARY: dict[str, Any] = {
+    "title": "Row 0",
+    "features": [],
+    "lang": "en",
+    "texts": texts_of("en"),
+}
 ANY_TEXT = st.text(st.characters(exclude_categories=()))  # lone surrogates, too
 
 
@@ -64,7 +70,7 @@ PLAIN = [tag for tag, _ in read(build_page(SUMMARY)).elements]
     | st.sampled_from(["</script><script>alert(1)</script>", "<!--", "]]>", "{{data}}"])
 )
 def test_any_text_survives_and_breaks_out_of_nothing(text: str) -> None:
-    summary = {"title": text, "features": [{"name": text, "levels": [text]}]}
+    summary = SUMMARY | {"title": text, "features": [{"name": text, "levels": [text]}]}
 
     page = build_page(summary)
 

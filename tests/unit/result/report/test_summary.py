@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import datetime
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -332,3 +333,38 @@ def test_several_classes_are_shown_before_and_after() -> None:
     assert {each["lands"] for each in summary["counterfactuals"] if each["is_valid"]} == {"c"}
     for card in summary["representatives"]:
         assert int(np.argmax(card["outputs"])) == 2
+
+
+def test_a_german_summary_writes_values_and_texts_in_german(found: cp.Counterfactuals) -> None:
+    summary = summarise(found, NOW, "de")
+
+    assert summary["lang"] == "de"
+    assert summary["title"].startswith("Zeile ")
+    assert " Alternative" in summary["message"]
+    assert summary["target"]["text"] == "Vorhersage zwischen 0,25 und 1"
+    assert [each["label"] for each in summary["objectives"]][:2] == [
+        "Abweichung vom Ziel",
+        "Größe der Änderungen",
+    ]
+    (since,) = (each for each in summary["features"] if each["kind"] == "date")
+    assert re.fullmatch(r"\d+\. \w+ \d{4} bis \d+\. \w+ \d{4}", since["range"])
+
+
+def test_names_without_labels_are_said_without_underscores() -> None:
+    data = pd.DataFrame({"credit_amount": [1.0, 2.0, 3.0, 4.0]})
+    found = cp.Explainer(lambda rows: rows["credit_amount"], data).explain(data[:1], (3.0, None))
+
+    assert summarise(found, NOW)["features"][0]["name"] == "credit amount"
+    assert "credit_amount" in found.to_frame().columns
+
+
+@pytest.mark.parametrize("wanted", ["no", "yes"])
+def test_the_class_that_the_model_decides_for_now_is_named(wanted: str) -> None:
+    data = pd.DataFrame({"a": np.linspace(0.0, 1.0, 30)})
+    explainer = cp.Explainer(
+        lambda rows: np.column_stack([1.0 - rows["a"], rows["a"]]), data, classes=["no", "yes"]
+    )
+
+    found = explainer.explain(data[:1], wanted)
+
+    assert summarise(found, NOW)["row"]["lands"] == "no"

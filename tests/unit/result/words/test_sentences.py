@@ -104,7 +104,7 @@ def test_a_result_without_counterfactuals_has_texts() -> None:
     ]
     assert told(found, "de", "analyst") == [
         "Gewünscht: Vorhersage mindestens 0,5. Die Zeile liegt bei 0,2.",
-        "Keine kontrafaktische Zeile gefunden.",
+        "Keine Alternative gefunden.",
     ]
 
 
@@ -120,9 +120,7 @@ def test_an_analyst_reads_numbers_and_measures() -> None:
         "1. Prediction at least 0.5 (0.2 → 0.5) if months were 30 instead of 48 months. "
     )
     assert english[3] == "This describes the model; it implies no causal effect of any change."
-    assert german[1] == (
-        f"{n_valid} kontrafaktische Zeilen; {n - n_valid} Beinahe-Treffer; 1 wird gezeigt."
-    )
+    assert german[1] == (f"{n_valid} Alternativen; {n - n_valid} Beinahe-Treffer; 1 wird gezeigt.")
     assert "(distance 0." in english[2]
     assert ", 1 change, implausibility 0" in english[2]
     assert "(Abstand 0," in german[2]

@@ -21,10 +21,18 @@ from counterpoint.result.figures.frames.candidates import (
     objectives_data,
     strips_and_axes,
 )
-from counterpoint.result.figures.frames.common import ROW, Axis, Names, how_many, titled, wrapped
-from counterpoint.result.words.language import count_candidates
+from counterpoint.result.figures.frames.common import (
+    ROW,
+    Axis,
+    Names,
+    how_many,
+    titled,
+    wrapped,
+)
+from counterpoint.result.words.language import count_candidates, say, spoken_now, texts_of
+from counterpoint.result.words.printed import target_text
+from counterpoint.table.labels import SIGNS
 
-PARALLEL_TITLE = "What changes from the row"
 HEIGHT, STEP, LINE = 320, 118, 15
 LEAST_STEP = 78  # pixels between two axes, for names and numbers that do not overlap
 
@@ -39,7 +47,7 @@ def parallel(
     frames, left_out = lines_and_note(found, features, most, n)
     n_axes = len(frames["axes"])
     if n_axes == 0:
-        return theme.nothing(found, colors, PARALLEL_TITLE, width)
+        return theme.nothing(found, colors, say("figure.parallel"), width)
     width = max(460, STEP * n_axes) if width is None else width
     room = max(8, int(width / n_axes / 7.2))
     labels = [wrapped(name, room) for name in frames["axes"]["feature"]]
@@ -53,7 +61,9 @@ def parallel(
         *tick_layers(n_axes, colors, width // n_axes - 8),
     ]
     chart = alt.layer(*layers).properties(width=width, height=HEIGHT)
-    return theme.finished(chart, frames, colors, PARALLEL_TITLE, [how_many(found, n), left_out])
+    return theme.finished(
+        chart, frames, colors, say("figure.parallel"), [how_many(found, n), left_out]
+    )
 
 
 def across(n: int) -> alt.X:
@@ -95,10 +105,10 @@ def line_layers(n_axes: int, colors: theme.Palette, n: int) -> list[Any]:
     others = everyone.transform_filter("datum.counterfactual > 0")
     notes = theme.tooltip(
         {
-            **theme.CANDIDATE,
-            "feature:N": "feature",
-            "value:N": "value",
-            "prediction:Q": "prediction",
+            **theme.candidate(),
+            "feature:N": say("tip.feature"),
+            "value:N": say("tip.value"),
+            "prediction:Q": say("tip.prediction"),
         }
     )
     drawn = others.mark_line(strokeWidth=1.6).encode(
@@ -153,7 +163,6 @@ def tick_layers(n_axes: int, colors: theme.Palette, room: int) -> list[Any]:
     return layers
 
 
-STRIPS_TITLE = "From the row's values to new ones"
 WIDTH, COLUMNS = 300, 2
 TALL, LANE = 4.0, 11  # the histogram in lanes, a lane in pixels
 
@@ -165,7 +174,7 @@ def strips(
     colors = theme.palette(dark)
     frames, axes, left_out = strips_and_axes(found, features, most, n)
     if not axes:
-        return theme.nothing(found, colors, STRIPS_TITLE, width)
+        return theme.nothing(found, colors, say("figure.strips"), width)
     columns = min(COLUMNS, len(axes))
     each = WIDTH if width is None else max(80, width // columns)
     arrows = frames["counterfactuals"]
@@ -178,13 +187,13 @@ def strips(
     is_cut = (arrows["lane"] < 0).any() if len(arrows) else False
     subtitle = [
         how_many(found, n),
-        "Grey: the observed rows. Arrows: the changes, thicker where several agree",
-        f"Arrows to the {MOST_ARROWS} most frequent new values; ticks show all" if is_cut else "",
+        say("figure.strips.how"),
+        say("figure.strips.cut", n=MOST_ARROWS) if is_cut else "",
         left_out,
         *(note for axis in axes for note in axis.notes),
     ]
     chart = alt.concat(*panels, columns=columns, spacing=30) if len(panels) > 1 else panels[0]
-    return theme.finished(chart, frames, colors, STRIPS_TITLE, subtitle)
+    return theme.finished(chart, frames, colors, say("figure.strips"), subtitle)
 
 
 def strip_of(axis: Axis, number: int, lanes: int, colors: theme.Palette) -> Any:
@@ -211,7 +220,7 @@ def strip_of(axis: Axis, number: int, lanes: int, colors: theme.Palette) -> Any:
         theme.drawn_from("row")
         .transform_filter(here)
         .mark_rule(color=colors.row, strokeWidth=2.5)
-        .encode(x=along("x"), tooltip=theme.tooltip({"value:N": "the row"}))
+        .encode(x=along("x"), tooltip=theme.tooltip({"value:N": say("tip.row")}))
     )
     return alt.layer(bars, row, *arrow_layers(axis, here, scale, colors))
 
@@ -221,7 +230,12 @@ def arrow_layers(axis: Axis, here: str, scale: alt.Scale, colors: theme.Palette)
     old, new = (theme.position(axis, alt.X, field) for field in ("old", "new"))
     height = alt.Y("height:Q", scale=scale, axis=None)
     notes = theme.tooltip(
-        {**theme.CANDIDATE, "old_value:N": "from", "new_value:N": "to", "together:Q": "so many"}
+        {
+            **theme.candidate(),
+            "old_value:N": say("tip.from"),
+            "new_value:N": say("tip.to"),
+            "together:Q": say("tip.together"),
+        }
     )
     moves = theme.drawn_from("counterfactuals").transform_filter(here)
     # All candidates have a tick at the new value; those of one value share an arrow.
@@ -251,11 +265,9 @@ def arrow_layers(axis: Axis, here: str, scale: alt.Scale, colors: theme.Palette)
     return [ticks, shafts, heads]
 
 
-TRADE_OFF = "The trade-off: each objective against each other"
-LEFT = "All are minimised: better is left and below"
-FREQUENCY = "How often each feature changes"
 HISTORY = "How the search went"
-PANEL, LEAST_PANEL, BAR = 150, 70, 24
+PANEL, LEAST_PANEL, BAR = 150, 70, 26
+MOST_NAME = 36  # characters of a line beside a bar
 WIDE = 50  # times as many evaluations at the end: the beginning would not be seen
 
 
@@ -263,7 +275,7 @@ def objectives(found: ResultData, n: int, width: int | None, dark: bool) -> Any:
     """Return a scatter matrix of all objectives, own ones included."""
     colors = theme.palette(dark)
     frames = objectives_data(found, n)
-    names = frames["names"]["objective"].to_list()
+    names = [objective_text(name) for name in frames["names"]["objective"]]
     last = len(names) - 1
     each = PANEL if width is None else max(LEAST_PANEL, width // last - 20)
     pairs = [(across, up) for up in range(1, last + 1) for across in range(up)]
@@ -281,7 +293,19 @@ def objectives(found: ResultData, n: int, width: int | None, dark: bool) -> Any:
         views=[view_name(pair) for pair in pairs],
     )
     chart = alt.vconcat(*rows, spacing=14, params=[brush])
-    return theme.finished(chart, frames, colors, TRADE_OFF, [how_many(found, n), LEFT])
+    return theme.finished(
+        chart,
+        frames,
+        colors,
+        say("figure.objectives"),
+        [how_many(found, n), say("figure.objectives.how")],
+    )
+
+
+def objective_text(name: str) -> str:
+    """Return what an objective is called in a figure: in English by its name."""
+    key = f"objective.{name}.short"
+    return name if spoken_now() == "en" else texts_of(spoken_now()).get(key, name)
 
 
 def view_name(pair: tuple[int, int]) -> str:
@@ -318,7 +342,9 @@ def scatter(names: list[str], pair: tuple[int, int], colors: theme.Palette) -> A
             shape=theme.shape(),
             opacity=alt.condition("datum.counterfactual === 0", alt.value(1), alt.value(0.7)),
             size=alt.condition("datum.counterfactual === 0", alt.value(130), alt.value(46)),
-            tooltip=theme.tooltip({**theme.CANDIDATE, "prediction:Q": "prediction"} | notes),
+            tooltip=theme.tooltip(
+                {**theme.candidate(), "prediction:Q": say("tip.prediction")} | notes
+            ),
         )
     )
 
@@ -328,23 +354,29 @@ def frequency(found: ResultData, most: int, width: int | None, dark: bool) -> An
     colors = theme.palette(dark)
     frame = frequency_data(found, most)["features"]
     if len(found.genomes) == 0:
-        return theme.nothing(found, colors, FREQUENCY, width)
+        return theme.nothing(found, colors, say("figure.frequency", counts="0"), width)
+    signs = SIGNS[spoken_now()]
     texts = [
-        f"{'<1%' if 0 < share < 0.005 else f'{share:.0%}'}  ({count:,})"
+        f"{'<1' if 0 < share < 0.005 else f'{100 * share:.0f}'}{signs.percent}  "
+        f"({signs.whole(count)})"
         for share, count in zip(frame["share"], frame["count"], strict=True)
     ]
-    frame = frame.assign(text=texts)
+    names = [wrapped(name, MOST_NAME, lines=2) for name in frame["feature"]]
+    are_apart = len(set(names)) == len(names)  # an ellipsis may have made two alike
+    frame = frame.assign(text=texts, feature=names if are_apart else frame["feature"])
     n_features = len(found.encoding.schema)
     n_counted = int(found.reaches.sum()) or len(found.genomes)
-    counted = count_candidates(*((n_counted, 0) if found.reaches.any() else (0, n_counted)))
-    cut = f"Shown: the {most} most often changed of {n_features} features"
-    noun = "the counterfactuals" if found.reaches.any() else "the near misses"
-    layers = bar_layers(f"Share of {noun}", colors)
+    some_reach = bool(found.reaches.any())
+    counts = count_candidates(*((n_counted, 0) if some_reach else (0, n_counted)))
+    cut = say("figure.frequency.cut", most=most, n=n_features)
+    share = "figure.frequency.share" if some_reach else "figure.frequency.share misses"
+    layers = bar_layers(say(share), colors)
     chart = alt.layer(*layers).properties(
         width=420 if width is None else width, height=BAR * len(frame)
     )
-    subtitle = [f"For {found.target}", cut if n_features > most else ""]
-    title = f"{FREQUENCY} in {counted}"
+    about = say("figure.frequency.for", target=target_text(found))
+    subtitle = [about, cut if n_features > most else ""]
+    title = say("figure.frequency", counts=counts)
     return theme.finished(chart, {"features": frame}, colors, title, subtitle)
 
 
@@ -354,7 +386,13 @@ def bar_layers(title: str, colors: theme.Palette) -> list[Any]:
         "feature:N",
         sort=alt.EncodingSortField("share", op="max", order="descending"),
         axis=alt.Axis(
-            title=None, labelLimit=220, labelPadding=6, ticks=False, domain=False, labelFontSize=12
+            title=None,
+            labelLimit=220,
+            labelPadding=6,
+            ticks=False,
+            domain=False,
+            labelFontSize=11,
+            labelExpr=r"split(datum.label, '\n')",
         ),
     )
     base = theme.drawn_from("features").encode(y=names)

@@ -26,9 +26,9 @@ from counterpoint.result.figures.frames.response import (
     surface_data,
     wants_low,
 )
-from counterpoint.result.words.language import count_candidates
+from counterpoint.result.words.language import count_candidates, say
+from counterpoint.result.words.printed import target_text
 
-ICE_TITLE = "The row's prediction as one feature changes"
 ICE_WIDTH, PANEL, COLUMNS = 480, 240, 3
 
 
@@ -39,29 +39,31 @@ def ice(
     colors = theme.palette(dark)
     frames, axes, left_out = ice_data(found, features, most, resolution)
     if not axes:
-        return theme.nothing(found, colors, ICE_TITLE, width)
+        return theme.nothing(found, colors, say("figure.ice"), width)
     columns = min(COLUMNS, len(axes))
     each = (ICE_WIDTH if len(axes) == 1 else PANEL) if width is None else max(80, width // columns)
     ends = heights(found, frames)
     low, high = np.clip([found.target.low, found.target.high], *ends)
-    frames["target"] = pd.DataFrame({"low": [low], "high": [high], "text": ["target"]})
+    frames["target"] = pd.DataFrame({"low": [low], "high": [high], "text": [say("figure.target")]})
     steps = np.arange(1, max(2, round(HATCHES * (high - low) / (ends[1] - ends[0]))))
     frames["hatch"] = pd.DataFrame({"at": low + (high - low) * steps / (len(steps) + 1)})
     panels = [
         panel_of(found, axis, number, ends, colors).properties(
-            width=each, height=round(each * 0.62)
+            width=each, height=max(LEAST_TALL, round(each * 0.62))
         )
         for number, axis in enumerate(axes)
     ]
     subtitle = [
-        f"All others stay; the hatched part is the target, {found.target}",
+        say("figure.ice.upwards", prediction=prediction_name(found)),
+        say("figure.ice.how", target=target_text(found)),
         left_out,
         *(note for axis in axes for note in axis.notes),
     ]
     chart = alt.concat(*panels, columns=columns, spacing=28) if len(panels) > 1 else panels[0]
-    return theme.finished(chart, frames, colors, ICE_TITLE, subtitle)
+    return theme.finished(chart, frames, colors, say("figure.ice"), subtitle)
 
 
+LEAST_TALL = 110  # pixels of a panel, for five numbers beside it
 HATCHES = 24  # lines of the target's hatching on a whole axis
 
 
@@ -74,7 +76,11 @@ def heights(found: ResultData, frames: dict[str, pd.DataFrame]) -> tuple[float, 
     if is_share(found, values):
         return 0.0, 1.0
     room = (high - low or 1.0) * 0.06
-    return low - room, high + room
+    # Where the target begins beyond all predictions, some of it is seen, with its name.
+    below, above = (
+        room * (1 if is_among else 3) for is_among in (low < target.high, high > target.low)
+    )
+    return low - below, high + above
 
 
 def panel_of(
@@ -85,10 +91,10 @@ def panel_of(
     y = alt.Y(
         "prediction:Q",
         scale=alt.Scale(domain=list(ends), nice=False, zero=False),
-        axis=alt.Axis(title=None if number % COLUMNS else prediction_name(found), tickCount=5),
+        axis=alt.Axis(title=None, tickCount=5),
     )
     here = f"datum.panel === {number}"
-    notes = {"value:N": axis.title, "prediction:Q": "prediction"}
+    notes = {"value:N": axis.title, "prediction:Q": say("tip.prediction")}
     curve = theme.drawn_from("curves").transform_filter(here).encode(x=x, y=y)
     if axis.is_level:
         drawn = curve.mark_tick(orient="horizontal", thickness=3, size=26, color=colors.quiet)
@@ -102,7 +108,7 @@ def panel_of(
             y=y,
             color=theme.color(colors),
             shape=theme.shape(),
-            tooltip=theme.tooltip({**theme.CANDIDATE, **notes}),
+            tooltip=theme.tooltip({**theme.candidate(), **notes}),
         )
     )
     others = points.transform_filter("datum.counterfactual > 0").mark_point(
@@ -171,16 +177,15 @@ def surface(
     )
     n = len(points) - 1
     n_valid = int((points["outcome"] == VALID).sum())
-    who = (
-        f"Points: the row, and what changes nothing else: {count_candidates(n_valid, n - n_valid)}"
-    )
+    who = say("figure.surface.who", counts=count_candidates(n_valid, n - n_valid))
     has_target = frames["lines"]["is_target"].any()
     subtitle = [
-        f"All other features as in the row. {who if n else 'Nothing found changes only these'}",
-        f"Dashed: where the target begins, {found.target}" if has_target else "",
+        say("figure.surface.all", who=who if n else say("figure.surface.none")),
+        say("figure.surface.edge", target=target_text(found)) if has_target else "",
         *(note for axis in axes for note in axis.notes),
     ]
-    title = f"{prediction_name(found)} by {axes[0].title} and {axes[1].title}"
+    said = {"prediction": prediction_name(found), "x": axes[0].title, "y": axes[1].title}
+    title = say("figure.surface", **said)
     return theme.finished(chart, frames, colors, title, subtitle)
 
 
@@ -253,10 +258,10 @@ def people(n: int, axes: tuple[Axis, Axis], colors: theme.Palette, width: int) -
         y=theme.position(axes[1], alt.Y, "y"),
         tooltip=theme.tooltip(
             {
-                **theme.CANDIDATE,
+                **theme.candidate(),
                 "x_value:N": axes[0].title,
                 "y_value:N": axes[1].title,
-                "prediction:Q": "prediction",
+                "prediction:Q": say("tip.prediction"),
             }
         ),
     )
@@ -306,7 +311,9 @@ def bars(axis: Axis, name: str, colors: theme.Palette) -> Any:
     hidden.axis = alt.Axis(labels=False, ticks=False, title=None, grid=False, domain=False)
     own = hidden.copy()
     own.shorthand = f"{name}:Q"
-    count = alt.Axis(title="rows", tickCount=2, grid=False, titleFontSize=10, labelFontSize=9)
+    count = alt.Axis(
+        title=say("figure.rows"), tickCount=2, grid=False, titleFontSize=10, labelFontSize=9
+    )
     shown = theme.drawn_from(f"bars_{name}").mark_rect(
         color=colors.quiet, stroke=colors.paper, strokeWidth=0.8, clip=True
     )
@@ -316,7 +323,7 @@ def bars(axis: Axis, name: str, colors: theme.Palette) -> Any:
         .mark_rule(color=colors.row, strokeWidth=2)
         .encode(**{name: own})
     )
-    notes = theme.tooltip({"count:Q": "rows"})
+    notes = theme.tooltip({"count:Q": say("figure.rows")})
     encoded = shown.encode(
         **{name: hidden, far: "end", size: along("count:Q", axis=count)}, **zero, tooltip=notes
     )

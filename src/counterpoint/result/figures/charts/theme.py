@@ -26,7 +26,9 @@ from counterpoint.result.figures.frames.common import (
     Frames,
     titled,
 )
+from counterpoint.result.words.language import say, spoken_now
 from counterpoint.result.words.printed import message
+from counterpoint.table.labels import SIGNS
 
 FONT = "Inter, Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
 DASHES = {ROW: [1, 0], VALID: [1, 0], INVALID: [5, 3]}
@@ -96,21 +98,26 @@ def _cells(column: pd.Series[Any], name: str) -> list[Any]:
     return [None if isinstance(cell, float) and not np.isfinite(cell) else cell for cell in cells]
 
 
+def outcomes() -> list[str]:
+    """Return what the outcomes are called, in their order."""
+    return [say(f"figure.outcome.{outcome}") for outcome in OUTCOMES]
+
+
 def color(colors: Palette, legend: alt.Legend | None = None) -> alt.Color:
     """Return the colour of an outcome; one legend serves colour, shape and dash."""
-    scale = alt.Scale(domain=list(OUTCOMES), range=colors.outcomes)
+    scale = alt.Scale(domain=outcomes(), range=colors.outcomes)
     return alt.Color("outcome:N", scale=scale, legend=legend or signs())
 
 
 def shape(legend: alt.Legend | None = None) -> alt.Shape:
     """Return the shape of an outcome."""
-    scale = alt.Scale(domain=list(OUTCOMES), range=list(SHAPES.values()))
+    scale = alt.Scale(domain=outcomes(), range=list(SHAPES.values()))
     return alt.Shape("outcome:N", scale=scale, legend=legend or signs())
 
 
 def dash(legend: alt.Legend) -> alt.StrokeDash:
     """Return the dash of an outcome's line."""
-    scale = alt.Scale(domain=list(OUTCOMES), range=list(DASHES.values()))
+    scale = alt.Scale(domain=outcomes(), range=list(DASHES.values()))
     return alt.StrokeDash("outcome:N", scale=scale, legend=legend)
 
 
@@ -124,7 +131,9 @@ def tooltip(titles: Mapping[str, str]) -> list[alt.Tooltip]:
     return [alt.Tooltip(field, title=titled(title)) for field, title in titles.items()]
 
 
-CANDIDATE = {"counterfactual:Q": "number", "outcome:N": "outcome"}
+def candidate() -> dict[str, str]:
+    """Return what a tooltip says of every candidate."""
+    return {"counterfactual:Q": say("tip.number"), "outcome:N": say("tip.outcome")}
 
 
 def position(axis: Axis, channel: Any, field: str, **options: Any) -> Any:
@@ -134,9 +143,10 @@ def position(axis: Axis, channel: Any, field: str, **options: Any) -> Any:
         # Milliseconds on a scale of numbers: where expressions are interpreted, as in our pages,
         # Vega draws all of a scale of times with given ends at its beginning.
         days = (axis.high - axis.low) < 90.0
-        text = f"utcFormat(datum.value, '{'%d %b %Y' if days else '%b %Y'}')"
+        form = "%d. %b %Y" if spoken_now() == "de" else "%d %b %Y"
+        text = f"utcFormat(datum.value, '{form if days else '%b %Y'}')"
         shown = alt.Axis(
-            title=titled(axis.heading), values=date_ticks(axis), labelOverlap=True, labelExpr=text
+            title=headed(axis), values=date_ticks(axis), labelOverlap=True, labelExpr=text
         )
         return channel(f"{field}:Q", scale=scale, axis=shown, **options)
     if axis.is_level:
@@ -145,8 +155,17 @@ def position(axis: Axis, channel: Any, field: str, **options: Any) -> Any:
         return channel(f"{field}:Q", scale=scale, axis=level_axis(axis, channel), **options)
     few = axis.high - axis.low < 5 and axis.feature.decimals in (None, 0)
     whole: dict[str, Any] = {"tickMinStep": 1} if few and axis.feature.kind != "real" else {}
-    shown = alt.Axis(title=titled(axis.heading), tickCount=6, labelOverlap=True, **whole)
+    shown = alt.Axis(title=headed(axis), tickCount=6, labelOverlap=True, **whole)
     return channel(f"{field}:Q", scale=scale, axis=shown, **options)
+
+
+MOST_HEADING = 34  # characters of a line below an axis
+
+
+def headed(axis: Axis) -> list[str]:
+    """Return the title of a feature's axis in lines; what does not fit into three is left out."""
+    lines = textwrap.wrap(axis.heading, MOST_HEADING, max_lines=3, placeholder=" …")
+    return [titled(line) for line in lines or [axis.heading]]
 
 
 def date_ticks(axis: Axis) -> list[float]:
@@ -179,7 +198,7 @@ def level_axis(axis: Axis, channel: Any) -> alt.Axis:
         {"labelAngle": -35, "labelAlign": "right"} if is_long and channel is alt.X else {}
     )
     return alt.Axis(
-        title=titled(axis.heading),
+        title=headed(axis),
         values=list(range(len(axis.labels))),
         labelExpr=f"{texts}[datum.value]",
         labelLimit=90 if slanted else 130,
@@ -196,7 +215,9 @@ def in_drawing_order(frame: pd.DataFrame) -> pd.DataFrame:
     if "outcome" not in frame:
         return frame
     rank = frame["outcome"].map({INVALID: 0, VALID: 1, ROW: 2})
-    return frame.iloc[np.argsort(rank.to_numpy(), kind="stable")]
+    ordered = frame.iloc[np.argsort(rank.to_numpy(), kind="stable")]
+    called = dict(zip(OUTCOMES, outcomes(), strict=True))
+    return ordered.assign(outcome=ordered["outcome"].map(called))
 
 
 def finished(
@@ -222,6 +243,7 @@ def finished(
 def looks(colors: Palette) -> alt.Config:
     """Return fonts, sizes and colours of titles, axes and legends."""
     return alt.Config(
+        **_locale(),
         background=colors.paper,
         font=FONT,
         padding=12,
@@ -254,6 +276,25 @@ def looks(colors: Palette) -> alt.Config:
     )
 
 
+def _locale() -> dict[str, Any]:
+    """Return how numbers and dates on axes are written, where that is not as Vega does."""
+    if (lang := spoken_now()) == "en":
+        return {}
+    signs, days = SIGNS[lang], ("So", "Mo", "Di", "Mi", "Do", "Fr", "Sa")
+    number = {"decimal": signs.decimal, "thousands": signs.thousands, "grouping": [3]}
+    time = {
+        "dateTime": "%d.%m.%Y",
+        "date": "%d.%m.%Y",
+        "time": "%H:%M",
+        "periods": ["", ""],
+        "days": days,
+        "shortDays": days,
+        "months": signs.months,
+        "shortMonths": [month[:3] for month in signs.months],
+    }
+    return {"locale": {"number": {**number, "currency": ["", ""]}, "time": time}}
+
+
 def legend_looks(colors: Palette) -> alt.LegendConfig:
     """Return fonts, sizes and colours of legends."""
     return alt.LegendConfig(
@@ -272,7 +313,7 @@ def legend_looks(colors: Palette) -> alt.LegendConfig:
 
 def nothing(found: ResultData, colors: Palette, title: str, width: int | None) -> Any:
     """Return a figure that says why it shows nothing."""
-    width, text = width or 520, f"Nothing to show: {message(found)}"
+    width, text = width or 520, say("figure.nothing", message=message(found))
     frame = pd.DataFrame({"text": ["\n".join(textwrap.wrap(text, max(30, width // 7)))]})
     words = (
         drawn_from("note")

@@ -29,6 +29,7 @@ from counterpoint.result.figures.frames.common import (
     names_of,
     shown,
     shown_features,
+    shown_value,
     unique,
 )
 from counterpoint.table.features import Feature
@@ -51,7 +52,7 @@ def lines_and_note(found: ResultData, features: Names, most: int, n: int) -> tup
         cells = {
             "axis": order,
             "feature": names[place],
-            "value": [clean(feature.shown(gene)) for gene in column],
+            "value": [clean(shown_value(feature, gene)) for gene in column],
             "position": position,
             "changed": _differs(column),
         }
@@ -125,9 +126,9 @@ def ticks_of(axis: int, feature: Feature, genes: Floats, position: Floats) -> li
 def _texts(feature: Feature, genes: list[float]) -> list[str]:
     """Return texts of values; those of levels tell them apart."""
     if feature.is_numeric:
-        return [feature.shown(gene) for gene in genes]
+        return [shown_value(feature, gene) for gene in genes]
     levels = level_texts(feature)
-    return [feature.shown(gene) if np.isnan(gene) else levels[int(gene)] for gene in genes]
+    return [shown_value(feature, gene) if np.isnan(gene) else levels[int(gene)] for gene in genes]
 
 
 MOST_STRIPS = 12

@@ -21,9 +21,11 @@ from counterpoint.checks import check_whole
 from counterpoint.errors import InvalidInput
 from counterpoint.result.choosing.subset import farthest_first
 from counterpoint.result.data import ResultData
-from counterpoint.result.words.language import count_candidates
+from counterpoint.result.words.language import count_candidates, say, spoken_now
+from counterpoint.result.words.printed import target_text
 from counterpoint.table.features import Feature, Kind
-from counterpoint.table.values import PLAIN, write_level
+from counterpoint.table.labels import CELLS, SIGNS
+from counterpoint.table.values import write_level, write_value
 
 Frames: TypeAlias = dict[str, pd.DataFrame]
 Names: TypeAlias = Sequence[Hashable] | None  # of features; None for those that change
@@ -61,8 +63,9 @@ def shown(found: ResultData, n: int, argument: str) -> Ints:
 def how_many(found: ResultData, n: int) -> str:
     """Say how many counterfactuals and near misses there are, and whether all are shown."""
     n_valid, total = int(found.reaches.sum()), len(found.genomes)
-    text = f"{count_candidates(n_valid, total - n_valid)} for {found.target}"
-    return f"{text} (shown: {n} that differ most, those that reach it first)" if total > n else text
+    counts = count_candidates(n_valid, total - n_valid)
+    text = say("figure.for", counts=counts, target=target_text(found))
+    return say("figure.shown", text=text, n=n) if total > n else text
 
 
 def all_genes(found: ResultData) -> Floats:
@@ -90,7 +93,7 @@ def chosen(
     changed = found.changed if drawn is None else found.changed[drawn]
     counts = changed.sum(axis=0)
     n = int((counts > 0).sum())
-    left_out = f"Shown: the {most} most often changed of {n} features that change"
+    left_out = say("figure.left out", most=most, n=n)
     places = np.argsort(-counts, kind="stable")[: min(n, most)]
     return places, left_out if n > most else ""
 
@@ -223,20 +226,22 @@ def names_of(found: ResultData) -> list[str]:
 
 
 def shown_features(found: ResultData) -> tuple[Feature, ...]:
-    """Return the features as people see them: names, levels and units by their labels."""
-    schema = found.encoding.schema
-    labels = schema.labels
-    if not labels:
-        return schema.features
+    """Return the features by their labels; a name without one is said without underscores."""
+    labels, lang = found.encoding.schema.labels, spoken_now()
     return tuple(
         replace(
             feature,
-            name=labels.feature(feature.name) if labels.has_feature(feature.name) else feature.name,
-            levels=tuple(labels.level(feature.name, level) for level in feature.levels),
-            unit=labels.unit(feature),
+            name=labels.feature(feature.name, lang),
+            levels=tuple(labels.level(feature.name, level, lang) for level in feature.levels),
+            unit=labels.unit(feature, lang),
         )
-        for feature in schema.features
+        for feature in found.encoding.schema.features
     )
+
+
+def shown_value(feature: Feature, gene: float) -> str:
+    """Return a value of such a feature as the language that is spoken writes it."""
+    return write_value(feature, gene, CELLS[spoken_now()])
 
 
 def wrapped(text: str, width: int = 14, lines: int = 3) -> str:
@@ -253,25 +258,17 @@ def wrapped(text: str, width: int = 14, lines: int = 3) -> str:
 
 
 def prediction_name(found: ResultData) -> str:
-    """Return what the prediction is, as the title of an axis.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import counterpoint as cp
-    >>> data = pd.DataFrame({"a": [0, 1, 2, 3]})
-    >>> prediction_name(cp.Explainer(lambda rows: rows["a"] / 3, data).explain({"a": 0}, 1.0))
-    'Prediction'
-    """
+    """Return what the prediction is, as the title of an axis."""
     target = found.target
     if target.label is None:
-        return "Prediction"
+        return say("figure.prediction")
     labels = (target.label,) if target.is_complement else target.labels or (target.label,)
-    called = found.encoding.schema.labels.class_ if found.encoding.schema.labels else clean
-    name = " or ".join(f"“{titled(clean(called(label)))}”" for label in labels)
+    called, lang = found.encoding.schema.labels.class_, spoken_now()
+    texts = [SIGNS[lang].quoted(titled(clean(called(label, lang)))) for label in labels]
+    name = f" {say('or')} ".join(texts)
     if not target.is_lead:
-        return f"Probability of {name}"
-    return f"Lead of {'classes other than ' if target.is_complement else ''}{name}"
+        return say("figure.probability", name=name)
+    return say("figure.lead others" if target.is_complement else "figure.lead", name=name)
 
 
 DAY = 86_400_000.0  # milliseconds: what charts count dates in
@@ -350,7 +347,7 @@ class Axis:
     def labels(self) -> list[str]:
         """The texts of the levels shown."""
         texts = level_texts(self.feature)
-        return [PLAIN.missing if code == MISSING else texts[int(code)] for code in self.codes]
+        return [say("missing") if code == MISSING else texts[int(code)] for code in self.codes]
 
     @property
     def domain(self) -> tuple[float, float]:
@@ -364,12 +361,13 @@ class Axis:
     def left_out(self) -> str:
         """Say how many levels are not shown, if any."""
         n = int((self.codes != MISSING).sum())
-        return f"Shown: {n} of {self.n_levels} levels of {self.title}" if n < self.n_levels else ""
+        said = {"n": n, "total": self.n_levels, "name": self.title}
+        return say("figure.levels", **said) if n < self.n_levels else ""
 
     @property
     def notes(self) -> list[str]:
         """What a reader must know of the axis, in sentences."""
-        missing = f"The row's {self.title} is missing: it has no place on the axis"
+        missing = say("figure.row missing", name=self.title)
         return [note for note in (self.left_out, missing if self.is_row_missing else "") if note]
 
     def scaled(self, genes: Floats) -> Floats:
@@ -386,7 +384,7 @@ class Axis:
 
     def written(self, genes: Floats) -> list[str]:
         """Return the values of genes as texts."""
-        return [clean(self.feature.shown(gene)) for gene in genes]
+        return [clean(shown_value(self.feature, gene)) for gene in genes]
 
     def grid(self, resolution: int) -> Floats:
         """Return genes over the whole axis that the feature can really have, in order."""

@@ -30,6 +30,8 @@ from counterpoint.result.figures.frames.common import (
     place_of,
     varied,
 )
+from counterpoint.result.words.language import spoken_now
+from counterpoint.table.labels import SIGNS
 from counterpoint.table.values import EXACT, write_number
 
 MOST_CURVES = 6
@@ -216,6 +218,6 @@ def labels_of(lines: pd.DataFrame, axes: tuple[Axis, Axis]) -> pd.DataFrame:
             for name, (low, high) in zip("xy", ends, strict=True)
         ]
         if all(EDGE <= share <= 1.0 - EDGE for share in shares):
-            text = write_number(middle["level"], digits=EXACT)
+            text = write_number(middle["level"], SIGNS[spoken_now()], EXACT)
             found.append({"x": middle["x"], "y": middle["y"], "text": text})
     return pd.DataFrame(found, columns=["x", "y", "text"])

@@ -2,17 +2,10 @@
 import { h } from "./dom.js";
 import { edgeList, headingOf, introduction } from "./empty.js";
 import { buildMap } from "./map.js";
-import { counted, listed, nounOf } from "./numbers.js";
+import { nounOf } from "./numbers.js";
 import { withUnit } from "./report.js";
 import { drawClasses, drawRing, drawStrip } from "./strip.js";
-
-const MEANING = {
-  "nearest to the target": "lacks least",
-  closest: "moves the values least",
-  "fewest changes": "changes the fewest values",
-  "most typical": "looks most like rows that were observed",
-  balanced: "the best compromise of all",
-};
+import { counted, listed, say } from "./texts.js";
 
 const MOST = 4; // changes on a card; more are read in a table
 
@@ -27,6 +20,7 @@ export function buildCard(report, number, options) {
     h(level, {}, title),
     meaning ? h("p", { class: "meaning" }, meaning) : null,
     sentence ? h("p", { class: "sentence" }, sentence) : null,
+    way?.is_larger ? h("p", { class: "hint" }, say("safer")) : null,
     changes ?? changeList(report, each, way),
     way?.outputs ? drawClasses(report, way.outputs) : landing(report, each),
     cardFoot(report, each, way, actions),
@@ -51,19 +45,19 @@ function cardFoot(report, each, way, actions) {
         type: "button",
         class: "quiet",
         onclick: () => actions.showDetails(each.number),
-        "aria-label": `Compare ${nounOf(each)} ${each.number} with the row`,
+        "aria-label": say("compare.label", { noun: nounOf(each), number: each.number }),
       },
-      "Compare",
+      say("compare"),
     ),
     actions.editButton ? actions.editButton(each) : null,
   );
 }
 
-/** Return where a candidate lands among several classes, if that is to be said. */
+/** Return where a candidate lands among the classes, if there are any. */
 function landing(report, each) {
-  return report.classes.length > 2 && each.lands
-    ? h("p", { class: "hint" }, `The model would say “${each.lands}”.`)
-    : null;
+  if (!each.lands) return null;
+  const key = each.lands === report.row.lands ? "lands.same" : "lands";
+  return h("p", { class: "hint" }, say(key, { label: each.lands, now: report.row.lands }));
 }
 
 /** Return the changes of a candidate as a list: name, old value, new value, and a strip of a way. */
@@ -91,12 +85,12 @@ export function changeList(report, each, way = null) {
           ? h(
               "span",
               { class: "hint works" },
-              `values seen to work: ${withUnit(feature, works.text)}`,
+              say("works", { values: withUnit(feature, works.text) }),
             )
           : null,
       );
     }),
-    more > 0 ? h("li", { class: "hint" }, `and ${more} more: Compare shows all`) : null,
+    more > 0 ? h("li", { class: "hint" }, say("more changes", { n: more })) : null,
   );
 }
 
@@ -129,9 +123,12 @@ export function buildCards(report, actions) {
 }
 
 function headOf(report, { names, way }, k) {
-  if (way) return { title: `${k + 1}. ${titleOf(wayNames(report, way))}` };
-  const meanings = names.map((name) => MEANING[name]).filter(Boolean);
-  return { title: titleOf(names), meaning: meanings.join("; ") };
+  if (way) return { title: `${k + 1}. ${listed(wayNames(report, way))}` };
+  const meanings = names.map((name) => say(`meaning.${name}`));
+  return {
+    title: titleOf(names.map((name) => say(`named.${name}`))),
+    meaning: meanings.join("; "),
+  };
 }
 
 /** Return representatives by number, in the order of their first names. */

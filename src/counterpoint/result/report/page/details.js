@@ -2,6 +2,7 @@
 import { fill, h } from "./dom.js";
 import { writeNumber } from "./numbers.js";
 import { withUnit } from "./report.js";
+import { say } from "./texts.js";
 
 /** Return the dialog and a function that opens it. */
 export function buildDetails(report, bookmarkButton) {
@@ -23,7 +24,7 @@ export function buildDetails(report, bookmarkButton) {
             dialog.close();
           },
         },
-        "Close",
+        say("close"),
       ),
     ),
   );
@@ -32,7 +33,7 @@ export function buildDetails(report, bookmarkButton) {
     fill(
       content,
       h("h2", { id: "details-title" }, `${nounTitle(each)} ${number}`),
-      each.lands ? h("p", { class: "hint" }, `The model says “${each.lands}”.`) : null,
+      each.lands ? h("p", { class: "hint" }, say("model says", { label: each.lands })) : null,
       compareTable(report, each),
       objectiveList(report, each),
       bookmarkButton(number),
@@ -43,7 +44,7 @@ export function buildDetails(report, bookmarkButton) {
 }
 
 function nounTitle(each) {
-  return each.is_valid ? "Counterfactual" : "Near miss";
+  return say(each.is_valid ? "counterfactual.title" : "near miss.title");
 }
 
 function compareTable(report, each) {
@@ -58,7 +59,7 @@ function compareTable(report, each) {
         {
           class: `${each.isChanged[j] ? "changed" : "same"}${feature.is_numeric ? " number" : ""}`,
         },
-        each.isChanged[j] ? withUnit(feature, each.texts[j]) : "unchanged",
+        each.isChanged[j] ? withUnit(feature, each.texts[j]) : say("unchanged"),
       ),
     );
   return h(
@@ -70,8 +71,8 @@ function compareTable(report, each) {
       h(
         "tr",
         {},
-        h("th", { scope: "col" }, "Feature"),
-        h("th", { scope: "col" }, "The row"),
+        h("th", { scope: "col" }, say("feature")),
+        h("th", { scope: "col" }, say("row")),
         h("th", { scope: "col" }, nounTitle(each)),
       ),
     ),
@@ -83,7 +84,7 @@ function objectiveList(report, each) {
   return h(
     "dl",
     { class: "row-values" },
-    h("div", {}, h("dt", {}, "Prediction"), h("dd", {}, `${report.row.text} → ${each.text}`)),
+    h("div", {}, h("dt", {}, say("prediction")), h("dd", {}, `${report.row.text} → ${each.text}`)),
     report.objectives.map((objective, m) =>
       h("div", {}, h("dt", {}, objective.label), h("dd", {}, writeNumber(each.objectives[m]))),
     ),

@@ -2,15 +2,16 @@
 import { h } from "./dom.js";
 import { writeNumber } from "./numbers.js";
 import { withUnit } from "./report.js";
+import { say } from "./texts.js";
 
 const FEW = 4; // changes that people can keep in mind
 
 /** Return what the section of the cards is called. */
 export function headingOf(report, groups) {
-  if (report.status === "already_met") return "You already get it";
+  if (report.status === "already_met") return say("heading.met");
   if (report.counterfactuals.some((each) => each.is_valid))
-    return groups.length ? "Ways to get there" : "No way to show";
-  return groups.length ? "None gets there: these come nearest" : "Nothing was found";
+    return say(groups.length ? "heading.ways" : "heading.no way");
+  return say(groups.length ? "heading.misses" : "heading.nothing");
 }
 
 /** Return what must be said before the cards. */
@@ -20,28 +21,29 @@ export function introduction(report, groups) {
   if (!groups.length)
     return words(
       report.counterfactuals.some((each) => each.is_valid)
-        ? "All that reach the target change protected features; the table below can show them."
-        : "There is no counterfactual to show; the sentence above says why.",
+        ? say("only protected")
+        : say("nothing to show"),
     );
   const first = report.byNumber.get(groups[0].number);
   if (!groups[0].way)
     return words(
-      `The nearest comes to ${first.text}; wanted is ${report.target.text}. It lacks ${writeNumber(first.objectives[0])}.`,
+      say("nearest", {
+        at: first.text,
+        target: report.target.text,
+        gap: writeNumber(first.objectives[0]),
+      }),
     );
   const least = Math.min(...groups.map((group) => group.way.works.length));
-  return least > FEW
-    ? words(`No way of ${FEW} or fewer changes was found: each of these needs at least ${least}.`)
-    : null;
+  return least > FEW ? words(say("many changes", { few: FEW, least })) : null;
 }
 
 /** Return how close the edge of the target is: for each feature the nearest value that loses it. */
 export function edgeList(report) {
-  if (!report.edges.length)
-    return h("p", { class: "notice" }, "No single value that was tried would lose it.");
+  if (!report.edges.length) return h("p", { class: "notice" }, say("edge.none"));
   return h(
     "div",
     { class: "panel" },
-    h("p", {}, "This is how close the edge is, if one value changes and all others stay:"),
+    h("p", {}, say("edge.how close")),
     h(
       "ul",
       { class: "changes edges" },
@@ -54,7 +56,7 @@ export function edgeList(report) {
           h(
             "span",
             { class: "change-values" },
-            `${feature.text} → ${withUnit(feature, text)} would lose it (${prediction})`,
+            say("edge.loses", { old: feature.text, new: withUnit(feature, text), prediction }),
           ),
         );
       }),

@@ -1,4 +1,5 @@
 /** Figures: what is packed in the page is unpacked, and brushes tell which counterfactuals are meant. */
+import { say, wholeText } from "./texts.js";
 
 /** Return a text that was compressed with gzip and written in base64. */
 export async function unpacked(text) {
@@ -60,7 +61,7 @@ export function countedFeatures(rows, counterfactuals) {
       ...row,
       count: changing.length,
       share,
-      text: `${Math.round(100 * share)}%  (${changing.length})`,
+      text: say("share", { percent: Math.round(100 * share), n: wholeText(changing.length) }),
     };
   });
 }

@@ -2,6 +2,7 @@
 import { h } from "./dom.js";
 import { countedFeatures, hasNumbers, onlyNumbers, selectedNumbers } from "./figures.js";
 import { constraintsOf, weigh } from "./limits.js";
+import { say } from "./texts.js";
 import { isDark } from "./theme.js";
 
 const SELECTIONS = ["brush_store", "picked_store"];
@@ -19,17 +20,17 @@ const OPTIONS = {
 /** Return the section of the figures that `load` gets; null if there are none to get. */
 export function buildFigures(report, store, load) {
   if (!load) return null;
-  const status = h("p", { class: "hint", role: "status" }, "Drawing ...");
+  const status = h("p", { class: "hint", role: "status" }, say("figures.drawing"));
   const grid = h("div", { class: "figures" });
   const clear = h(
     "button",
     { type: "button", class: "quiet", id: "clear-brush", hidden: true, onclick: () => clearAll() },
-    "Clear the brush",
+    say("figures.clear"),
   );
   const element = h(
     "section",
     { id: "figures", "aria-labelledby": "figures-title" },
-    h("h2", { id: "figures-title" }, "Figures"),
+    h("h2", { id: "figures-title" }, say("figures")),
     status,
     clear,
     grid,
@@ -59,12 +60,10 @@ export function buildFigures(report, store, load) {
     given = await load();
     grid.append(...given.map(buildFrame));
     await draw();
-    status.textContent = !given.length
-      ? "There is nothing to draw."
-      : "Click a line, or drag across points, and the table and the other figures follow. The table above says the same in words.";
+    status.textContent = say(given.length ? "figures.how" : "figures.none");
   }
   start().catch((error) => {
-    status.textContent = `The figures cannot be drawn in this browser (${error.message}). All they show is in the table.`;
+    status.textContent = say("figures.failed", { error: error.message });
   });
   const finalize = () => drawn.forEach((each) => each.finalize());
   return { element, refresh, recolour: () => given && draw(), finalize };

@@ -1,6 +1,7 @@
 /** Groups: candidates that change the same features, which is how people tell them apart. */
-import { listed, writeNumber } from "./numbers.js";
+import { writeNumber } from "./numbers.js";
 import { withUnit } from "./report.js";
+import { listed, say, wholeText } from "./texts.js";
 
 const FEW_CHANGES = 4;
 
@@ -33,8 +34,8 @@ export function endsOf(rows, j) {
 /** Return a group in words: "duration: 9 to 43 months", "duration and amount". */
 export function groupText(report, group) {
   const names = group.places.map((j) => report.features[j].name);
-  if (group.isMany) return `More than ${FEW_CHANGES} features`;
-  if (names.length !== 1) return names.length ? listed(names) : "Nothing changes";
+  if (group.isMany) return say("group.many", { n: FEW_CHANGES });
+  if (names.length !== 1) return names.length ? listed(names) : say("group.none");
   const [j] = group.places;
   const feature = report.features[j];
   if (!feature.is_numeric)
@@ -47,15 +48,15 @@ export function groupText(report, group) {
       ),
     )
     .filter(Boolean)
-    .map((ends) => [...new Set(ends.map((each) => each.texts[j]))].join(" to "));
-  if (!sides.length) return `${names[0]}: missing`;
-  return `${names[0]}: ${withUnit(feature, sides.join(" and "))}`;
+    .map((ends) => [...new Set(ends.map((each) => each.texts[j]))].join(` ${say("to")} `));
+  if (!sides.length) return `${names[0]}: ${say("missing")}`;
+  return `${names[0]}: ${withUnit(feature, listed(sides))}`;
 }
 
 /** Return how many a group has and where their predictions lie. */
 export function countText(group) {
   const values = group.rows.map((each) => each.prediction);
   const ends = [Math.min(...values), Math.max(...values)].map((value) => writeNumber(value, 3));
-  const range = ends[0] === ends[1] ? ends[0] : `${ends[0]} to ${ends[1]}`;
-  return `${group.rows.length.toLocaleString("en")} · prediction ${range}`;
+  const range = ends[0] === ends[1] ? ends[0] : ends.join(` ${say("to")} `);
+  return say("group.count", { n: wholeText(group.rows.length), range });
 }

@@ -2,6 +2,7 @@
 import { h } from "./dom.js";
 import { withUnit } from "./report.js";
 import { drawScale } from "./scale.js";
+import { say } from "./texts.js";
 import { applyTheme, nextTheme, themeLabel } from "./theme.js";
 
 /** Return the page's header; `onTheme` is told when the colours change, `extra` are more buttons. */
@@ -22,7 +23,7 @@ export function buildHeader(report, onTheme, extra = []) {
     h(
       "div",
       { class: "bar" },
-      h("p", { class: "brand" }, "Counterfactual report"),
+      h("p", { class: "brand" }, say("brand")),
       h(
         "div",
         { class: "bar-actions" },
@@ -31,7 +32,7 @@ export function buildHeader(report, onTheme, extra = []) {
         h(
           "button",
           { type: "button", class: "quiet", id: "print", onclick: () => print() },
-          "Print",
+          say("print"),
         ),
       ),
     ),
@@ -43,15 +44,12 @@ export function buildHeader(report, onTheme, extra = []) {
         {},
         h("h1", {}, headline(report)),
         h("p", { class: "lead" }, sentenceCase(report.message)),
-        report.headline ? h("p", { class: "note", id: "headline" }, report.headline) : null,
-        report.notes.map((note) => h("p", { class: "note" }, note)),
-        report.is_loaded
-          ? h(
-              "p",
-              { class: "note" },
-              "This result was loaded from a file, without its model: figures that need the model are left out.",
-            )
+        report.row.lands
+          ? h("p", { class: "now" }, say("model says now", { label: report.row.lands }))
           : null,
+        report.headline ? h("p", { class: "note", id: "headline" }, report.headline) : null,
+        report.notes.map((note) => h("p", { class: "note", lang: "en" }, note)),
+        report.is_loaded ? h("p", { class: "note" }, say("loaded")) : null,
       ),
       drawScale(report),
     ),
@@ -60,9 +58,8 @@ export function buildHeader(report, onTheme, extra = []) {
 
 /** Return the page's title: what this is about. */
 function headline(report) {
-  return report.status === "already_met"
-    ? `${report.title}: nothing has to be different`
-    : `${report.title}: what would have had to be different?`;
+  const key = report.status === "already_met" ? "title.met" : "title";
+  return say(key, { title: report.title });
 }
 
 function sentenceCase(text) {
@@ -80,7 +77,7 @@ export function buildRow(report) {
   return h(
     "section",
     { class: "panel", id: "row", "aria-labelledby": "row-title" },
-    h("h2", { id: "row-title" }, "The row as it is"),
+    h("h2", { id: "row-title" }, say("row.title")),
     valueList(
       report,
       isShort && rest.length <= MANY ? places : places.filter((j) => shown.has(j)).slice(0, MANY),
@@ -99,8 +96,8 @@ function buildRest(report, places) {
   const find = h("input", {
     type: "search",
     id: "find-value",
-    "aria-label": "Find a feature",
-    placeholder: "find a feature",
+    "aria-label": say("find.label"),
+    placeholder: say("find"),
     oninput: () => {
       const wanted = find.value.trim().toLowerCase();
       report.features.forEach((feature, j) => {
@@ -111,7 +108,7 @@ function buildRest(report, places) {
   return h(
     "details",
     { class: "rest" },
-    h("summary", {}, `All ${places.length} values of the row`),
+    h("summary", {}, say("row.all", { n: places.length })),
     find,
     list,
   );
@@ -126,12 +123,14 @@ function valueList(report, places) {
       return h(
         "div",
         {},
-        h("dt", {}, feature.name, feature.is_protected ? " (protected)" : ""),
+        h("dt", {}, feature.name, feature.is_protected ? ` ${say("protected")}` : ""),
         h("dd", {}, withUnit(feature, feature.text)),
         h(
           "dd",
           { class: "observed" },
-          feature.is_numeric ? `observed ${feature.range}` : `one of ${feature.levels.length}`,
+          feature.is_numeric
+            ? say("observed", { range: feature.range })
+            : say("one of", { n: feature.levels.length }),
         ),
       );
     }),

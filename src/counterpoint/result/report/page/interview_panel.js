@@ -2,12 +2,9 @@
 import { buildCard } from "./cards.js";
 import { fill, h } from "./dom.js";
 import { learnt, NEITHER, replay, unpackShares, utilities } from "./interview.js";
-import { counted, listed, nounOf } from "./numbers.js";
+import { nounOf } from "./numbers.js";
 import { withUnit } from "./report.js";
-
-const ABOUT =
-  "Say which you like better: the answers tell what matters to you. There are eight questions at " +
-  "most, fewer where no answer would gain much, and each can be undone.";
+import { counted, listed, say } from "./texts.js";
 
 /** Return the panel; null if there is nothing to choose between. */
 export function buildInterview(report, store, actions) {
@@ -20,7 +17,8 @@ export function buildInterview(report, store, actions) {
   function refresh({ answers }) {
     if (shown === answers) return;
     shown = answers;
-    if (!answers) return fill(body, button("start-interview", "main", "Start", begin));
+    if (!answers)
+      return fill(body, button("start-interview", "main", say("interview.start"), begin));
     worth ??= worthOf(given);
     const state = replay(worth, answers, given.ways, changes);
     fill(
@@ -29,7 +27,7 @@ export function buildInterview(report, store, actions) {
       buildFoot(answers, store, !state.question),
       answers.length ? h("p", { class: "learnt" }, learntText(report, given, state)) : null,
       answers.length
-        ? h("div", { class: "recommended" }, card(state.best, "Best for your answers"))
+        ? h("div", { class: "recommended" }, card(state.best, say("interview.best")))
         : null,
     );
   }
@@ -47,7 +45,7 @@ export function buildInterview(report, store, actions) {
     const leave = (place) =>
       store.set({ answers: [...shown, { ...answerOf(given, a, b, NEITHER), place }] });
     const side = (i, j, title) => card(i, title, differences(report, at(i), at(j)));
-    const label = `Question ${shown.length + 1}: A or B?`;
+    const label = say("interview.question", { n: shown.length + 1 });
     return h(
       "div",
       { class: "question", role: "group", "aria-label": label },
@@ -55,15 +53,15 @@ export function buildInterview(report, store, actions) {
         "div",
         { class: "option" },
         side(a, b, "A"),
-        button("answer-a", "main", "I prefer A", say(0)),
+        button("answer-a", "main", say("interview.prefer", { which: "A" }), say(0)),
       ),
       h(
         "div",
         { class: "option" },
         side(b, a, "B"),
-        button("answer-b", "main", "I prefer B", say(1)),
+        button("answer-b", "main", say("interview.prefer", { which: "B" }), say(1)),
       ),
-      button("answer-equal", "quiet", "Both alike", say(2)),
+      button("answer-equal", "quiet", say("interview.alike"), say(2)),
       buildNeither(report, reasons(report, given, state), leave),
     );
   }
@@ -93,7 +91,7 @@ function differences(report, each, other) {
       h("span", { class: "change-name" }, feature.name),
       each.isChanged[j]
         ? h("span", { class: "change-new" }, withUnit(feature, each.texts[j]))
-        : h("span", {}, `${withUnit(feature, feature.text)}, unchanged`),
+        : h("span", {}, `${withUnit(feature, feature.text)}, ${say("unchanged")}`),
     );
   };
   const both = listed(shared.map((j) => `${report.features[j].name} ${each.texts[j]}`));
@@ -101,7 +99,7 @@ function differences(report, each, other) {
     "div",
     {},
     h("ul", { class: "changes differing" }, differing.map(line)),
-    shared.length ? h("p", { class: "hint" }, `In both: ${both}`) : null,
+    shared.length ? h("p", { class: "hint" }, say("interview.both", { both })) : null,
   );
 }
 
@@ -111,13 +109,13 @@ function buildNeither(report, places, leave) {
   const select = h(
     "select",
     { id: "answer-neither", onchange: () => leave(Number(select.value)) },
-    h("option", { value: "" }, "Neither, because of ..."),
+    h("option", { value: "" }, say("interview.neither")),
     places.map((j) => h("option", { value: j }, report.features[j].name)),
   );
   return h(
     "label",
     { class: "neither", for: "answer-neither" },
-    h("span", { class: "unseen" }, "Neither is acceptable, because it changes"),
+    h("span", { class: "unseen" }, say("interview.neither label")),
     select,
   );
 }
@@ -128,36 +126,38 @@ export function learntText(report, given, { belief, excluded }) {
   const name = (j) => report.features[j].name;
   const label = report.objectives.find((objective) => objective.name === aim)?.label;
   return [
-    aim ? `Of the sliders “${label}” seems to matter most to you.` : "",
-    minded.length ? `You seem to mind changes of ${listed(minded.map(name))} most.` : "",
-    excluded.length ? `Nothing that changes ${listed(excluded.map(name))} is shown.` : "",
+    aim ? say("learnt.aim", { label }) : "",
+    minded.length ? say("learnt.minded", { names: listed(minded.map(name)) }) : "",
+    excluded.length ? say("learnt.excluded", { names: listed(excluded.map(name)) }) : "",
   ]
     .filter(Boolean)
     .join(" ");
 }
 
 function buildSection(body, someReach) {
-  const nouns = someReach ? "counterfactuals" : "near misses";
+  const nouns = say(someReach ? "counterfactual.many" : "near miss.many");
   return h(
     "section",
     { class: "panel", id: "interview", "aria-labelledby": "interview-title" },
-    h("h2", { id: "interview-title" }, "Not sure? Answer A or B"),
-    h("p", { class: "hint" }, `Each question shows two ${nouns}. ${ABOUT}`),
+    h("h2", { id: "interview-title" }, say("interview.title")),
+    h("p", { class: "hint" }, say("interview.about", { nouns })),
     body,
   );
 }
 
 function buildFoot(answers, store, isDone) {
   const n = answers.length;
-  const enough = isDone ? ": more questions would tell little" : "";
+  const enough = isDone ? say("interview.enough") : "";
   const undo = () => store.set({ answers: answers.slice(0, -1) });
   return h(
     "div",
     { class: "interview-foot" },
-    h("p", { role: "status" }, n ? `${counted(n, "answer")}${enough}.` : "No answer yet."),
-    n ? button("undo-answer", "quiet", "Undo the last answer", undo) : null,
+    h("p", { role: "status" }, n ? `${counted(n, "answer")}${enough}.` : say("interview.none yet")),
+    n ? button("undo-answer", "quiet", say("interview.undo"), undo) : null,
     n
-      ? button("restart-interview", "quiet", "Start again", () => store.set({ answers: [] }))
+      ? button("restart-interview", "quiet", say("interview.again"), () =>
+          store.set({ answers: [] }),
+        )
       : null,
   );
 }

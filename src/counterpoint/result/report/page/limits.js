@@ -4,7 +4,8 @@
  * A limit of a feature is an object with any of: isLocked, direction ("up" or "down"), low, high,
  * and excluded (codes of levels). Each of these is one constraint, which can be taken back alone.
  */
-import { counted, countedAll, dayText, listed, writeNumber } from "./numbers.js";
+import { countedAll, dayText, writeNumber } from "./numbers.js";
+import { counted, listed, say, wholeText } from "./texts.js";
 
 /** Return the constraints of a state: each has an id, words for it and for its end, and a test. */
 export function constraintsOf(report, state) {
@@ -14,8 +15,8 @@ export function constraintsOf(report, state) {
   if (state.onlyValid) {
     found.push({
       id: "valid",
-      text: "near misses are hidden",
-      relax: "Showing near misses",
+      text: say("limit.valid"),
+      relax: say("relax.valid"),
       allows: (each) => each.is_valid,
       without: (now) => ({ ...now, onlyValid: false }),
     });
@@ -23,8 +24,8 @@ export function constraintsOf(report, state) {
   if (state.onlyUnprotected) {
     found.push({
       id: "protected",
-      text: "those that change a protected feature are hidden",
-      relax: "Showing changes of protected features",
+      text: say("limit.protected"),
+      relax: say("relax.protected"),
       allows: (each) => !each.is_protected,
       without: (now) => ({ ...now, onlyUnprotected: false }),
     });
@@ -32,8 +33,8 @@ export function constraintsOf(report, state) {
   if (state.onlyBookmarked) {
     found.push({
       id: "bookmarks",
-      text: "only bookmarked ones are shown",
-      relax: "Showing those without a bookmark",
+      text: say("limit.bookmarks"),
+      relax: say("relax.bookmarks"),
       allows: (each) => state.bookmarks.includes(each.number),
       without: (now) => ({ ...now, onlyBookmarked: false }),
     });
@@ -42,8 +43,8 @@ export function constraintsOf(report, state) {
     const numbers = new Set(state.brush.numbers);
     found.push({
       id: "brush",
-      text: "a figure is brushed",
-      relax: "Clearing the brush",
+      text: say("limit.brush"),
+      relax: say("relax.brush"),
       allows: (each) => numbers.has(each.number),
       without: (now) => ({ ...now, brush: null }),
     });
@@ -58,41 +59,23 @@ function featureConstraints(feature, j, limit) {
     limits: now.limits.map((each, k) => (k === j ? dropped(each, key) : each)),
   });
   const found = [];
-  const add = (key, text, relax, allows) =>
+  const add = (key, kind, allows, values = {}) => {
+    const [text, relax] = ["limit", "relax"].map((word) =>
+      say(`${word}.${kind}`, { name, ...values }),
+    );
     found.push({ id: `${j}.${key}`, text, relax, allows, without: without(key) });
-  if (limit.isLocked) {
-    add("isLocked", `${name} is locked`, `Unlocking ${name}`, (each) => !each.isChanged[j]);
-  }
-  if (limit.direction === "up") {
-    add("direction", `${name} may only rise`, `Letting ${name} fall`, (each) =>
-      isBetween(each.values[j], feature.row, null),
-    );
-  }
-  if (limit.direction === "down") {
-    add("direction", `${name} may only fall`, `Letting ${name} rise`, (each) =>
-      isBetween(each.values[j], null, feature.row),
-    );
-  }
-  if (isGiven(limit.low)) {
-    const end = endText(feature, limit.low);
-    add("low", `${name} must be at least ${end}`, `Letting ${name} go below ${end}`, (each) =>
-      isBetween(each.values[j], limit.low, null),
-    );
-  }
-  if (isGiven(limit.high)) {
-    const end = endText(feature, limit.high);
-    add("high", `${name} must be at most ${end}`, `Letting ${name} go above ${end}`, (each) =>
-      isBetween(each.values[j], null, limit.high),
-    );
-  }
+  };
+  const isFrom = (low, high) => (each) => isBetween(each.values[j], low, high);
+  if (limit.isLocked) add("isLocked", "locked", (each) => !each.isChanged[j]);
+  if (limit.direction === "up") add("direction", "up", isFrom(feature.row, null));
+  if (limit.direction === "down") add("direction", "down", isFrom(null, feature.row));
+  if (isGiven(limit.low))
+    add("low", "low", isFrom(limit.low, null), { end: endText(feature, limit.low) });
+  if (isGiven(limit.high))
+    add("high", "high", isFrom(null, limit.high), { end: endText(feature, limit.high) });
   if (limit.excluded?.length) {
-    const levels = limit.excluded.map((code) => feature.levels[code]);
-    add(
-      "excluded",
-      `${name} must not be ${listed(levels)}`,
-      `Allowing every ${name}`,
-      (each) => !limit.excluded.includes(each.values[j]),
-    );
+    const levels = listed(limit.excluded.map((code) => feature.levels[code]));
+    add("excluded", "excluded", (each) => !limit.excluded.includes(each.values[j]), { levels });
   }
   return found;
 }
@@ -141,8 +124,7 @@ export function bestRelaxation(constraints, alone) {
 /** Return how many are shown that represent ways beside the set, if any. */
 export function othersText(n) {
   if (n === 0) return "";
-  const ways = counted(n, "more way");
-  return ` ${ways} that the set leaves out ${n === 1 ? "is" : "are"} in the table.`;
+  return ` ${say(n === 1 ? "others.one" : "others.many", { ways: counted(n, "more way") })}`;
 }
 
 /** Return "n of N remain, because ..." and, if none does, what would help. */
@@ -150,16 +132,21 @@ export function remainText(all, constraints, { kept, removed, alone }) {
   const [n, total] = [kept.length, all.length];
   const isMixed = new Set(all.map((each) => each.is_valid)).size > 1;
   const of = isMixed ? `${counted(total, "candidate")} (${countedAll(all)})` : countedAll(all);
-  const head =
-    n === total ? `All ${of} remain` : `${n || "None"} of ${of} ${n === 1 ? "remains" : "remain"}`;
+  const head = say(remainKey(n, total), { n: wholeText(n), of });
   const reasons = constraints
     .map((constraint, k) => ({ text: constraint.text, n: removed[k] }))
     .filter((reason) => reason.n > 0)
     .sort((a, b) => b.n - a.n)
-    .map((reason) => `${reason.text} (removes ${reason.n})`);
-  const because = reasons.length ? `, because ${listed(reasons)}` : "";
+    .map(({ text, n: n_removed }) => say("remain.removes", { text, n: wholeText(n_removed) }));
+  const because = reasons.length ? say("remain.because", { reasons: listed(reasons) }) : "";
   if (n > 0 || total === 0) return `${head}${because}.`;
   const best = bestRelaxation(constraints, alone);
-  if (!best) return `${head}${because}. No single limit brings any back: take back two or more.`;
-  return `${head}${because}. ${best.constraint.relax} would bring back ${best.n}, the most a single step can.`;
+  if (!best) return `${head}${because}. ${say("remain.two")}`;
+  return `${head}${because}. ${say("remain.step", { step: best.constraint.relax, n: best.n })}`;
+}
+
+function remainKey(n, total) {
+  if (n === total) return "remain.all";
+  if (n === 0) return "remain.none";
+  return n === 1 ? "remain.one" : "remain.some";
 }

@@ -2,6 +2,7 @@
 import { h } from "./dom.js";
 import { dayText, fieldNumber } from "./numbers.js";
 import { changedFeatures } from "./report.js";
+import { say } from "./texts.js";
 
 /** Return the panel of limits: one row per feature that some counterfactual changes. */
 export function buildLimits(report, store) {
@@ -20,17 +21,19 @@ export function buildLimits(report, store) {
   const element = h(
     "section",
     { class: "panel", "aria-labelledby": "limits-title" },
-    h("h2", { id: "limits-title" }, "What may change"),
-    places.length
-      ? h("p", { class: "hint" }, "Lock what you cannot change, or say how far it may go.")
-      : h("p", { class: "hint" }, "There is nothing to limit."),
+    h("h2", { id: "limits-title" }, say("limits.title")),
+    h("p", { class: "hint" }, say(places.length ? "limits.how" : "limits.nothing")),
     finder?.element ?? null,
-    rows.map((row) => row.element),
+    h(
+      "div",
+      { class: "limit-list" },
+      rows.map((row) => row.element),
+    ),
     rest.length && rest.length <= FIRST
       ? h(
           "p",
           { class: "hint" },
-          `Nothing that was found changes ${rest.map((feature) => feature.name).join(", ")}.`,
+          say("limits.rest", { names: rest.map((feature) => feature.name).join(", ") }),
         )
       : null,
     h(
@@ -41,7 +44,7 @@ export function buildLimits(report, store) {
         id: "reset-limits",
         onclick: () => store.set({ limits: report.features.map(() => ({})) }),
       },
-      "Take back all limits",
+      say("limits.reset"),
     ),
   );
   return {
@@ -61,18 +64,18 @@ function buildFinder(report, places, rows, store) {
   const find = h("input", {
     type: "search",
     id: "find-limit",
-    "aria-label": "Find a feature to limit",
-    placeholder: "find a feature",
+    "aria-label": say("limits.find"),
+    placeholder: say("find"),
     oninput: () => refresh(store.get()),
   });
   const all = h(
     "button",
     { type: "button", class: "quiet", id: "all-limits", onclick: toggle },
-    `Show all ${places.length}`,
+    say("limits.all", { n: places.length }),
   );
   function toggle() {
     isAll = !isAll;
-    all.textContent = isAll ? "Show fewer" : `Show all ${places.length}`;
+    all.textContent = say(isAll ? "limits.fewer" : "limits.all", { n: places.length });
     refresh(store.get());
   }
   function refresh({ limits }) {
@@ -109,11 +112,16 @@ function buildFeature(feature, j, set) {
   const element = h(
     "fieldset",
     { class: "limit" },
-    h("legend", {}, feature.name, h("span", { class: "hint" }, ` now ${feature.text}`)),
+    h(
+      "legend",
+      {},
+      feature.name,
+      h("span", { class: "hint" }, ` ${say("limits.now", { value: feature.text })}`),
+    ),
     h(
       "div",
       { class: "limit-row" },
-      h("label", { class: "check", for: `lock-${j}` }, lock, "Lock"),
+      h("label", { class: "check", for: `lock-${j}` }, lock, say("limits.lock")),
       controls.map((control) => control.element),
     ),
   );
@@ -129,19 +137,19 @@ function buildDirection(feature, j, set) {
     "select",
     {
       id: `direction-${j}`,
-      "aria-label": `Direction of ${feature.name}`,
+      "aria-label": say("limits.direction", { name: feature.name }),
       onchange: (event) => set({ direction: event.target.value }),
     },
-    h("option", { value: "" }, "up or down"),
-    h("option", { value: "up" }, "only up"),
-    h("option", { value: "down" }, "only down"),
+    h("option", { value: "" }, say("limits.either")),
+    h("option", { value: "up" }, say("limits.up")),
+    h("option", { value: "down" }, say("limits.down")),
   );
   return { element: select, refresh: (limit) => (select.value = limit.direction ?? "") };
 }
 
 function buildEnd(feature, j, key, set) {
   const isDate = feature.kind === "date";
-  const word = key === "low" ? "from" : "to";
+  const word = say(key === "low" ? "from" : "up to");
   const end = feature[key];
   const input = h("input", {
     type: isDate ? "date" : "number",
@@ -170,7 +178,7 @@ function buildLevels(feature, j, set) {
   const element = h(
     "details",
     { class: "levels" },
-    h("summary", {}, `Levels of ${feature.name}`),
+    h("summary", {}, say("limits.levels", { name: feature.name })),
     boxes.map((box, code) =>
       h("label", { class: "check", for: box.id }, box, feature.levels[code]),
     ),

@@ -2,6 +2,7 @@
 import { h, svg } from "./dom.js";
 import { writeNumber } from "./numbers.js";
 import { domainOf } from "./scale.js";
+import { say } from "./texts.js";
 
 const [MAP_WIDTH, MAP_HEIGHT] = [560, 250];
 const MAP_ROOM = { left: 56, right: 16, top: 14, bottom: 40 };
@@ -20,7 +21,7 @@ export function placesOf(report, ways) {
     ...way,
     x: x(way.effort),
     y: y(report.byNumber.get(way.number).prediction),
-    r: 6 + 4 * Math.log10(Math.max(1, way.n)),
+    r: 9 + 4 * Math.log10(Math.max(1, way.n)),
   }));
   apart(points);
   return { points, x, y, low, high, most };
@@ -44,19 +45,15 @@ export function buildMap(report, pick) {
   return h(
     "details",
     { class: "panel map-panel", open: true },
-    h("summary", {}, "Map of ways"),
-    h(
-      "p",
-      { class: "hint" },
-      "Further right: larger changes; what would hide another is moved to the left. In the hatched part: the wanted outcome. Larger: more variants. Choose one to see its card.",
-    ),
+    h("summary", {}, say("map")),
+    h("p", { class: "hint" }, say(hasWanted(report) ? "map.how hatched" : "map.how")),
     svg(
       "svg",
       {
         class: "map",
         viewBox: `0 0 ${MAP_WIDTH} ${MAP_HEIGHT}`,
         role: "group",
-        "aria-label": "Map of ways",
+        "aria-label": say("map"),
       },
       svg("defs", {}, hatching()),
       drawWanted(report, map),
@@ -74,10 +71,15 @@ function mapText(attributes, words) {
   return svg("text", { class: "map-text", ...attributes }, words);
 }
 
-/** Return the wanted part of the map; of several classes no end is known. */
+/** Whether the wanted part of the axis has an end; of several classes none is known. */
+function hasWanted({ target }) {
+  return target.low !== null || target.high !== null;
+}
+
+/** Return the wanted part of the map, if it has an end. */
 function drawWanted(report, { y, low, high }) {
+  if (!hasWanted(report)) return [];
   const ends = [report.target.low, report.target.high];
-  if (ends.every((end) => end === null)) return [];
   const [from, to] = [Math.max(low, ends[0] ?? low), Math.min(high, ends[1] ?? high)];
   return [
     svg("rect", {
@@ -88,7 +90,7 @@ function drawWanted(report, { y, low, high }) {
       height: Math.max(2, y(from) - y(to)),
       fill: "url(#hatch)",
     }),
-    mapText({ x: RIGHT_END - 6, y: y(to) + 14, "text-anchor": "end" }, "wanted"),
+    mapText({ x: LEFT_END + 6, y: y(to) + 14 }, say("wanted")),
   ];
 }
 
@@ -100,18 +102,18 @@ function drawAxes(report, { y, low, high, most }) {
     line("map-axis", [LEFT_END, BOTTOM], [RIGHT_END, BOTTOM]),
     line("map-axis", [LEFT_END, MAP_ROOM.top], [LEFT_END, BOTTOM]),
     line("map-now", [LEFT_END, now], [RIGHT_END, now]),
-    mapText({ x: LEFT_END + 6, y: now - 4 }, "now"),
+    mapText({ x: LEFT_END + 6, y: now - 4 }, say("now")),
     mapText({ x: LEFT_END - 6, y: y(low), "text-anchor": "end" }, writeNumber(low, 3)),
     mapText({ x: LEFT_END - 6, y: y(high) + 10, "text-anchor": "end" }, writeNumber(high, 3)),
     mapText({ x: LEFT_END, y: BOTTOM + 16 }, "0"),
     mapText({ x: RIGHT_END, y: BOTTOM + 16, "text-anchor": "end" }, writeNumber(most, 2)),
     mapText(
       { x: (LEFT_END + RIGHT_END) / 2, y: MAP_HEIGHT - 6, "text-anchor": "middle" },
-      "size of the changes",
+      say("map.size"),
     ),
     mapText(
       { x: 14, y: middle, "text-anchor": "middle", transform: `rotate(-90 14 ${middle})` },
-      "prediction",
+      say("map.prediction"),
     ),
   ];
 }
@@ -141,7 +143,7 @@ function drawPoint(point, k, pick) {
       class: "map-point",
       role: "button",
       tabindex: 0,
-      "aria-label": `Way ${name}`,
+      "aria-label": say("map.way", { name }),
       onclick: choose,
       onkeydown: (event) => {
         if (event.key !== "Enter" && event.key !== " ") return;

@@ -13,6 +13,7 @@ import { rangesOf, ranksOf } from "./ranking.js";
 import { buildReceipt } from "./receipt_panel.js";
 import { buildResults } from "./results.js";
 import { createStore, initialState } from "./store.js";
+import { say, useTexts } from "./texts.js";
 import { buildWeights } from "./weights_panel.js";
 
 /** Return what a state means: constraints, who remains, and everybody's rank. */
@@ -38,7 +39,7 @@ function actionsOf(report, store) {
         class: "bookmark",
         "data-bookmark": number,
         "aria-pressed": String(isKept),
-        "aria-label": `Bookmark ${nounOf(report.byNumber.get(number))} ${number}`,
+        "aria-label": say("bookmark.label", { noun: nounOf(report.byNumber.get(number)), number }),
         onclick: () => store.set({ bookmarks: toggled(store.get().bookmarks, number) }),
       },
       isKept ? "★" : "☆",
@@ -62,6 +63,7 @@ function refreshBookmarks(state) {
  * of cards.
  */
 export function mount(report, places, { place, load = null, extra = [], more = {} }) {
+  useTexts(report.texts, report.lang);
   const key = `counterpoint:${report.receipt["data fingerprint"]}:${report.receipt["model fingerprint"]}:${report.receipt.seed}:${report.title}`;
   const first = initialState(report);
   const store = createStore({ ...first, ...recalled(key, first, report.byNumber, place) });
@@ -88,7 +90,8 @@ export function mount(report, places, { place, load = null, extra = [], more = {
             "div",
             { class: "choose" },
             results.bar,
-            h("div", { class: "controls" }, weights.element, limits.element),
+            h("div", { class: "wide-controls" }, limits.element),
+            h("div", { class: "controls" }, weights.element),
             h("div", { class: "shown" }, results.element),
           ),
         ]),
@@ -96,13 +99,7 @@ export function mount(report, places, { place, load = null, extra = [], more = {
     receipt.element,
     details.element,
   );
-  places.footer.replaceChildren(
-    h(
-      "p",
-      {},
-      "A counterfactual says what the model would answer, not what would follow in the world. Nothing on this page leaves your computer.",
-    ),
-  );
+  places.footer.replaceChildren(h("p", {}, say("footer")));
   const refresh = (state) => {
     const view = viewOf(report, state);
     for (const panel of panels) panel.refresh(state, view);

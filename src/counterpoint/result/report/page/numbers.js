@@ -1,4 +1,5 @@
 /** Numbers and days as texts, and texts as numbers. */
+import { counted, decimalText, say } from "./texts.js";
 
 const DAY = 86_400_000;
 
@@ -8,13 +9,7 @@ export function writeNumber(value, digits = 4) {
   if (value === 0) return "0";
   const size = Math.floor(Math.log10(Math.abs(value)));
   if (size < -4 || size >= 15) return String(Number(value.toPrecision(digits)));
-  const places = Math.min(20, Math.max(0, digits - 1 - size));
-  return value.toLocaleString("en", { maximumFractionDigits: places });
-}
-
-/** Return a count with its noun: "1 change", "3 changes". */
-export function counted(n, noun, nouns = `${noun}s`) {
-  return `${n.toLocaleString("en")} ${n === 1 ? noun : nouns}`;
+  return decimalText(value, Math.min(20, Math.max(0, digits - 1 - size)));
 }
 
 /** Return how many counterfactuals and near misses there are, in words. */
@@ -23,20 +18,14 @@ export function countedAll(candidates) {
   const missed = candidates.length - n;
   const nouns = [
     ...(n || !missed ? [counted(n, "counterfactual")] : []),
-    ...(missed ? [counted(missed, "near miss", "near misses")] : []),
+    ...(missed ? [counted(missed, "near miss")] : []),
   ];
   return nouns.join("; ");
 }
 
 /** Return what a candidate is called: only one that reaches the target is a counterfactual. */
 export function nounOf(each) {
-  return each.is_valid ? "counterfactual" : "near miss";
-}
-
-/** Return texts as a list in a sentence: "a", "a and b", "a, b and c". */
-export function listed(texts) {
-  if (texts.length < 2) return texts.join("");
-  return `${texts.slice(0, -1).join(", ")} and ${texts[texts.length - 1]}`;
+  return say(each.is_valid ? "counterfactual.one" : "near miss.one");
 }
 
 /** Return days since 1970-01-01 as what a date field holds. */

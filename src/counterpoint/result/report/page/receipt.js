@@ -1,4 +1,5 @@
 /** The receipt: what was asked, and what the reader chose, as lines and as JSON. */
+import { say } from "./texts.js";
 
 /** Return the receipt with the reader's choices: weights, limits, answers and bookmarks. */
 export function fullReceipt(report, state, remaining) {
@@ -27,10 +28,10 @@ function bookmarked(report, number) {
   };
 }
 
-/** Return the receipt as pairs of a name and lines of text, to be shown. */
+/** Return the receipt as pairs of a name and lines of text, to be shown; the file keeps its keys. */
 export function receiptLines(receipt) {
   return Object.entries(receipt)
-    .map(([name, value]) => [name, linesOf(value)])
+    .map(([name, value]) => [say(`receipt.${name}`), linesOf(value)])
     .filter(([, lines]) => lines.length > 0);
 }
 
@@ -40,7 +41,13 @@ function linesOf(value) {
   if (typeof value !== "object") return [String(value)];
   const parts = Object.entries(value).flatMap(([key, entry]) => {
     const lines = linesOf(entry);
-    return lines.length ? [`${key} ${lines.join("; ")}`] : [];
+    return lines.length ? [`${wordOf(key)} ${lines.join("; ")}`] : [];
   });
   return parts.length ? [parts.join(", ")] : [];
+}
+
+/** Return what a part of the receipt is called; settings and packages keep their own names. */
+function wordOf(key) {
+  const text = say(`receipt.${key}`);
+  return text.startsWith("receipt.") ? key : text;
 }

@@ -1,6 +1,7 @@
 /** The receipt's panel: to read, to print, or to save as JSON. */
 import { fill, h } from "./dom.js";
 import { fullReceipt, receiptLines } from "./receipt.js";
+import { say } from "./texts.js";
 
 /** Return the section of the receipt. */
 export function buildReceipt(report) {
@@ -9,12 +10,8 @@ export function buildReceipt(report) {
   const element = h(
     "section",
     { class: "panel", id: "receipt", "aria-labelledby": "receipt-title" },
-    h("h2", { id: "receipt-title" }, "Receipt"),
-    h(
-      "p",
-      { class: "hint" },
-      "What was asked of which model and data, and what you chose on this page. Equal fingerprints mean equal data, and a model that says the same of them.",
-    ),
+    h("h2", { id: "receipt-title" }, say("receipt")),
+    h("p", { class: "hint" }, say("receipt.about")),
     list,
     h(
       "div",
@@ -27,9 +24,9 @@ export function buildReceipt(report) {
           id: "save-receipt",
           onclick: () => saveJson("receipt.json", latest),
         },
-        "Save as JSON",
+        say("receipt.save"),
       ),
-      h("button", { type: "button", class: "quiet", onclick: () => print() }, "Print"),
+      h("button", { type: "button", class: "quiet", onclick: () => print() }, say("print")),
     ),
   );
   function refresh(state, view) {

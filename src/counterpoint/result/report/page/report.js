@@ -1,4 +1,5 @@
 /** The report's data: the summary as Python wrote it, with what is easier to reckon here. */
+import { say } from "./texts.js";
 
 /**
  * Return the summary with whole counterfactuals: values of all features, changed or not.
@@ -25,7 +26,7 @@ export function readReport(summary) {
 
 /** Return a text with the feature's unit, if it has one; nothing has no unit. */
 export function withUnit(feature, text) {
-  return feature.unit && text !== "missing" ? `${text} ${feature.unit}` : text;
+  return feature.unit && text !== say("missing") ? `${text} ${feature.unit}` : text;
 }
 
 /** Return the positions of the features that some of the counterfactuals change, most often first. */

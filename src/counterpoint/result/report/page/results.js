@@ -6,9 +6,9 @@ import { changedFeatures } from "./report.js";
 import { sorted } from "./sorting.js";
 import { drawStrip, spansOf } from "./strip.js";
 import { body, caption, head } from "./table.js";
+import { say } from "./texts.js";
 
 const MORE = 100;
-const UNPROTECTED = "Without changes of protected features";
 
 /** Return the section with the table, and the bar above it that says how many remain. */
 export function buildResults(report, store, actions) {
@@ -18,10 +18,14 @@ export function buildResults(report, store, actions) {
   const more = h("div", { class: "more" });
   const setting = (key) => (isOn) => store.set({ [key]: isOn });
   const boxes = {
-    onlyValid: checkbox("only-valid", "Hide near misses", setting("onlyValid")),
-    onlyUnprotected: checkbox("only-unprotected", UNPROTECTED, setting("onlyUnprotected")),
-    onlyBookmarked: checkbox("only-bookmarked", "Only bookmarked", setting("onlyBookmarked")),
-    isGrouped: checkbox("is-grouped", "Group by what changes", setting("isGrouped")),
+    onlyValid: checkbox("only-valid", say("only.valid"), setting("onlyValid")),
+    onlyUnprotected: checkbox(
+      "only-unprotected",
+      say("only.unprotected"),
+      setting("onlyUnprotected"),
+    ),
+    onlyBookmarked: checkbox("only-bookmarked", say("only.bookmarked"), setting("onlyBookmarked")),
+    isGrouped: checkbox("is-grouped", say("grouped"), setting("isGrouped")),
   };
   const hasProtected = [...report.byNumber.values()].some((each) => each.is_protected);
   const element = h(
@@ -141,15 +145,15 @@ function worksOf(group, row) {
 }
 
 function tableTitle(candidates) {
-  if (candidates.every((each) => each.is_valid)) return "All counterfactuals";
+  if (candidates.every((each) => each.is_valid)) return say("table.title");
   const someReach = candidates.some((each) => each.is_valid);
-  return someReach ? "All counterfactuals and near misses" : "All near misses";
+  return say(someReach ? "table.title both" : "table.title misses");
 }
 
 function moreButton(left, state, store, k = 0) {
   if (left <= 0) return null;
   const show = () => store.set({ nShown: state.nShown + MORE });
-  const text = `Show ${Math.min(MORE, left)} more of ${left}`;
+  const text = say("table.more", { n: Math.min(MORE, left), left });
   const id = k === 0 ? "show-more" : `show-more-${k}`;
   return h("button", { type: "button", class: "quiet", id, onclick: show }, text);
 }
@@ -181,6 +185,6 @@ function resetButton(report, view, store) {
   return h(
     "button",
     { type: "button", class: "quiet", id: "reset-all", onclick: reset },
-    "Take back all limits",
+    say("limits.reset"),
   );
 }

@@ -1,6 +1,7 @@
 /** The scale: where the row's prediction is, where it should be, and where counterfactuals are. */
 import { svg } from "./dom.js";
 import { countedAll, writeNumber } from "./numbers.js";
+import { say } from "./texts.js";
 
 const WIDTH = 640;
 const MARGIN = 12;
@@ -20,11 +21,12 @@ export function domainOf(report) {
 /** Return what the scale says, in words. */
 export function scaleText(report) {
   const predictions = report.counterfactuals.map((each) => each.prediction);
-  const head = `The prediction of the row is ${report.row.text}; wanted is ${report.target.text}.`;
+  const head = say("scale", { now: report.row.text, target: report.target.text });
   if (!predictions.length) return head;
   const low = predictions.reduce((a, b) => Math.min(a, b));
   const high = predictions.reduce((a, b) => Math.max(a, b));
-  return `${head} ${countedAll(report.counterfactuals)} lie from ${writeNumber(low)} to ${writeNumber(high)}.`;
+  const ends = { low: writeNumber(low), high: writeNumber(high) };
+  return `${head} ${say("scale.lie", { all: countedAll(report.counterfactuals), ...ends })}`;
 }
 
 /** Return the part of the scale that is wanted. */
@@ -65,7 +67,7 @@ export function drawScale(report) {
     svg(
       "text",
       { class: "scale-now", x: now, y: 22, "text-anchor": side },
-      `now ${report.row.text}`,
+      say("scale.now", { now: report.row.text }),
     ),
     hasEnds
       ? svg(
@@ -76,7 +78,7 @@ export function drawScale(report) {
             y: isClose ? 72 : 22,
             "text-anchor": isClose ? "end" : "middle",
           },
-          "wanted",
+          say("wanted"),
         )
       : null,
     svg("text", { class: "scale-end", x: MARGIN, y: 72 }, writeNumber(low)),

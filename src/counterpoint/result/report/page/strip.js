@@ -1,5 +1,6 @@
 /** Small drawings of a way: each feature on what was observed, a ring of safety, bars of classes. */
 import { h, svg } from "./dom.js";
+import { say } from "./texts.js";
 
 const [STRIP_WIDTH, STRIP_HEIGHT, EDGE] = [240, 44, 8];
 const BASE = 30; // where the axis is, in pixels from the top
@@ -61,7 +62,7 @@ function drawWorks(feature, spans, x) {
 export function drawRing(share) {
   const around = 2 * Math.PI * 13;
   const percent = Math.round(100 * share);
-  const text = `${percent} % of the cases near it get there, too`;
+  const text = say("ring", { percent });
   return h(
     "span",
     { class: "ring", role: "img", "aria-label": text, title: text },

@@ -2,14 +2,11 @@
 import { h } from "./dom.js";
 import { nounOf, writeNumber } from "./numbers.js";
 import { ariaSort, nextSort } from "./sorting.js";
+import { say } from "./texts.js";
 
 /** Return what the table is, in a line. */
 export function caption(shown, all) {
-  return h(
-    "caption",
-    {},
-    `${shown} of ${all} shown. Changed values are bold, unchanged ones grey.`,
-  );
+  return h("caption", {}, say("table.caption", { shown, all }));
 }
 
 /** Return the headings, which sort; `k` tells the tables of a page apart. */
@@ -40,10 +37,10 @@ export function head(report, places, state, store, k = 0) {
     h(
       "tr",
       {},
-      h("th", { scope: "col" }, h("span", { class: "unseen" }, "Bookmark")),
-      column("rank", "Rank", { isNumber: true, hint: "by the sliders", more: " rank" }),
-      column("number", "No.", { isNumber: true, hint: "its number in the result" }),
-      column("prediction", "Prediction", { isNumber: true }),
+      h("th", { scope: "col" }, h("span", { class: "unseen" }, say("bookmark"))),
+      column("rank", say("rank"), { isNumber: true, hint: say("rank.hint"), more: " rank" }),
+      column("number", say("number"), { isNumber: true, hint: say("number.hint") }),
+      column("prediction", say("prediction"), { isNumber: true }),
       places.map((j) =>
         column(`feature.${j}`, headText(report.features[j]), {
           isNumber: report.features[j].is_numeric,
@@ -72,7 +69,7 @@ export function body(report, places, rows, view, actions) {
     { class: "own" },
     h("td", {}),
     h("td", { class: "rank" }),
-    h("th", { scope: "row", class: "number" }, "row"),
+    h("th", { scope: "row", class: "number" }, say("row.short")),
     h("td", { class: "number" }, report.row.text),
     places.map((j) =>
       h("td", { class: report.features[j].is_numeric ? "number" : null }, report.features[j].text),
@@ -102,7 +99,7 @@ function bodyRow(report, places, each, view, actions) {
           type: "button",
           class: "link",
           id: `details-${each.number}`,
-          "aria-label": `Compare ${nounOf(each)} ${each.number} with the row`,
+          "aria-label": say("compare.label", { noun: nounOf(each), number: each.number }),
           onclick: () => actions.showDetails(each.number),
         },
         String(each.number),
@@ -110,7 +107,7 @@ function bodyRow(report, places, each, view, actions) {
     ),
     h(
       "td",
-      { class: each.is_valid ? "number valid" : "number", "data-label": "Prediction" },
+      { class: each.is_valid ? "number valid" : "number", "data-label": say("prediction") },
       each.text,
     ),
     places.map((j) =>

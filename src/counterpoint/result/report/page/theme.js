@@ -1,7 +1,7 @@
 /** Light and dark: as the system says, until the reader chooses. */
+import { say } from "./texts.js";
 
 const ORDER = { auto: "light", light: "dark", dark: "auto" };
-const NAMES = { auto: "auto", light: "light", dark: "dark" };
 
 /** Return the theme after this one. */
 export function nextTheme(theme) {
@@ -10,7 +10,7 @@ export function nextTheme(theme) {
 
 /** Return what the button says. */
 export function themeLabel(theme) {
-  return `Colours: ${NAMES[theme]}`;
+  return say("colours", { theme: say(`colours.${theme}`) });
 }
 
 /** Whether the page is dark now. */

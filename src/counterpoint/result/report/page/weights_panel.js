@@ -1,5 +1,6 @@
 /** Sliders: how much each objective matters, which ranks the table at once. */
 import { h } from "./dom.js";
+import { say } from "./texts.js";
 
 /** Return the panel of sliders. */
 export function buildWeights(report, store) {
@@ -18,7 +19,7 @@ export function buildWeights(report, store) {
     const hint = h(
       "p",
       { id: `weight-hint-${m}`, class: "hint" },
-      `Less is better: ${objective.hint}.`,
+      say("weights.hint", { hint: objective.hint }),
     );
     return { input, output, element: h("div", { class: "weight" }, label, output, input, hint) };
   });
@@ -29,12 +30,8 @@ export function buildWeights(report, store) {
   const element = h(
     "section",
     { class: "panel", "aria-labelledby": "weights-title" },
-    h("h2", { id: "weights-title" }, "What matters to you"),
-    h(
-      "p",
-      { class: "hint" },
-      "Move a slider to the right if that matters more. The table ranks itself anew.",
-    ),
+    h("h2", { id: "weights-title" }, say("weights.title")),
+    h("p", { class: "hint" }, say("weights.how")),
     rows.map((row) => row.element),
     h(
       "button",
@@ -44,7 +41,7 @@ export function buildWeights(report, store) {
         id: "even-weights",
         onclick: () => store.set({ weights: report.objectives.map(() => 0.5) }),
       },
-      "All alike",
+      say("weights.alike"),
     ),
   );
   function refresh(state, view) {
@@ -55,7 +52,7 @@ export function buildWeights(report, store) {
       const percent = Math.round(100 * state.weights[m]);
       input.value = percent;
       input.setAttribute("aria-valuetext", weightWord(state.weights[m]));
-      output.textContent = isAlike ? "the same for all" : weightWord(state.weights[m]);
+      output.textContent = isAlike ? say("weights.same") : weightWord(state.weights[m]);
     });
   }
   return { element, refresh };
@@ -63,9 +60,9 @@ export function buildWeights(report, store) {
 
 /** Return a weight in words. */
 export function weightWord(weight) {
-  if (weight === 0) return "does not matter";
-  if (weight < 0.35) return "matters little";
-  if (weight < 0.65) return "matters";
-  if (weight < 1) return "matters much";
-  return "matters most";
+  if (weight === 0) return say("weight.none");
+  if (weight < 0.35) return say("weight.little");
+  if (weight < 0.65) return say("weight.some");
+  if (weight < 1) return say("weight.much");
+  return say("weight.most");
 }

@@ -1,0 +1,95 @@
+"""The texts of the page: each language has all of them, and speaks only itself."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import counterpoint
+from counterpoint.result.words.language import (
+    count_candidates,
+    counted,
+    say,
+    speaking,
+    spoken_now,
+    texts_of,
+)
+
+SOURCE = Path(counterpoint.__file__).parent
+# Words that no German text of ours has: what an English sentence can hardly do without.
+ENGLISH = re.compile(
+    r"\b(the|and|or|of|to|is|are|was|were|with|without|all|not|no|by|from|that|this|it|"
+    r"counterfactuals?|near miss(es)?|row|rows|feature|features|prediction|change|changes|"
+    r"target|figure|figures|table|print|show|shown|less|more|ways?)\b",
+    re.IGNORECASE,
+)
+BRACES = re.compile(r"\{(\w+)\}")
+SAID = re.compile(r"""\bsay\(\s*(?:f?["'`]([^"'`]*)["'`]|[^()]*?\?\s*"([^"]*)"\s*:\s*"([^"]*)")""")
+
+
+def test_both_languages_have_the_same_keys() -> None:
+    assert texts_of("en").keys() == texts_of("de").keys()
+    assert all(text for lang in ("en", "de") for text in texts_of(lang).values())
+
+
+def test_both_languages_fill_in_the_same_values() -> None:
+    # A German noun after a number needs its own word for one, which English says otherwise.
+    more = {"message.some": {"changes"}}
+    for key, text in texts_of("en").items():
+        german = set(BRACES.findall(texts_of("de")[key]))
+        assert german - more.get(key, set()) == set(BRACES.findall(text)), key
+
+
+def test_no_german_text_has_an_english_word() -> None:
+    found = {
+        key: match[0]
+        for key, text in texts_of("de").items()
+        if (match := ENGLISH.search(BRACES.sub("", text))) and match[0] not in ("was", "Was")
+    }
+
+    assert found == {}
+
+
+def test_every_key_that_is_said_has_a_text() -> None:
+    known = texts_of("en")
+    said: set[str] = set()
+    places = [*(SOURCE / "result").rglob("*.py"), *(SOURCE / "result/report/page").glob("*.js")]
+    for place in places:
+        for groups in SAID.findall(place.read_text(encoding="utf-8")):
+            said.update(key for key in groups if key and not re.search(r"[{$]", key))
+
+    assert len(said) > 150
+    assert {key for key in said if key not in known} == set()
+
+
+def test_every_text_is_said_somewhere() -> None:
+    places = [*(SOURCE / "result").rglob("*.py"), *(SOURCE / "result/report/page").glob("*.js")]
+    code = "\n".join(place.read_text(encoding="utf-8") for place in places)
+    # Of these only the beginning is written where they are said.
+    begins = (
+        *("named.", "meaning.", "receipt.", "limit.", "relax.", "objective.", "colours."),
+        *("figure.outcome.", "message.", "tip."),
+    )
+    plural = re.compile(r"\.(one|many)$")
+    silent = [
+        key
+        for key in texts_of("en")
+        if not key.startswith(begins)
+        and f'"{key}"' not in code
+        and f"'{key}'" not in code
+        and not (plural.search(key) and re.search(rf"""["']{plural.sub("", key)}["']""", code))
+    ]
+
+    assert silent == []
+
+
+def test_a_language_is_spoken_inside_of_a_with_only() -> None:
+    with speaking("de"):
+        assert spoken_now() == "de"
+        assert count_candidates(1, 1200) == "1 Alternative; 1.200 Beinahe-Treffer"
+    assert counted(2, "near miss") == "2 near misses"
+    with pytest.raises(ZeroDivisionError), speaking("de"):
+        raise ZeroDivisionError
+    assert say("print") == "Print"
