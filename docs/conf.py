@@ -68,6 +68,25 @@ def read_source(app: Any, name: str, source: list[str]) -> None:
         run_page(page)
 
 
+# What users get and never make: how it is made would only distract them.
+GIVEN = {
+    "Counterfactuals",
+    "Judgement",
+    "Proof",
+    "Schema",
+    "Summary",
+    "Verification",
+    "Way",
+    "Ways",
+}
+
+
+def signature_of(_app: Any, what: str, name: str, *_others: Any) -> tuple[str, None] | None:
+    """Leave out the parameters of classes that users do not call."""
+    return ("", None) if what == "class" and name.rpartition(".")[2] in GIVEN else None
+
+
 def setup(app: Any) -> None:
     """Join Sphinx."""
     app.connect("source-read", read_source)
+    app.connect("autodoc-process-signature", signature_of)

@@ -37,8 +37,9 @@ Result = TypeVar("Result", bound=ResultData)
 class Counterfactuals(Shown):
     """The counterfactuals of one row: a set in which none is better than another in everything.
 
-    `ResultData` has what it holds, and `Shown` what people look at. What asks the model again needs
-    `live`, which a loaded or unpickled result has not.
+    `Explainer.explain` returns it. As a sequence it has the counterfactuals; its arrays have the
+    near misses behind them, and `reaches` tells both apart. What asks the model again is refused
+    by a result that was loaded or unpickled, because the model is not in it.
     """
 
     def select(
