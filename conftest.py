@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import signal
 
-# Threads of OpenMP that wait for work sleep: by default they spin, and where several processes share
-# the cores, as with pytest -n, a model that is fitted in 0.3 s takes 20. Libraries read it when they
-# are loaded. No bit of an answer depends on it.
+# Threads of OpenMP that wait for work sleep: by default they spin, and where several processes
+# share the cores, as with pytest -n, a model that is fitted in 0.3 s takes 20. Libraries read it
+# when they are loaded. No bit of an answer depends on it.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import pytest
