@@ -15,8 +15,9 @@ demo: .venv/demo.done  ## explain one applicant of the embedded credit data; in 
 explore: .venv/demo.done  ## the same, and serve the explorer until Ctrl-C
 	$(BIN)/python -m counterpoint.demo --serve
 
-test: .venv/dev.done  ## run the tests and the examples in the docstrings
-	$(BIN)/python -m pytest -n 2 --dist loadfile -q --ignore tests/browser --ignore tests/cluster
+# The documentation's examples are run by `make docs`, the benchmarks' own tests by `make -C benchmarks test`; the gate runs all.
+test: .venv/dev.done  ## run the tests of the library and the examples in the docstrings
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q tests src $(addprefix --ignore tests/,browser cluster docs)
 
 check: .venv/dev.done  ## lint, types and tests
 	$(BIN)/ruff check .
