@@ -23,6 +23,10 @@ settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("brief", deadline=None, derandomize=True, max_examples=10)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "counterpoint"))
 
+collect_ignore = [
+    "tests/packages/client.py"
+]  # a program of a user, which would be run when it is imported
+
 
 def pytest_configure() -> None:
     """Let Ctrl-C be heard: shells start what runs in the background with it ignored."""
