@@ -20,7 +20,13 @@ from counterpoint.problem.problem import Problem
 from counterpoint.search.explore import moves
 from counterpoint.search.explore import parents as of_parents
 from counterpoint.search.explore.moves import Draws, RowSpace
-from counterpoint.search.explore.parents import NEAR_MISS, VALID, ArchiveView, ParentClasses
+from counterpoint.search.explore.parents import (
+    NEAR_MISS,
+    VALID,
+    ArchiveView,
+    ParentClasses,
+    empty_classes,
+)
 from counterpoint.search.feasibility import search_space
 from counterpoint.search.front import LANES, empty_front
 from counterpoint.search.nsga2.loop import random_candidates
@@ -65,7 +71,11 @@ def problem_of(row: dict[str, Any], seed: int = 0, **limits: Any) -> Problem:
 def space_of(problem: Problem) -> RowSpace:
     allowed, free = search_space(problem.space, problem.box), problem.box.may_change[0]
     return RowSpace(
-        allowed.anchor[0], allowed.features[0], np.flatnonzero(free), int(allowed.max_free[0])
+        allowed.anchor[0],
+        allowed.features[0],
+        np.flatnonzero(free),
+        int(allowed.max_free[0]),
+        np.empty(len(free), dtype=np.int64),
     )
 
 
@@ -394,18 +404,19 @@ def test_memory_holds_all_it_has_room_for_and_is_at_most_half_full(n: int) -> No
     assert np.count_nonzero(table) == n <= len(table) // 2
 
 
+ODDS = 1.0 / np.maximum(np.arange(4), 1)
+
+
 def classes_of(sizes: list[list[int]]) -> ParentClasses:
     """Return classes with so many members; the members are numbered class by class."""
     size = np.array(sizes, dtype=np.int64)
-    start = (np.cumsum(size) - size.ravel()).reshape(size.shape)
-    return ParentClasses(np.arange(size.sum()), start, size)
+    odds = np.where(size > 0, ODDS, 0.0).sum(axis=1)
+    start, kind = np.cumsum(size) - size.ravel(), np.empty(0, dtype=np.int64)
+    return ParentClasses(np.arange(size.sum()), start, size.ravel(), kind, odds)
 
 
 def chosen(classes: ParentClasses, p_valid: float, odds: Floats, n: int = 6000) -> Ints:
     return np.array([choose_parent(classes, p_valid, odds, draws_of(i)) for i in range(n)])
-
-
-ODDS = 1.0 / np.maximum(np.arange(4), 1)
 
 
 def test_parents_are_valid_as_often_as_wanted_and_of_few_changes_as_the_odds_say() -> None:
@@ -450,14 +461,17 @@ def test_members_are_sorted_by_whether_they_reach_the_target_and_by_their_change
     size = np.array([n])
     archive = ArchiveView(np.zeros((1, n, 3)), np.zeros((1, n)), front, members, size, size)
 
-    room = (np.empty((2, 4), dtype=np.int64) for _ in range(2))
-    classes = ParentClasses(np.empty(n, dtype=np.int64), *room)
+    classes = empty_classes(n, d=3)
 
-    n_classified = classify(archive, 0, classes)
+    n_classified = classify(archive, 0, ODDS, classes)
 
     for sort in (VALID, NEAR_MISS):
+        odds = 0.0
         for changes in range(1, 4):
-            start, size = classes.start[sort, changes], classes.size[sort, changes]
+            c = 4 * sort + changes
+            start, size = classes.start[c], classes.size[c]
             expected = [members[0, k] for k in range(n) if kinds[k] == (sort == VALID, changes)]
             assert classes.member[start : start + size].tolist() == expected
+            odds += ODDS[changes] if expected else 0.0
+        assert classes.odds[sort] == odds
     assert n_classified == sum(changes > 0 for _, changes in kinds)

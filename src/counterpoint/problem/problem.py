@@ -313,10 +313,20 @@ class Problem:
         if self.past is not None and self.past.knows(genomes.shape[1]):
             return self.past.recall(genomes.shape[1])
         outputs = self.predictor.blocks(genomes)
+        if self._columns is not None:
+            scores = np.take_along_axis(outputs, self._columns, axis=2)
+            return np.ascontiguousarray(scores[..., 0])
         predictions = np.empty(outputs.shape[:2])
         for a, target in enumerate(self.targets):
             predictions[a] = target.score(outputs[a])
         return predictions
+
+    @cached_property
+    def _columns(self) -> Ints | None:
+        """The output that is each row's score (r, 1, 1); None if a score compares several."""
+        if any(target.is_lead for target in self.targets):
+            return None
+        return np.array([[[target.column]] for target in self.targets])
 
     @cached_property
     def _interval(self) -> tuple[Floats, Floats]:

@@ -111,8 +111,7 @@ class ResultData:
     @classmethod
     def of(cls, archive: Archive, a: int, row: Any, facts: Facts, live: Live) -> Self:
         """Take the non-dominated candidates of row a from the archive, the row itself left out."""
-        members = archive.members[a, : archive.n_members[a]]
-        index = _changed_in_order(archive.objectives[a], np.sort(members))
+        index = archive.changed_members(a)
         index = index[live.problem.obeys(archive.genomes[None, a, index])[0]]  # the last word
         observed = None
         if archive.places is not None and (labels := live.problem.observed.labels) is not None:
@@ -439,11 +438,3 @@ def continued(found: ResultData, evaluations: int) -> Any:
         )
     check_whole("continue_search.evaluations", evaluations, 1, 2**40)
     return live.again(search.continued(evaluations, 1 + len(replies), found.stopped), replies)
-
-
-def _changed_in_order(objectives: Floats, members: Ints) -> Ints:
-    """Return the members that differ from the row, by gap, changes and distance."""
-    members = members[objectives[members, CHANGES] > 0]
-    values = objectives[members]
-    order = np.lexsort((values[:, DISTANCE], values[:, CHANGES], values[:, GAP]))
-    return members[order]

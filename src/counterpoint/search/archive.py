@@ -9,6 +9,7 @@ import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.kernels import assign, inner, kernel
+from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.problem.problem import Evaluation, Problem
 from counterpoint.search.exact.proof import Proof
 from counterpoint.search.front import admit, clear_place, empty_front
@@ -209,6 +210,16 @@ class Archive:
                 generation = int(self.generation[a, : self.size[a]].max(initial=0))
                 more.add(np.ascontiguousarray(genomes), judged, np.array([a]), generation)
         return more
+
+    def changed_members(self, row: int) -> Ints:
+        """Return the members of one row that differ from it, by gap, changes and distance."""
+        members = np.sort(self.members[row, : self.n_members[row]])
+        values = self.objectives[row, members]
+        is_changed = values[:, CHANGES] > 0
+        members, values = members[is_changed], values[is_changed]
+        order = np.lexsort((values[:, DISTANCE], values[:, CHANGES], values[:, GAP]))
+        changed: Ints = members[order]
+        return changed
 
     def keep_all(self, row: int) -> None:
         """Make every candidate of one row a member, dominated or not."""

@@ -127,8 +127,10 @@ class Confirmation:
     @property
     def members(self) -> Ints:
         """The candidates that are returned, those of ways included, as far as rules allow."""
-        front = self.archive.members[self.row, : self.archive.n_members[self.row]]
-        members = np.union1d(front, self.ways.candidates)
+        is_member = np.zeros(len(self._is_asked), dtype=np.bool_)
+        is_member[self.archive.members[self.row, : self.archive.n_members[self.row]]] = True
+        is_member[self.ways.candidates] = True
+        members = np.flatnonzero(is_member)
         changed: Ints = members[self.values[members, CHANGES] > 0]
         return changed
 
@@ -195,10 +197,11 @@ class Confirmation:
         self._judge(which, scores, codes)
 
     def told(self, genomes: Floats) -> tuple[Ints, Floats]:
-        """Return the class codes and predictions of members, given as genomes (n, d)."""
-        members = self.archive.members[self.row, : self.archive.n_members[self.row]]
-        places = {self.archive.genomes[self.row, k].tobytes(): k for k in members.tolist()}
-        which = np.array([places[genome.tobytes()] for genome in genomes], dtype=np.int64)
+        """Return the class codes and predictions of members, given as genomes (n, d) in order."""
+        which = self.archive.changed_members(self.row)
+        if len(which) != len(genomes):  # rules allow only some of them
+            places = {self.archive.genomes[self.row, k].tobytes(): k for k in which.tolist()}
+            which = np.array([places[genome.tobytes()] for genome in genomes], dtype=np.int64)
         return self._codes[which], self._predictions[which]
 
     def _judge(self, which: Ints, scores: Floats, codes: Ints) -> None:

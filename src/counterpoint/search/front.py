@@ -82,7 +82,7 @@ def admit(point: Floats, front: Floats, members: Ints, n_members: int, new: int)
         if len(point) > N_BUILT_IN and no_worse + no_better > 0:  # else all m cannot be either
             no_worse, no_better, equal = compare_wide(point, front[b])
         if no_worse > equal:
-            if b < n_blocks - 1:
+            if 0 < b < n_blocks - 1:
                 swap_blocks(front, members, b, b // 2)
             return 0, 0
         n_below += no_better - equal
@@ -104,7 +104,8 @@ def swap_blocks(front: Floats, members: Ints, i: int, j: int) -> None:
     for q in range(LANES):
         a, b = i * LANES + q, j * LANES + q
         members[a], members[b] = members[b], members[a]
-        for m in range(front.shape[1]):
+    for m in range(front.shape[1]):
+        for q in range(LANES):
             front[i, m, q], front[j, m, q] = front[j, m, q], front[i, m, q]
 
 

@@ -7,8 +7,11 @@ margin inside the target. Sets of which a part is a way come last, so that what 
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +27,7 @@ from counterpoint.table.space import Space, first_copies
 
 MOST_WAYS, MOST_LARGER = 96, 64  # sets that are kept: minimal ones, and those with a way inside …
 MOST_FEATURES = 3  # … which have so many features at most
+HALF = 2**25  # of a feature's lot, which has 50 bits
 MOST_ROWS = np.int64(8)  # candidates of a set that are kept
 ROUND_OFF = 1e-6  # how far from its grid's point a value may be, as a share of a step
 
@@ -136,26 +140,26 @@ class WayFinder:
     def _group(self, valid: Ints) -> None:
         """Sort the valid candidates by set and then by their objectives; choose sets and rows."""
         pool = self.pool
-        differs = pool.genomes[valid] != pool.row
-        _, first, group = np.unique(keys_of(differs), return_index=True, return_inverse=True)
+        differs, distances = pool.genomes[valid] != pool.row, pool.objectives[valid, DISTANCE]
+        first, group = sets_of(keys_of(differs))
         changed, least = differs[first], np.full(len(first), np.inf)
-        np.minimum.at(least, group, pool.objectives[valid, DISTANCE])
+        np.minimum.at(least, group, distances)
         is_minimal = have_no_part(changed)
         sizes = changed.sum(axis=1)
         kept = kept_sets(sizes, least, is_minimal)
         if len(first):
-            kept = with_set(kept, int(group[self._safest(valid, sizes[group])]))
+            kept = with_set(kept, int(group[self._safest(valid, sizes[group], distances)]))
         rank = np.full(len(first), len(kept))
         rank[kept] = np.arange(len(kept))
         is_kept = rank[group] < len(kept)
         valid, ranks = valid[is_kept], rank[group[is_kept]]
-        order = np.lexsort((*pool.objectives[valid][:, :0:-1].T, ranks))
+        order = in_order(ranks, pool.objectives[valid])
         self._valid, self._ranks = valid[order], ranks[order]
         self.changed, self.is_minimal = changed[kept], is_minimal[kept]
         self.n_valid = np.bincount(self._ranks, minlength=len(kept))
         self._choose()
 
-    def _safest(self, valid: Ints, sizes: Ints) -> int:
+    def _safest(self, valid: Ints, sizes: Ints, distances: Floats) -> int:
         """Return the nearest of the valid candidates (n,) with the margin, few changes first.
 
         If none has it, it is the one farthest inside. Its set is kept even if part of it is a way,
@@ -163,8 +167,10 @@ class WayFinder:
         """
         inside = safety_margins(self.pool.target, self.pool.scores[valid])
         unsafe = np.maximum(self.pool.margin - inside, 0.0)
-        distances = self.pool.objectives[valid, DISTANCE]
-        return int(np.lexsort((distances, sizes > MOST_FEATURES, unsafe))[0])
+        safest = np.flatnonzero(unsafe == unsafe.min())
+        few = safest[sizes[safest] <= MOST_FEATURES]
+        safest = few if len(few) else safest
+        return int(safest[np.argmin(distances[safest])])
 
     def _choose(self) -> None:
         """Choose the candidates that are kept of each set."""
@@ -188,11 +194,11 @@ class WayFinder:
         may_be &= np.isfinite(np.where(self.changed, n_others, 0.0)).all(axis=1)
         if may_be.any():
             asked = self._asked[self.pool.objectives[self._asked, CHANGES] < MOST_FEATURES]
-            keys = keys_of(self.pool.genomes[asked] != self.pool.row)
-            known, counts = np.unique(keys, return_counts=True)
-            n_asked = dict(zip(known.tolist(), counts.tolist(), strict=True))
+            n_asked = Counter(keys_of(self.pool.genomes[asked] != self.pool.row).tolist())
+            lots = feature_lots(len(n_others)).tolist()
             for w in np.flatnonzero(may_be).tolist():
-                is_proved[w] = _is_proved(np.flatnonzero(self.changed[w]), n_others, n_asked)
+                each = [(lots[j], float(n_others[j])) for j in np.flatnonzero(self.changed[w])]
+                is_proved[w] = _is_proved(each, n_asked)
         return is_proved
 
     def values(self) -> tuple[Ints, Ints, Floats]:
@@ -252,8 +258,31 @@ def is_grid_point(values: Floats, grid: Floats) -> Bools:
 
 def keys_of(changed: Bools) -> Ints:
     """Return a number for each set of features (n, d): different sets have different ones."""
-    keys: Ints = changed.astype(np.int64) @ feature_lots(changed.shape[1])
+    sums = changed.astype(np.float64) @ half_lots(changed.shape[1])
+    keys: Ints = sums.astype(np.int64) @ np.array([HALF, 1])
     return keys
+
+
+def sets_of(keys: Ints) -> tuple[Ints, Ints]:
+    """Return the first candidate of each set, sets ascending by key, and the set of each (n,)."""
+    order = np.argsort(keys, kind="stable")
+    ordered, is_first = keys[order], np.ones(len(keys), dtype=np.bool_)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    group = np.empty(len(keys), dtype=np.int64)
+    group[order] = np.cumsum(is_first) - 1
+    return order[is_first], group
+
+
+def in_order(ranks: Ints, objectives: Floats) -> Ints:
+    """Return candidates by the rank of their set, then by distance and the other objectives.
+
+    Two of a set are rarely as far from the row as each other: only then are all compared.
+    """
+    order = np.lexsort((objectives[:, DISTANCE], ranks))
+    ordered = np.column_stack([ranks, objectives[:, DISTANCE]])[order]
+    if (ordered[1:] == ordered[:-1]).all(axis=1).any():
+        order = np.lexsort((*objectives[:, :0:-1].T, ranks))
+    return order
 
 
 @cache
@@ -262,6 +291,12 @@ def feature_lots(d: int) -> Ints:
     lots = uniforms(np.zeros((1, 2), dtype=np.uint64), Stage.WAY, 0, 1, d)[0, 0]
     whole: Ints = (lots * 2.0**50).astype(np.int64)
     return whole
+
+
+@cache
+def half_lots(d: int) -> Floats:
+    """Return the upper and the lower half of each lot (d, 2): their sums are exact, and quick."""
+    return np.stack(np.divmod(feature_lots(d), HALF), axis=1).astype(np.float64)
 
 
 def have_no_part(changed: Bools) -> Bools:
@@ -292,17 +327,16 @@ def with_set(kept: Ints, one: int) -> Ints:
     return kept if one in kept else np.append(kept, one)
 
 
-def _is_proved(features: Ints, n_others: Floats, n_asked: dict[int, int]) -> bool:
-    """Whether all values of all parts of a set of two or three features were asked."""
-    parts = [features[[p]] for p in range(len(features))]
+def _is_proved(features: list[tuple[int, float]], n_asked: Mapping[int, int]) -> bool:
+    """Whether all values of all parts of a set of two or three features were asked.
+
+    A feature is given by its lot and by how many values it can change to, and `n_asked` tells by
+    the keys of sets about how many of their candidates the model was asked.
+    """
+    parts = [*features]
     if len(features) == MOST_FEATURES:
-        parts += [np.delete(features, p) for p in range(MOST_FEATURES)]
-    for part in parts:
-        changed = np.zeros((1, len(n_others)), dtype=np.bool_)
-        changed[0, part] = True
-        if n_asked.get(int(keys_of(changed)[0]), 0) < n_others[part].prod():
-            return False
-    return True
+        parts += [(i + j, n * m) for (i, n), (j, m) in combinations(features, 2)]
+    return all(n_asked.get(key, 0) >= n for key, n in parts)
 
 
 @kernel

@@ -231,20 +231,25 @@ def are_equal(a: Floats, b: Floats) -> bool:
 
 @inner
 def hash_genome(genome: Floats) -> Any:
-    """Return a 64-bit hash of a genome's values, never 0; -0.0 counts as 0.0."""
-    word = _START
+    """Return a 64-bit hash of a genome's values, never 0; -0.0 counts as 0.0.
+
+    Genes are mixed each with its place and added up, so that none waits for the one before it.
+    """
+    total, place = _ONE, _START
     for j in range(len(genome)):
-        bits = np.float64(genome[j] + 0.0).view(np.uint64)
-        word = (word ^ bits) * _MIX_1
-        word = word ^ (word >> _S29)
-    word = word * _MIX_2
-    return (word ^ (word >> _S32)) | _ONE
+        word = np.float64(genome[j] + 0.0).view(np.uint64) + place
+        word = (word ^ (word >> _S32)) * _MIX_1
+        total = total + (word ^ (word >> _S29))
+        place = place + _START
+    total = (total ^ (total >> _S32)) * _MIX_2
+    return (total ^ (total >> _S32)) | _ONE
 
 
 def hash_all(genomes: Floats) -> Keys:
     """Return the hash of each of the genomes (n, d): the same function, on whole columns."""
     by_column: Any = hash_genome
-    hashes: Keys = by_column.dispatcher.py_func(genomes.T)
+    with np.errstate(over="ignore"):
+        hashes: Keys = by_column.dispatcher.py_func(genomes.T)
     return hashes
 
 

@@ -5,13 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from counterpoint.arrays import MISSING, Bools, Floats
+from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.search.ways import (
     choose_rows,
+    feature_lots,
     have_no_part,
+    in_order,
     kept_sets,
     keys_of,
     other_values,
+    sets_of,
 )
 from counterpoint.table.space import Space
 
@@ -35,6 +38,34 @@ def test_equal_sets_have_equal_keys_and_different_sets_different_ones(changed: B
 
     same = (changed[:, None] == changed[None]).all(axis=2)
     np.testing.assert_array_equal(keys[:, None] == keys[None], same)
+
+
+@given(SETS)
+def test_a_key_is_the_sum_of_the_lots_of_its_features(changed: Bools) -> None:
+    lots = feature_lots(changed.shape[1])
+
+    assert keys_of(changed).tolist() == [int(lots[each].sum()) for each in changed]
+
+
+@given(arrays(np.int64, st.integers(1, 40), elements=st.integers(-3, 3)))
+def test_sets_ascend_by_key_and_each_has_its_first_candidate(keys: Ints) -> None:
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+
+    found = sets_of(keys)
+
+    np.testing.assert_array_equal(found[0], first)
+    np.testing.assert_array_equal(found[1], group)
+
+
+@given(arrays(np.float64, st.tuples(st.integers(1, 40), st.just(5)), elements=st.integers(0, 2)))
+def test_candidates_are_ordered_by_rank_and_all_objectives_but_the_gap(values: Floats) -> None:
+    ranks, objectives = values[:, 0].astype(np.int64), values[:, 1:]
+
+    order = in_order(ranks, objectives)
+
+    each = np.column_stack([ranks, objectives[:, 1:]])[order].tolist()
+    assert each == sorted(each)
+    assert sorted(order.tolist()) == list(range(len(values)))
 
 
 def test_minimal_sets_are_kept_before_larger_ones_and_few_features_before_many() -> None:

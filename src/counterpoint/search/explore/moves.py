@@ -40,12 +40,15 @@ class RowSpace(NamedTuple):
         The features that may change.
     max_free : int
         How many of them may change at once, besides those that must.
+    different : ndarray of shape (d,)
+        Room for the features in which two genomes differ.
     """
 
     anchor: Floats
     features: Features
     free: Ints
     max_free: int
+    different: Ints
 
 
 class Draws(NamedTuple):
@@ -82,18 +85,18 @@ def straighten(prediction: float, is_probability: bool) -> float:
 
 
 @inner
-def pick_different(genome: Floats, other: Floats, among: Ints, draws: Draws) -> int:
-    """Return one of the features `among` in which the two genomes differ, or -1."""
+def pick_different(genome: Floats, other: Floats, space: RowSpace, draws: Draws) -> int:
+    """Return one of the features that may change in which the two genomes differ, or -1.
+
+    They are listed without a branch, which nobody could guess: each is written, and stays if the
+    next place is taken then.
+    """
     n_different = 0
-    for j in among:
+    for j in space.free:
+        space.different[n_different] = j
         n_different += genome[j] != other[j]
     chosen = pick(n_different, draws)
-    for j in among:
-        if genome[j] != other[j]:
-            if chosen == 0:
-                return int(j)
-            chosen -= 1
-    return -1
+    return int(space.different[chosen]) if n_different > 0 else -1
 
 
 @inner
@@ -112,7 +115,7 @@ def put_back(genome: Floats, space: RowSpace, draws: Draws) -> None:
     """Put one changed feature back to the row's value; in a third of cases a second one."""
     n_features = 2 if draw(draws) < 1.0 / 3.0 else 1
     for _ in range(n_features):
-        j = pick_different(genome, space.anchor, space.free, draws)
+        j = pick_different(genome, space.anchor, space, draws)
         if j >= 0:
             genome[j] = space.anchor[j]
 
@@ -120,7 +123,7 @@ def put_back(genome: Floats, space: RowSpace, draws: Draws) -> None:
 @inner
 def rescale(genome: Floats, space: RowSpace, draws: Draws) -> None:
     """Shrink one change towards the row, or stretch it, by a step of any magnitude."""
-    j = pick_different(genome, space.anchor, space.free, draws)
+    j = pick_different(genome, space.anchor, space, draws)
     if j < 0:
         return
     if space.features[j].is_level or space.anchor[j] == MISSING:
@@ -161,7 +164,7 @@ def slide_to_boundary(
     `missing` is how far the parent's prediction is from the boundary, negative if it is beyond, and
     `slopes` (2, d) how much a unit of each feature below and above the row's value gains.
     """
-    j = pick_different(genome, space.anchor, space.free, draws)
+    j = pick_different(genome, space.anchor, space, draws)
     if j < 0 or space.features[j].is_level or genome[j] == MISSING:
         return
     slope = slopes[int(genome[j] > space.anchor[j]), j]
@@ -176,7 +179,7 @@ def follow(genome: Floats, observed: Floats, space: RowSpace, draws: Draws) -> N
     n_features = 1 + pick(MOST_FOLLOWED, draws)
     share = 1.0 if draw(draws) < 0.5 else draw(draws)
     for _ in range(n_features):
-        j = pick_different(genome, observed, space.free, draws)
+        j = pick_different(genome, observed, space, draws)
         if j >= 0:
             genome[j] = move_towards(genome[j], observed[j], share, space.features[j])
 

@@ -76,7 +76,7 @@ class Niches(NamedTuple):
         The sets that the next wave tries; -1 for none.
     n_plans : ndarray of shape (r,)
         How many plans were made.
-    lateness, ranked, ranks, free, state : ndarray of shape (slots,), (d,), (d,), (d,), (1,)
+    lateness, ranked, ranks, free, different, state : ndarray of shape (slots,), (d,), …, (1,)
         Space for the work on one row.
     candidate : ndarray of shape (r, slots, d)
         The candidates that were made of the planned sets.
@@ -103,6 +103,7 @@ class Niches(NamedTuple):
     ranked: Ints
     ranks: Floats
     free: Ints
+    different: Ints
     state: Keys
     candidate: Floats
 
@@ -195,6 +196,7 @@ def empty_niches(knowledge: Any, d: int, slots: int) -> Niches:
         ranked=np.empty(max(d, MOST_PAIRED), dtype=np.int64),
         ranks=np.empty(max(d, MOST_PAIRED)),
         free=np.empty(d, dtype=np.int64),
+        different=np.empty(d, dtype=np.int64),
         state=np.empty(1, dtype=np.uint64),
         candidate=np.empty((r, slots, d)),
     )

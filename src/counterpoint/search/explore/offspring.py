@@ -22,7 +22,13 @@ from counterpoint.search.explore.moves import (
     start_draws,
     straighten,
 )
-from counterpoint.search.explore.parents import ArchiveView, ParentClasses, choose_parent, classify
+from counterpoint.search.explore.parents import (
+    ArchiveView,
+    ParentClasses,
+    choose_parent,
+    classify,
+    empty_classes,
+)
 from counterpoint.search.explore.small_steps import NOBODY
 from counterpoint.search.feasibility import (
     RowRepairs,
@@ -148,8 +154,8 @@ class OffspringScratch(NamedTuple):
         Of the parent.
     model : ndarray of shape (d,)
         The observed row to follow.
-    free : ndarray of shape (d,)
-        The features that may change.
+    free, different : ndarray of shape (d,)
+        The features that may change, and those in which two genomes differ.
     state : ndarray of shape (1,)
         Of the child's draws.
     classes : ParentClasses
@@ -159,6 +165,7 @@ class OffspringScratch(NamedTuple):
     near: Neighbours
     model: Floats
     free: Ints
+    different: Ints
     state: Keys
     classes: ParentClasses
 
@@ -170,10 +177,9 @@ def empty_scratch(near_rows: NearRows, n_members: int) -> OffspringScratch:
         empty_neighbours(near_rows.cap, min(N_NEIGHBOURS, near_rows.n_near)),
         np.empty(d),
         np.empty(d, dtype=np.int64),
+        np.empty(d, dtype=np.int64),
         np.empty(1, dtype=np.uint64),
-        ParentClasses(
-            np.empty(n_members, dtype=np.int64), *np.empty((2, 2, d + 1), dtype=np.int64)
-        ),
+        empty_classes(n_members, d),
     )
 
 
@@ -389,10 +395,11 @@ def make_children(
         if features[j].may_change:
             scratch.free[n_free] = j
             n_free += 1
-    anchor, a = source.space.anchor[w], source.places[w]
-    space = RowSpace(anchor, features, scratch.free[:n_free], source.space.max_free[w])
-    n_parents, draws = classify(source.archive, a, scratch.classes), Draws(scratch.state)
-    planned = source.planned
+    anchor, a, max_free = source.space.anchor[w], source.places[w], source.space.max_free[w]
+    space = RowSpace(anchor, features, scratch.free[:n_free], max_free, scratch.different)
+    is_limited = n_free < len(features) or max_free < n_free  # else there is nothing to keep
+    n_parents = classify(source.archive, a, chances.odds, scratch.classes)
+    draws, planned = Draws(scratch.state), source.planned
     for i in range(len(children)):
         start_draws(draws, source.keys[w], wave, i)
         child = children[i]
@@ -421,7 +428,8 @@ def make_children(
                 n_redrawn += 1
             for _ in range(n_redrawn):
                 moves.redraw(child, space, draws)
-            keep_limits(child, space, draws)
+            if is_limited:
+                keep_limits(child, space, draws)
             is_new[i] = repair_candidate(child, w, repairs, draws.state) and remember(memory, child)
         if not is_new[i]:
             assign(child, source.rows[w])

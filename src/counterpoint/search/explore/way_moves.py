@@ -84,7 +84,8 @@ def try_planned(niches: Niches, source: WaySource, wave: int) -> None:
             if features[j].may_change:
                 niches.free[n_free] = j
                 n_free += 1
-        space = RowSpace(anchor, features, niches.free[:n_free], source.space.max_free[w])
+        free, different = niches.free[:n_free], niches.different
+        space = RowSpace(anchor, features, free, source.space.max_free[w], different)
         weight = source.weight[source.at[w]]
         ways = WaySpace(space, source.trials, source.genomes[a], weight, source.cap)
         for slot in range(niches.plan.shape[1]):
