@@ -26,7 +26,6 @@ ELSEWHERE = {
     "models.adapters.frameworks": "integration/test_adapters.py",
     "models.adapters.onnx_file": "integration/test_adapters.py",
     "models.adapters.remote": "integration/test_remote_model.py",
-    "neighbours.nearest": "property/test_distance_laws.py",
     "problem.objectives": "property/test_distance_laws.py",
     "result.choosing.interview": "property/test_choosing_laws.py",
     "search.exact.leaves": "property/test_proof_laws.py",

@@ -10,7 +10,7 @@ import pytest
 
 import counterpoint as cp
 from counterpoint.arrays import Bools, Floats
-from counterpoint.neighbours.index import NEAR
+from counterpoint.neighbours.nearest import NEAR
 
 N = 3 * NEAR
 

@@ -14,9 +14,15 @@ from tests.strategies import generator
 
 from counterpoint.arrays import Floats
 from counterpoint.neighbours import gower as distance
-from counterpoint.neighbours.gower import Gower, Scale, gower_to_all, gower_weights
+from counterpoint.neighbours.gower import (
+    LANES,
+    Gower,
+    Scale,
+    gower_to_all,
+    gower_weights,
+    single_slack,
+)
 from counterpoint.neighbours.index import (
-    NEAR,
     WIDE_BYTES,
     FarRows,
     NearRows,
@@ -25,9 +31,8 @@ from counterpoint.neighbours.index import (
     index_rows,
     nearest_first,
     rough_distances,
-    single_slack,
 )
-from counterpoint.neighbours.nearest import LANES
+from counterpoint.neighbours.nearest import NEAR
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY, closeness
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema

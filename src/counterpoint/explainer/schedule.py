@@ -18,7 +18,8 @@ import numpy as np
 from counterpoint.arrays import Ints
 from counterpoint.checks import check_number, check_whole
 from counterpoint.errors import InvalidInput
-from counterpoint.neighbours.index import NEAR, SINGLE, WIDE_BYTES, bytes_per_near_row
+from counterpoint.neighbours.index import SINGLE, WIDE_BYTES, bytes_per_near_row
+from counterpoint.neighbours.nearest import NEAR
 from counterpoint.progress import Watch, stopped_by_signals
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.search.settings import Search, WhatIf

@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from counterpoint.arrays import MISSING, NARROWEST, Bools, Floats, Ints
+from counterpoint.arrays import MISSING, NARROWEST, Bools, Floats, Ints, Singles
 from counterpoint.checks import check_choice
 from counterpoint.kernels import inner, kernel, part
 from counterpoint.table.space import Space
@@ -30,6 +30,9 @@ from counterpoint.table.space import Space
 Scale = Literal["range", "percentile", "mad"]
 MIDDLE = (5.0, 95.0)  # percentiles, between which lie the middle 90 % of the data
 PER_MAD = 4.8773  # what lies between these of normal data, in median absolute deviations
+LANES = 16  # rows compared at once in single precision
+ROUGH = 2.0**-23  # what a distance is off there, for each feature and four more
+NOTHING = np.float32(0.0)
 THINNEST = 1e-6  # of a range: the least width, so that round-off stays below the slack of bounds
 
 
@@ -352,3 +355,69 @@ def mean_pairwise(genomes: Floats, weight: Floats, cap: Floats) -> float:
         for j in range(i):
             total += gower(genomes[i], genomes[j], weight, cap)
     return total / (n * (n - 1) / 2)
+
+
+@part
+def sum_up(
+    blocks: Singles,
+    block: int,
+    rough: Singles,
+    ratio: Singles,
+    cap: Singles,
+    sums: Singles,
+) -> None:
+    """Write the summed differences of a genome to the rows of a block.
+
+    Four features at a time are written out: only so do they become vector instructions.
+    """
+    d = len(cap)
+    for q in range(LANES):
+        sums[q] = NOTHING
+    for j in range(0, d - d % 4, 4):
+        a, b, c, e = rough[j], rough[j + 1], rough[j + 2], rough[j + 3]
+        by_a, by_b, by_c, by_e = ratio[j], ratio[j + 1], ratio[j + 2], ratio[j + 3]
+        most_a, most_b, most_c, most_e = cap[j], cap[j + 1], cap[j + 2], cap[j + 3]
+        for q in range(LANES):
+            total = sums[q] + term(a - blocks[block, j, q] * by_a, most_a)
+            total += term(b - blocks[block, j + 1, q] * by_b, most_b)
+            total += term(c - blocks[block, j + 2, q] * by_c, most_c)
+            sums[q] = total + term(e - blocks[block, j + 3, q] * by_e, most_e)
+    for j in range(d - d % 4, d):
+        for q in range(LANES):
+            sums[q] += term(rough[j] - blocks[block, j, q] * ratio[j], cap[j])
+
+
+@kernel
+def measure_roughly(
+    blocks: Singles, rough: Singles, ratio: Singles, cap: Singles, distances: Singles
+) -> None:
+    """Write the distances (r, n_blocks, LANES) of r genomes (r, d) to all rows, in one pass."""
+    r, d = rough.shape
+    for block in range(len(blocks)):
+        for a in range(r):
+            sums = distances[a, block]
+            sum_up(blocks, block, rough[a], ratio[a], cap, sums)
+            for q in range(LANES):
+                sums[q] /= np.float32(d)
+
+
+@kernel
+def fill_blocks(
+    genomes: Floats, which: Ints, origin: Floats, unit: Floats, blocks: Singles
+) -> None:
+    """Write some genomes (n, d) into blocks (n_blocks, d, LANES)."""
+    for block in range(len(blocks)):
+        for j in range(genomes.shape[1]):
+            for q in range(LANES):
+                value = genomes[which[block * LANES + q], j]
+                blocks[block, j, q] = (value - origin[j]) * unit[j]
+
+
+def single_slack(wide: Floats) -> float:
+    """Return how far a distance in single precision may be off.
+
+    `wide` (d,) tells how many units numbers spread over in the blocks, where that is more than one:
+    so many times as much are they off, and at most by the 1 that such a feature can count.
+    """
+    d = len(wide)
+    return float(ROUGH * (d + 4) + np.minimum(4.0 * ROUGH * wide, 1.0).sum() / d)

@@ -12,17 +12,24 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, NARROWEST, Floats, Ints, Singles
 from counterpoint.kernels import assign, inner, kernel
-from counterpoint.neighbours.gower import gower_to_all, gower_weights
-from counterpoint.neighbours.nearest import (
+from counterpoint.neighbours.gower import (
     LANES,
-    ROUGH,
+    fill_blocks,
+    gower_to_all,
+    gower_weights,
+    measure_roughly,
+    single_slack,
+)
+from counterpoint.neighbours.nearest import (
+    BLOCK,
+    NEAR,
     SLACK,
     Neighbourhood,
     Neighbours,
+    ScannedRows,
     empty_neighbours,
-    fill_blocks,
+    fill_near_blocks,
     find_nearest,
-    measure_roughly,
     scan_nearest,
 )
 from counterpoint.table.space import Space, first_copies
@@ -77,7 +84,7 @@ def index_rows(genomes: Floats, k: int, space: Space) -> IndexedRows:
     unit = 1.0 / np.where(space.is_level | (span <= 0.0), 1.0, lengths)
     places = np.arange(len(genomes)) if len(genomes) < n_all else which
     blocks = empty_blocks(len(genomes), genomes.shape[1])
-    fill_blocks(genomes, padded(places), origin, unit, blocks)
+    fill_blocks(genomes, padded(places, LANES), origin, unit, blocks)
     wide = np.where(space.width > 0.0, span * unit, 0.0)
     return IndexedRows(genomes, which, origin, unit, blocks, places, single_slack(wide))
 
@@ -87,9 +94,9 @@ def empty_blocks(n: int, d: int) -> Singles:
     return np.empty((-(-n // LANES), d, LANES), dtype=np.float32)
 
 
-def padded(places: Ints) -> Ints:
-    """Return places (n,) with the last repeated up to a whole block."""
-    return np.pad(places, (0, -len(places) % LANES), mode="edge")
+def padded(places: Ints, size: int) -> Ints:
+    """Return places (n,) with the last repeated up to a whole block of some size."""
+    return np.pad(places, (0, -len(places) % size), mode="edge")
 
 
 def rough_distances(rows: Floats, indexed: IndexedRows, weight: Floats, cap: Floats) -> Singles:
@@ -108,16 +115,6 @@ def ratio_of(weight: Floats, indexed: IndexedRows) -> Singles:
     """
     ratio: Singles = np.minimum(weight / indexed.unit, 1.0).astype(np.float32)
     return ratio
-
-
-def single_slack(wide: Floats) -> float:
-    """Return how far a distance in single precision may be off.
-
-    `wide` (d,) tells how many units numbers spread over in the blocks, where that is more than one:
-    so many times as much are they off, and at most by the 1 that such a feature can count.
-    """
-    d = len(wide)
-    return float(ROUGH * (d + 4) + np.minimum(4.0 * ROUGH * wide, 1.0).sum() / d)
 
 
 def nearest_first(distances: Singles, n: int, after: int = -1) -> Ints:
@@ -166,7 +163,6 @@ def _count(distances: Singles, scale: float, counts: Ints) -> None:
         counts[max(0, min(int(distances[i] * scale), last))] += 1  # whatever is measured
 
 
-NEAR = 4096  # observed rows kept at hand for each explained row
 WIDE_BYTES = 2**24  # memory of the observed rows fetched for one explained row, and of distances
 SHARED = 8  # explained rows measured in one pass over the observed ones
 
@@ -185,8 +181,6 @@ class NearRows(NamedTuple):
     weight : ndarray of shape (rows, d)
         1 / R_j of Gower's distance, over the observed rows and the explained one; 0 if constant or
         missing in the explained row.
-    ratio : ndarray of shape (rows, d)
-        The same in the units of the index, in single precision.
     cap : ndarray of shape (d,)
         The most a feature contributes: 1 for levels, which are equal or not.
     shares : ndarray of shape (k,)
@@ -200,10 +194,9 @@ class NearRows(NamedTuple):
     at: Ints
     indexed: IndexedRows
     blocks: Singles
-    radius: Floats
+    radius: Singles
     order: Ints
     weight: Floats
-    ratio: Singles
     cap: Floats
     shares: Floats
     n_near: int
@@ -227,15 +220,12 @@ def neighbourhood_at(near_rows: NearRows, at: int, row: Floats) -> Neighbourhood
         near_rows.weight[at],
         near_rows.cap,
         near_rows.indexed.origin,
-        near_rows.ratio[at],
         near_rows.blocks[at],
         near_rows.radius[at],
         near_rows.order[at],
         near_rows.n_near,
         near_rows.indexed.genomes,
         near_rows.indexed.slack,
-        -1.0,
-        -1,
     )
 
 
@@ -272,15 +262,14 @@ def empty_near_rows(
     indexed: IndexedRows, weight: Floats, cap: Floats, shares: Floats, n_near: int
 ) -> NearRows:
     """Return arrays for n observed rows near each row, of rows with these weights (r, d)."""
-    (r, d), n_blocks = weight.shape, -(-n_near // LANES)
+    (r, d), n_blocks = weight.shape, -(-n_near // BLOCK)
     return NearRows(
         at=np.arange(r),
         indexed=indexed,
-        blocks=np.empty((r, n_blocks, d, LANES), dtype=np.float32),
-        radius=np.empty((r, n_blocks * LANES)),
-        order=np.empty((r, n_blocks * LANES), dtype=np.int64),
+        blocks=np.empty((r, n_blocks, d, BLOCK), dtype=np.float32),
+        radius=np.empty((r, n_blocks * BLOCK), dtype=np.float32),
+        order=np.empty((r, n_blocks * BLOCK), dtype=np.int64),
         weight=weight,
-        ratio=ratio_of(weight, indexed),
         cap=cap,
         shares=shares,
         n_near=n_near,
@@ -290,9 +279,11 @@ def empty_near_rows(
 
 def fill_near(near_rows: NearRows, a: int, nearest: Ints, distances: Singles) -> None:
     """Write the `nearest` indexed rows, in that order, to place a; rough `distances` (n,)."""
-    indexed, order = near_rows.indexed, padded(nearest)
+    indexed, order, weight = near_rows.indexed, padded(nearest, BLOCK), near_rows.weight[a]
     near_rows.order[a], near_rows.radius[a] = order, distances[order]  # refuses other than it holds
-    fill_blocks(indexed.genomes, order, indexed.origin, indexed.unit, near_rows.blocks[a])
+    near_rows.radius[a, len(nearest) :] = np.inf
+    unit = weight / len(weight)
+    fill_near_blocks(indexed.genomes, order, indexed.origin, unit, near_rows.blocks[a])
     is_all = len(nearest) == len(indexed.genomes)
     farthest = float(distances[nearest[-1]])
     near_rows.horizon[a] = np.inf if is_all else farthest - indexed.slack
@@ -300,7 +291,7 @@ def fill_near(near_rows: NearRows, a: int, nearest: Ints, distances: Singles) ->
 
 def bytes_per_near_row(d: int) -> int:
     """Return the memory of one observed row at hand: its values, its distance and its place."""
-    return SINGLE * d + 16
+    return SINGLE * (d + 1) + 8
 
 
 class FarRows:
@@ -361,7 +352,7 @@ class FarRows:
             if ring is None:
                 self._scan(at, genomes[short], some)
             else:
-                near = empty_neighbours(cap, some.shape[1])
+                near = empty_neighbours(cap, some.shape[1], ring.n_near)
                 _look_at_ring(genomes[short], own[short], self.rows[at], ring, near, some)
                 horizon, i = float(ring.horizon[0]), i + 1
             distances[short] = some
@@ -396,19 +387,16 @@ class FarRows:
         """Bring distances (m, k) to an end by a look at every row that is not at hand."""
         near_rows, rings = self.near_rows, self._rings[at]
         last = (rings[-1] if rings else near_rows.of_rows(np.array([at]))).last_place
-        radius = self.distances_of(at).astype(np.float64)
+        radius, indexed = self.distances_of(at), near_rows.indexed
         near = empty_neighbours(near_rows.cap, distances.shape[1])
-        indexed = near_rows.indexed
-        everything = Neighbourhood(
+        everything = ScannedRows(
             row=self.rows[at],
             weight=near_rows.weight[at],
             cap=near_rows.cap,
             origin=indexed.origin,
-            ratio=near_rows.ratio[at],
+            ratio=ratio_of(near_rows.weight[[at]], indexed)[0],
             blocks=indexed.blocks,
             radius=radius,
-            order=indexed.places,
-            n=len(indexed.places),
             observed=indexed.genomes,
             slack=indexed.slack,
             least=float(radius[last]),
@@ -436,7 +424,7 @@ def _look_at_ring(
 
 @kernel
 def _scan_all(
-    genomes: Floats, everything: Neighbourhood, near: Neighbours, distances: Floats
+    genomes: Floats, everything: ScannedRows, near: Neighbours, distances: Floats
 ) -> None:
     """Put all observed rows that are not known yet among the nearest of genomes (m, d)."""
     for i in range(len(genomes)):

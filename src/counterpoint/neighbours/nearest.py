@@ -1,7 +1,10 @@
 """The search of the nearest rows: blocks in single precision, then exact distances.
 
-Single precision tells, sixteen rows at a time, which rows are too far; what remains is measured by
-the definition. Bounds leave room for round-off, so the result is exact.
+A candidate differs from the row it explains in few features. So its distance to an observed row is
+that row's own distance to the explained one, which is known, and a correction for each feature that
+differs: how many features there are costs nothing. Single precision tells, a block of rows at a
+time, which are too far; the few that remain are measured by the definition. Bounds leave room for
+round-off, so the result is exact.
 """
 
 from __future__ import annotations
@@ -11,13 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import Floats, Ints, Singles
-from counterpoint.kernels import inner, kernel, part
-from counterpoint.neighbours.gower import gower_around, insert, term
+from counterpoint.kernels import assign, inner, kernel, part
+from counterpoint.neighbours.gower import LANES, NOTHING, gower_around, insert, sum_up, term
+from counterpoint.table.space import are_equal
 
-LANES = 16  # observed rows compared at once
+NEAR = 4096  # observed rows kept at hand for each explained row
+BLOCK = 64  # of them looked at together
 SLACK = 1e-9  # bounds carry round-off; no true neighbour may be lost to it
-ROUGH = 2.0**-23  # and so do distances in single precision: so much for each feature and four more
-NOTHING = np.float32(0.0)
+HIGHEST = np.int32(2**31 - 1)
 
 
 class Neighbours(NamedTuple):
@@ -29,27 +33,47 @@ class Neighbours(NamedTuple):
         The smallest distances found, ascending; infinite where there are fewer observed rows.
     places : ndarray of shape (k,)
         Where those rows stand in the order of the blocks.
-    rough, rough_cap : ndarray of shape (d,)
-        The genome in units of its weights, and the caps, in single precision.
-    sums : ndarray of shape (LANES,)
-        The summed differences to the rows of a block, likewise.
+    bounds : ndarray of shape (k,)
+        The same distances in single precision, found first.
+    changed : ndarray of shape (d + 2,)
+        The features in which the genome differs from the explained row, and two more.
+    rough, rough_row, rough_cap : ndarray of shape (d + 2,)
+        Its values there, those of the explained row, and the caps, as they stand in the blocks; 0
+        for the two.
+    cap : ndarray of shape (d,)
+        The caps of all features, where all are looked at.
+    sums : ndarray of shape (n_blocks, BLOCK)
+        The distances to the rows of each block, likewise.
+    least : ndarray of shape (n_blocks,)
+        The smallest of each block.
     """
 
     distances: Floats
     places: Ints
+    bounds: Floats
+    changed: Ints
     rough: Singles
+    rough_row: Singles
     rough_cap: Singles
+    cap: Singles
     sums: Singles
+    least: Singles
 
 
-def empty_neighbours(cap: Floats, k: int) -> Neighbours:
-    """Return scratch arrays for k neighbours of genomes with the caps (d,) of their features."""
+def empty_neighbours(cap: Floats, k: int, n: int = NEAR) -> Neighbours:
+    """Return scratch for k neighbours among n rows, of genomes with the caps (d,) of features."""
+    d, n_blocks = len(cap), -(-n // BLOCK)
     return Neighbours(
-        np.empty(k),
-        np.zeros(k, dtype=np.int64),  # a place even for a genome to which nothing is near
-        np.empty(len(cap), dtype=np.float32),
-        cap.astype(np.float32),
-        np.empty(LANES, dtype=np.float32),
+        distances=np.empty(k),
+        places=np.zeros(k, dtype=np.int64),  # a place even for a genome to which nothing is near
+        bounds=np.empty(k),
+        changed=np.zeros(d + 2, dtype=np.int64),
+        rough=np.empty(d + 2, dtype=np.float32),
+        rough_row=np.empty(d + 2, dtype=np.float32),
+        rough_cap=np.empty(d + 2, dtype=np.float32),
+        cap=cap.astype(np.float32),
+        sums=np.empty((n_blocks, BLOCK), dtype=np.float32),
+        least=np.empty(n_blocks, dtype=np.float32),
     )
 
 
@@ -60,13 +84,13 @@ class Neighbourhood(NamedTuple):
     ----------
     row, weight, cap : ndarray of shape (d,)
         The explained row and what `gower` needs.
-    origin, ratio : ndarray of shape (d,)
-        ``(value - origin) * weight / ratio`` stands in the blocks.
-    blocks : ndarray of shape (n_blocks, d, LANES)
-        The observed rows in single precision, LANES side by side.
-    radius : ndarray of shape (n_blocks * LANES,)
-        About their distances to the explained row; the padding repeats the last.
-    order : ndarray of shape (n_blocks * LANES,)
+    origin : ndarray of shape (d,)
+        ``(value - origin) * weight / d`` stands in the blocks: as a share of a distance.
+    blocks : ndarray of shape (n_blocks, d, BLOCK)
+        The observed rows in single precision, BLOCK side by side.
+    radius : ndarray of shape (n_blocks * BLOCK,)
+        About their distances to the explained row; infinite in the padding.
+    order : ndarray of shape (n_blocks * BLOCK,)
         Which of `observed` stands in each place.
     n : int
         How many there are.
@@ -74,24 +98,18 @@ class Neighbourhood(NamedTuple):
         All observed rows, in any order.
     slack : float
         How far a distance in single precision may be off.
-    least, after : float, int
-        Rows nearer than `least`, and those at `least` that are `after` in `observed` or before, are
-        passed over: they are known already.
     """
 
     row: Floats
     weight: Floats
     cap: Floats
     origin: Floats
-    ratio: Singles
     blocks: Singles
-    radius: Floats
+    radius: Singles
     order: Ints
     n: int
     observed: Floats
     slack: float
-    least: float
-    after: int
 
 
 @inner
@@ -106,136 +124,286 @@ def find_nearest(
         The genome.
     own : float
         Its distance to the explained row.
-    circle : Neighbourhood
+    neighbourhood : Neighbourhood
         The observed rows.
     near : Neighbours
         Its `distances` hold what is known so far, infinite if nothing is; they are written to.
+    """
+    n_changed, _ = compare(genome, neighbourhood, near)
+    search_blocks(genome, n_changed, own, neighbourhood, near)
 
-    Notes
-    -----
+
+@part
+def compare(genome: Floats, neighbourhood: Neighbourhood, near: Neighbours) -> tuple[int, float]:
+    """Note how a genome differs from the explained row; return in how many features, and how far.
+
+    The distance is that of `gower`: what does not differ adds 0.
+    """
+    row, weight, cap = neighbourhood.row, neighbourhood.weight, neighbourhood.cap
+    origin = neighbourhood.origin
+    d, n_changed, total = len(genome), 0, 0.0
+    for j in range(d):
+        if genome[j] != row[j]:
+            total += term((genome[j] - row[j]) * weight[j], cap[j])
+            near.changed[n_changed] = j
+            near.rough[n_changed] = (genome[j] - origin[j]) * weight[j] / d
+            near.rough_row[n_changed] = (row[j] - origin[j]) * weight[j] / d
+            near.rough_cap[n_changed] = cap[j] / d
+            n_changed += 1
+    for c in range(n_changed, n_changed + 2):  # a feature that counts nothing, to make pairs
+        near.changed[c], near.rough[c], near.rough_row[c] = 0, NOTHING, NOTHING
+        near.rough_cap[c] = NOTHING
+    return n_changed, total / d
+
+
+@part
+def search_blocks(
+    genome: Floats, n_changed: int, own: float, neighbourhood: Neighbourhood, near: Neighbours
+) -> None:
+    """Search the neighbours of a genome that was compared with the explained row.
+
     An observed row t is at least ``|d(t, row) - d(genome, row)|`` away (triangle inequality). So
     the blocks are visited outwards from the genome's own distance, and the visit ends when that
     bound passes the k-th best distance on both sides.
     """
-    n_blocks, best, slack = len(neighbourhood.blocks), near.distances, neighbourhood.slack
-    prepare(genome, neighbourhood, near)
-    above = _block_of(own, neighbourhood.radius)
+    n_blocks, radius, bounds = len(neighbourhood.blocks), neighbourhood.radius, near.bounds
+    # The known distance and the corrections are off, and more so for a genome out of all ranges.
+    slack = 2.0 * neighbourhood.slack * (1.0 + own)
+    assign(bounds, near.distances)
+    above = block_of(own, radius, BLOCK)
     below = above - 1
     while below >= 0 or above < n_blocks:
-        gap_below = own - neighbourhood.radius[below * LANES + LANES - 1] if below >= 0 else np.inf
-        gap_above = neighbourhood.radius[above * LANES] - own if above < n_blocks else np.inf
-        if min(gap_below, gap_above) > best[-1] + slack:
+        gap_below = own - radius[below * BLOCK + BLOCK - 1] if below >= 0 else np.inf
+        gap_above = radius[above * BLOCK] - own if above < n_blocks else np.inf
+        if min(gap_below, gap_above) > bounds[-1] + 2.0 * slack:
             break
         if gap_below <= gap_above:
             block, below = below, below - 1
         else:
             block, above = above, above + 1
-        visit(genome, block, neighbourhood, near)
+        correct(block, n_changed, neighbourhood, near)
+        if near.least[block] < bounds[-1]:
+            lower(near.sums[block], near.least[block], bounds)
+    limit = np.float32(bounds[-1] + 2.0 * slack)
+    for block in range(below + 1, above):
+        if near.least[block] <= limit:
+            measure_block(genome, block, own, limit, neighbourhood, near)
+
+
+@part
+def lower(sums: Singles, least: float, bounds: Floats) -> None:
+    """Put what is nearer in a block among the bounds, ascending."""
+    if len(bounds) == 1:
+        bounds[0] = least
+    else:
+        for q in range(BLOCK):
+            if sums[q] < bounds[-1]:
+                i = len(bounds) - 1
+                while i > 0 and bounds[i - 1] > sums[q]:
+                    bounds[i] = bounds[i - 1]
+                    i -= 1
+                bounds[i] = sums[q]
+
+
+@part
+def correct(block: int, n_changed: int, neighbourhood: Neighbourhood, near: Neighbours) -> None:
+    """Write the distances of a genome to the rows of a block, and the least of them."""
+    sums, values = near.sums[block], neighbourhood.blocks[block]
+    radius = neighbourhood.radius[block * BLOCK : block * BLOCK + BLOCK]
+    if n_changed <= 1:
+        least = add_one(values, near, radius, sums)
+    else:
+        least = add_two(0, values, near, radius, sums)
+        for c in range(2, n_changed, 2):
+            least = add_two(c, values, near, sums, sums)
+    near.least[block] = np.int32(least).view(np.float32)
+
+
+@part
+def change_of(value: float, new: float, old: float, cap: float) -> float:
+    """Return how much farther an observed value is from a new one than from the old one."""
+    return term(new - value, cap) - term(old - value, cap)
+
+
+@part
+def add_one(values: Singles, near: Neighbours, start: Singles, sums: Singles) -> np.int32:
+    """Add the correction for the first feature that differs; see `add_two`."""
+    one = values[near.changed[0]]
+    new, old, cap = near.rough[0], near.rough_row[0], near.rough_cap[0]
+    least = HIGHEST
+    for q in range(BLOCK):
+        total = start[q] + change_of(one[q], new, old, cap)
+        sums[q] = total
+        least = min(least, np.float32(total).view(np.int32))
+    return least
+
+
+@part
+def add_two(c: int, values: Singles, near: Neighbours, start: Singles, sums: Singles) -> np.int32:
+    """Add the corrections for two features that differ, and return the bits of the least sum.
+
+    As whole numbers, bits of floats above 0 are ordered as they are, and their least is found by
+    vector instructions. A sum below 0 is round-off: that one of several is taken does no harm.
+    """
+    one, two = values[near.changed[c]], values[near.changed[c + 1]]
+    new, old, cap = near.rough[c], near.rough_row[c], near.rough_cap[c]
+    newer, older, most = near.rough[c + 1], near.rough_row[c + 1], near.rough_cap[c + 1]
+    least = HIGHEST
+    for q in range(BLOCK):
+        change = change_of(one[q], new, old, cap) + change_of(two[q], newer, older, most)
+        total = start[q] + change
+        sums[q] = total
+        least = min(least, np.float32(total).view(np.int32))
+    return least
+
+
+@part
+def measure_block(
+    genome: Floats,
+    block: int,
+    own: float,
+    limit: np.float32,
+    neighbourhood: Neighbourhood,
+    near: Neighbours,
+) -> None:
+    """Measure the rows of a block that are not beyond the limit, by the definition."""
+    sums, first, n_within, at = near.sums[block], block * BLOCK, 0, 0
+    for q in range(BLOCK):  # vector instructions, and it is mostly one
+        n_within += sums[q] <= limit
+        at += q * (sums[q] <= limit)
+    start, stop = (at, at + 1) if n_within == 1 else (0, BLOCK)
+    for place in range(first + start, min(first + stop, neighbourhood.n)):
+        if sums[place - first] <= limit:
+            other = neighbourhood.observed[neighbourhood.order[place]]
+            is_row = neighbourhood.radius[place] == NOTHING and are_equal(other, neighbourhood.row)
+            distance = (
+                own
+                if is_row
+                else gower_around(
+                    genome, other, neighbourhood.row, neighbourhood.weight, neighbourhood.cap
+                )
+            )
+            put(distance, place, own, neighbourhood.radius, near)
+
+
+@part
+def put(distance: float, place: int, own: float, radius: Singles, near: Neighbours) -> None:
+    """Put a distance among the nearest; where some are equal, the first that is come to is first.
+
+    That is by the order in which blocks of LANES rows are visited outwards.
+    """
+    best, places, i = near.distances, near.places, len(near.distances) - 1
+    if distance < best[i] or (
+        distance == best[i] and distance < np.inf and is_before(place, places[i], own, radius)
+    ):
+        while i > 0 and (
+            best[i - 1] > distance
+            or (best[i - 1] == distance and is_before(place, places[i - 1], own, radius))
+        ):
+            best[i], places[i] = best[i - 1], places[i - 1]
+            i -= 1
+        best[i], places[i] = distance, place
 
 
 @inner
-def scan_nearest(genome: Floats, neighbourhood: Neighbourhood, near: Neighbours) -> None:
+def is_before(place: int, other: int, own: float, radius: Singles) -> bool:
+    """Whether a place is come to before another by who goes outwards from a distance."""
+    start = block_of(own, radius, LANES)
+    block, other_block = place // LANES, other // LANES
+    if block == other_block:
+        return place < other
+    if block >= start and other_block >= start:
+        return block < other_block
+    if block < start and other_block < start:
+        return block > other_block
+    if block < start:
+        return bool(own - radius[block * LANES + LANES - 1] <= radius[other_block * LANES] - own)
+    return bool(own - radius[other_block * LANES + LANES - 1] > radius[block * LANES] - own)
+
+
+class ScannedRows(NamedTuple):
+    """All observed rows around an explained one, in no order.
+
+    Attributes
+    ----------
+    row, weight, cap : ndarray of shape (d,)
+        The explained row and what `gower` needs.
+    origin, ratio : ndarray of shape (d,)
+        ``(value - origin) * weight / ratio`` stands in the blocks.
+    blocks : ndarray of shape (n_blocks, d, LANES)
+        The observed rows in single precision, LANES side by side.
+    radius : ndarray of shape (n,)
+        About their distances to the explained row.
+    observed : ndarray of shape (n, d)
+        The observed rows.
+    slack : float
+        How far a distance in single precision may be off.
+    least, after : float, int
+        Rows nearer than `least`, and those at `least` that are `after` in `observed` or before, are
+        passed over: they are known already.
+    """
+
+    row: Floats
+    weight: Floats
+    cap: Floats
+    origin: Floats
+    ratio: Singles
+    blocks: Singles
+    radius: Singles
+    observed: Floats
+    slack: float
+    least: float
+    after: int
+
+
+@inner
+def scan_nearest(genome: Floats, scanned: ScannedRows, near: Neighbours) -> None:
     """Put rows that are in no order among the nearest of a genome; see `find_nearest`."""
-    prepare(genome, neighbourhood, near)
-    for block in range(len(neighbourhood.blocks)):
-        visit(genome, block, neighbourhood, near)
-
-
-@part
-def prepare(genome: Floats, neighbourhood: Neighbourhood, near: Neighbours) -> None:
-    """Begin the search of a genome's neighbours."""
     for j in range(len(genome)):
-        near.rough[j] = (genome[j] - neighbourhood.origin[j]) * neighbourhood.weight[j]
+        near.rough[j] = (genome[j] - scanned.origin[j]) * scanned.weight[j]
+    for block in range(len(scanned.blocks)):
+        visit(genome, block, scanned, near)
 
 
 @part
-def visit(genome: Floats, block: int, neighbourhood: Neighbourhood, near: Neighbours) -> None:
+def visit(genome: Floats, block: int, scanned: ScannedRows, near: Neighbours) -> None:
     """Keep what is nearest in a block: single precision tells what is too far, by some slack."""
-    d, best, first = len(genome), near.distances, block * LANES
-    slack = neighbourhood.slack
+    d, best, first, sums = len(genome), near.distances, block * LANES, near.sums[0]
+    slack = scanned.slack
     limit = np.float32((best[-1] + slack) * d)
-    sum_up(neighbourhood.blocks, block, near.rough, neighbourhood.ratio, near.rough_cap, near.sums)
-    for q in range(min(LANES, neighbourhood.n - first)):
-        if near.sums[q] <= limit:
-            which, radius = neighbourhood.order[first + q], neighbourhood.radius[first + q]
-            if radius < neighbourhood.least or (
-                radius == neighbourhood.least and which <= neighbourhood.after
-            ):
+    sum_up(scanned.blocks, block, near.rough, scanned.ratio, near.cap, sums)
+    for q in range(min(LANES, len(scanned.radius) - first)):
+        if sums[q] <= limit:
+            which, radius = first + q, scanned.radius[first + q]
+            if radius < scanned.least or (radius == scanned.least and which <= scanned.after):
                 continue
             distance = gower_around(
-                genome,
-                neighbourhood.observed[which],
-                neighbourhood.row,
-                neighbourhood.weight,
-                neighbourhood.cap,
+                genome, scanned.observed[which], scanned.row, scanned.weight, scanned.cap
             )
             if distance < best[-1]:
-                insert(best, near.places, distance, first + q)
+                insert(best, near.places, distance, which)
                 limit = np.float32((best[-1] + slack) * d)
 
 
 @part
-def sum_up(
-    blocks: Singles,
-    block: int,
-    rough: Singles,
-    ratio: Singles,
-    cap: Singles,
-    sums: Singles,
-) -> None:
-    """Write the summed differences of a genome to the rows of a block.
-
-    Four features at a time are written out: only so do they become vector instructions.
-    """
-    d = len(rough)
-    for q in range(LANES):
-        sums[q] = NOTHING
-    for j in range(0, d - d % 4, 4):
-        a, b, c, e = rough[j], rough[j + 1], rough[j + 2], rough[j + 3]
-        by_a, by_b, by_c, by_e = ratio[j], ratio[j + 1], ratio[j + 2], ratio[j + 3]
-        most_a, most_b, most_c, most_e = cap[j], cap[j + 1], cap[j + 2], cap[j + 3]
-        for q in range(LANES):
-            total = sums[q] + term(a - blocks[block, j, q] * by_a, most_a)
-            total += term(b - blocks[block, j + 1, q] * by_b, most_b)
-            total += term(c - blocks[block, j + 2, q] * by_c, most_c)
-            sums[q] = total + term(e - blocks[block, j + 3, q] * by_e, most_e)
-    for j in range(d - d % 4, d):
-        for q in range(LANES):
-            sums[q] += term(rough[j] - blocks[block, j, q] * ratio[j], cap[j])
-
-
-@part
-def _block_of(own: float, radius: Floats) -> int:
-    """Return the last block that starts below a distance, or the first."""
-    block, n_left = 0, len(radius) // LANES
+def block_of(own: float, radius: Singles, size: int) -> int:
+    """Return the last block of some rows that starts below a distance, or the first."""
+    block, n_left = 0, len(radius) // size
     while n_left > 1:
         half = n_left // 2
-        block += half * (radius[(block + half) * LANES] < own)  # no branch to guess
+        block += half * (radius[(block + half) * size] < own)  # no branch to guess
         n_left -= half
     return block
 
 
 @kernel
-def measure_roughly(
-    blocks: Singles, rough: Singles, ratio: Singles, cap: Singles, distances: Singles
-) -> None:
-    """Write the distances (r, n_blocks, LANES) of r genomes (r, d) to all rows, in one pass."""
-    r, d = rough.shape
-    for block in range(len(blocks)):
-        for a in range(r):
-            sums = distances[a, block]
-            sum_up(blocks, block, rough[a], ratio[a], cap, sums)
-            for q in range(LANES):
-                sums[q] /= np.float32(d)
-
-
-@kernel
-def fill_blocks(
+def fill_near_blocks(
     genomes: Floats, which: Ints, origin: Floats, unit: Floats, blocks: Singles
 ) -> None:
-    """Write some genomes (n, d) into blocks (n_blocks, d, LANES)."""
+    """Write some genomes (n, d) into blocks (n_blocks, d, BLOCK)."""
     for block in range(len(blocks)):
-        for j in range(genomes.shape[1]):
-            for q in range(LANES):
-                value = genomes[which[block * LANES + q], j]
-                blocks[block, j, q] = (value - origin[j]) * unit[j]
+        for first in range(0, BLOCK, LANES):  # so few rows at a time stay in the cache
+            for j in range(genomes.shape[1]):
+                for q in range(LANES):
+                    value = genomes[which[block * BLOCK + first + q], j]
+                    blocks[block, j, first + q] = (value - origin[j]) * unit[j]

@@ -18,7 +18,13 @@ from counterpoint.arrays import MISSING, Floats
 from counterpoint.kernels import assign, kernel, part
 from counterpoint.neighbours.gower import gower, search_incomplete, terms
 from counterpoint.neighbours.index import FarRows, NearRows, neighbourhood_at
-from counterpoint.neighbours.nearest import SLACK, Neighbours, empty_neighbours, find_nearest
+from counterpoint.neighbours.nearest import (
+    SLACK,
+    Neighbours,
+    compare,
+    empty_neighbours,
+    search_blocks,
+)
 
 OBJECTIVES = ("gap", "distance", "changes", "implausibility")
 GAP, DISTANCE, CHANGES, IMPLAUSIBILITY = range(4)
@@ -198,7 +204,7 @@ def _closeness(genomes: Floats, rows: Floats, near_rows: NearRows) -> tuple[Floa
     """
     (r, n, _), k = genomes.shape, len(near_rows.shares)
     measured, reach, distances = np.zeros((r, n, 4)), np.empty((r, n)), np.empty((r, n, k))
-    near = empty_neighbours(near_rows.cap, k)
+    near = empty_neighbours(near_rows.cap, k, near_rows.n_near)
     _measure_all(genomes, rows, near_rows, near, measured, reach, distances)
     return measured, reach, distances
 
@@ -231,12 +237,10 @@ def measure(
 ) -> float:
     """Write distance, changes and implausibility of a candidate of row a; see `_closeness`."""
     neighbourhood = neighbourhood_at(near_rows, near_rows.at[a], row)
-    own, n_changed = gower(genome, row, neighbourhood.weight, neighbourhood.cap), 0
-    for j in range(len(genome)):
-        n_changed += genome[j] != row[j]
+    n_changed, own = compare(genome, neighbourhood, near)
     measured[DISTANCE], measured[CHANGES] = own, n_changed
     near.distances[:] = np.inf
-    find_nearest(genome, own, neighbourhood, near)
+    search_blocks(genome, n_changed, own, neighbourhood, near)
     for q in range(len(near.distances)):
         measured[IMPLAUSIBILITY] += near.distances[q] * near_rows.shares[q]
     farthest = own + near.distances[-1] + SLACK
