@@ -41,15 +41,7 @@ def evolve(problem: Problem, search: NSGA2, watch: Watch | None = None) -> Archi
 
     operators = Operators(search, space, search_space(space, problem.box), trees, problem.keys)
     rows = np.arange(len(problem.rows))  # those still searched
-    curves = ice_curves(problem, search.most_ice_points) if search.initialization == "ice" else None
-    draw = partial(draw_first, problem, initialize(problem, search, curves))
-    first, counts = feasible(problem, draw, generation=0)
-    judged = problem.evaluate(first.genomes)
-    archive, last = start_archive(problem, search, first, curves)
-    archive.add(first.genomes, judged, rows, generation=0, counts=counts)
-    parents = select_survivors(
-        Population(*first, judged.objectives), size, search.epsilon, problem.near_rows
-    )
+    archive, last, parents = begin(problem, search)
 
     for generation in count(1):  # until no row may go on, at the latest after its last generation
         is_late = time.monotonic() >= deadline
@@ -79,6 +71,19 @@ def evolve(problem: Problem, search: NSGA2, watch: Watch | None = None) -> Archi
         )
         archive.add(children.genomes, judged, rows, generation, counts)
     return archive
+
+
+def begin(problem: Problem, search: NSGA2) -> tuple[Archive, Ints, Population]:
+    """Return an archive of the first candidates, each row's last generation, and first parents."""
+    curves = ice_curves(problem, search.most_ice_points) if search.initialization == "ice" else None
+    draw = partial(draw_first, problem, initialize(problem, search, curves))
+    first, counts = feasible(problem, draw, generation=0)
+    judged = problem.evaluate(first.genomes)
+    archive, last = start_archive(problem, search, first, curves)
+    archive.add(first.genomes, judged, np.arange(len(problem.rows)), generation=0, counts=counts)
+    population = Population(*first, judged.objectives)
+    n, near_rows = search.population, problem.near_rows
+    return archive, last, select_survivors(population, n, search.epsilon, near_rows)
 
 
 def draw_first(problem: Problem, first: Candidates, generation: int) -> Candidates:
