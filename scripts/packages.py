@@ -7,7 +7,8 @@ tests/packages is checked by mypy --strict and pyright against the installed whe
     python -m scripts.packages                      # everything, with this Python
     python -m scripts.packages --only figures dask  # these extras only
     python -m scripts.packages --pythons python3.12 python3.13
-    python -m scripts.packages --lowest tests/unit  # these tests with the lowest versions
+    python -m scripts.packages --lowest             # each extra with the lowest versions, too
+    python -m scripts.packages --lowest tests/unit  # and these tests with them
 """
 
 from __future__ import annotations
@@ -83,6 +84,16 @@ with fsspec.open("memory://rows/one.csv", "w") as file:
     data[:4].to_csv(file, index=False)
 print(cp.explain_files(explainer, "memory://rows/*.csv", "good", few, out="done"))
 """,
+    "mlflow": BEGIN
+    + """
+import os, pathlib
+os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"  # a database needs the whole of MLflow
+import mlflow
+mlflow.set_tracking_uri(pathlib.Path("runs").absolute().as_uri())
+with mlflow.start_run():
+    address = cp.log_result(found, "one")
+assert len(cp.load_logged(address)) == len(found)
+""",
     "serve": BEGIN + "import counterpoint.explorer.server",
     "demo": 'from counterpoint import demo; demo.main(["--report", "x.html"])',
 }
@@ -116,16 +127,27 @@ def environment(folder: Path, what: Sequence[str], python: str, *options: str) -
     return made
 
 
+def lowest_environment(folder: Path, what: Sequence[str], extra: str, python: str) -> Path:
+    """Make one with the lowest versions declared, for uv takes the newest of what a wheel needs."""
+    extras = [] if extra == "base" else ["--extra", extra]
+    made = environment(folder, ["-r", f"{ROOT / 'pyproject.toml'}", *extras], python, LOWEST)
+    run(sys.executable, "-m", "uv", "pip", "install", "-q", "--python", made, "--no-deps", *what)
+    return made
+
+
 def megabytes(folder: Path) -> float:
     """Return the size of all files below a folder."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
 
 
-def try_extra(extra: str, wheel: Path, work: Path, python: str, *options: str) -> str:
+def try_extra(extra: str, wheel: Path, work: Path, python: str, *, is_lowest: bool = False) -> str:
     """Install a wheel with one extra, run its probe, and say how large and how quick it is."""
     name = f"{extra}-{len(list(work.iterdir()))}"
-    what = str(wheel) if extra == "base" else f"{wheel}[{extra}]"
-    made = environment(work / name, [what], python, *options)
+    if is_lowest:
+        made = lowest_environment(work / name, [str(wheel)], extra, python)
+    else:
+        what = str(wheel) if extra == "base" else f"{wheel}[{extra}]"
+        made = environment(work / name, [what], python)
     (work / f"{name}-files").mkdir()
     begun = time.perf_counter()
     as_python = "0" if extra == "base" else "1"  # extras have no kernels of their own
@@ -160,9 +182,7 @@ def try_types(wheel: Path, work: Path, python: str) -> None:
 
 def try_lowest(work: Path, python: str, tests: Sequence[str]) -> None:
     """Run tests with the lowest versions that pyproject.toml declares."""
-    made = environment(
-        work / "lowest", ["-e", f"{ROOT}[dev]"], python, "--resolution=lowest-direct"
-    )
+    made = lowest_environment(work / "lowest", ["-e", str(ROOT)], "dev", python)
     print(run(made, "-m", "pytest", "-q", *tests, where=ROOT).splitlines()[-1])
 
 
@@ -172,7 +192,10 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=PROBES, default=list(PROBES), metavar="EXTRA")
     parser.add_argument("--pythons", nargs="*", default=[], help="other Pythons, by name or path")
     parser.add_argument(
-        "--lowest", nargs="*", metavar="TEST", help="run tests with lowest versions"
+        "--lowest",
+        nargs="*",
+        metavar="TEST",
+        help="try extras, and run tests, with lowest versions",
     )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -187,12 +210,12 @@ def main() -> None:
         for extra in given.only:
             print(try_extra(extra, wheel, work, sys.executable))
         print("sdist:  ", try_extra("base", sdist, work / "dist", sys.executable))
-        print(
-            "lowest: ", try_extra("base", wheel, work, sys.executable, "--resolution=lowest-direct")
-        )
+        lowest = ("base",) if given.lowest is None else given.only
+        for extra in lowest:
+            print("lowest: ", try_extra(extra, wheel, work, sys.executable, is_lowest=True))
         for python in given.pythons:
             print(f"{python}: {try_extra('base', wheel, work, python)}")
-        if given.lowest is not None:
+        if given.lowest:
             try_lowest(work, sys.executable, given.lowest)
 
 
