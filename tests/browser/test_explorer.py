@@ -354,7 +354,7 @@ def test_a_model_without_classes_and_a_row_with_a_gap_can_be_asked(visit: Open) 
         assert page.locator("#answer h1").inner_text().startswith("Row p11, edited:")
         row = page.locator("#answer .row-values").inner_text()
         assert "missing" in row
-        assert "2021-05-06" in row
+        assert "6 May 2021" in row
         page.locator("#back").click()
         page.locator("#ask-missing-1").uncheck()
         assert page.locator("#ask-value-1").is_enabled()
@@ -402,4 +402,51 @@ def test_rows_are_sorted_filtered_and_picked_from_a_scatter(page: Any) -> None:
     point.dispatch_event("click")
 
     page.get_by_role("heading", name="Row 17").wait_for()
-    assert "row 17" in page.locator("#ask-text").text_content()
+    assert page.locator("#ask-text").input_value().startswith("row: 17\n")
+
+
+def test_the_question_as_text_is_edited_and_applied(page: Any) -> None:
+    page.locator("summary", has_text="The question as text").click()
+    text = page.locator("#ask-text").input_value()
+    page.locator("#ask-text").fill(f"{text}\nage = old")
+
+    page.locator("#ask-text-apply").click()
+
+    fault = page.locator("#ask-text-fault")
+    fault.wait_for()
+    assert "age must be a number, not “old”." in fault.inner_text()
+    page.locator("#ask-text").fill(f"{text}\nage = 33\ncost: income = 2\nrule: age increases")
+    page.locator("#ask-text-apply").click()
+    fault.wait_for(state="hidden")
+    assert page.locator("#ask-value-0").input_value() == "33"
+    assert page.locator("#ask-cost-1").input_value() == "2"
+    assert page.locator("#ask-rules-text").input_value() == "age increases"
+
+
+def test_effort_and_range_of_a_feature_are_part_of_the_question(page: Any) -> None:
+    page.locator("#ask-cost-1").select_option("5")
+    page.locator("#ask-to-2").fill("24")
+    page.locator("#ask-to-2").press("Tab")
+
+    text = page.locator("#ask-text").input_value()
+
+    assert "cost: income = 5" in text
+    assert "range: duration = ..24" in text
+    page.locator("#ask-keep-1").check()
+    assert page.locator("#ask-cost-1").is_disabled()
+
+
+def test_the_page_and_the_letter_of_a_customer_are_saved_in_a_language(page: Any) -> None:
+    page.locator("#ask-go").click()
+    page.locator("#answer .groups").wait_for()
+    page.locator("#save-lang").select_option("de")
+
+    saved = []
+    for link in ("#save-report", "#save-page", "#save-letter"):
+        with page.expect_download() as download:
+            page.locator(link).click()
+        saved.append(download.value.path().read_text(encoding="utf-8"))
+
+    assert all('<html lang="de">' in text for text in saved)
+    assert "Wege zum Ziel" in saved[0]
+    assert all("Wie das Ergebnis hätte anders ausfallen können" in text for text in saved[1:])

@@ -101,10 +101,10 @@ def test_sixty_columns_show_what_changes_and_find_the_rest(
 
     assert page.locator("#row > dl > div").count() <= 12
     assert page.locator("fieldset.limit:visible").count() == 6
-    page.locator("#find-limit").fill("measure_07")
+    page.locator("#find-limit").fill("measure 07")
     assert page.locator("fieldset.limit:visible").count() <= 1
     page.locator(".rest summary").click()
-    page.locator("#find-value").fill("measure_07")
+    page.locator("#find-value").fill("measure 07")
     assert page.locator(".rest dl > div:visible").count() == 1
 
 

@@ -15,6 +15,7 @@ import {
   editedPlaces,
   firstQuestion,
   isComplete,
+  pickedRow,
   progressText,
   readWish,
   requestOf,
@@ -30,9 +31,9 @@ const ROW = {
 };
 const SETUP = {
   features: [
-    { name: "age", levels: [] },
-    { name: "income", levels: [] },
-    { name: "job", levels: ["a", "b"] },
+    { name: "age", label: "age", levels: [] },
+    { name: "income", label: "income", levels: [] },
+    { name: "job", label: "job", levels: ["a", "b"] },
   ],
   classes: ["bad", "good"],
   n_rows: 9,
@@ -89,11 +90,21 @@ test("the first question is the setup's, and its request says the same", () => {
     values: [22, null, 1],
     target: "good",
     fixed: ["age"],
+    ranges: {},
+    costs: {},
     rules: ["age increases", "fixed job"],
     max_changed: null,
     seed: 3,
     afresh: false,
   });
+});
+
+test("a row that is picked is wished what the model does not say of it", () => {
+  const first = firstQuestion(SETUP);
+  const good = { ...ROW, prediction: { decision: "good", text: "good (0.9)" } };
+  assert.equal(pickedRow(good, first, SETUP.classes).wish.label, "bad");
+  const own = { ...first, wish: { label: "good", low: 0.8, high: null } };
+  assert.equal(pickedRow(good, own, SETUP.classes).wish, undefined);
 });
 
 test("edits are told from the row's own values, and a new row has none", () => {

@@ -110,7 +110,10 @@ test("numbers, days and lists as texts", () => {
     GOLDEN.map(([value]) => [value, writeNumber(value)]),
     GOLDEN,
   );
-  assert.deepEqual([counted(1, "variant"), counted(1422, "variant")], ["1 variant", "1,422 variants"]);
+  assert.deepEqual(
+    [counted(1, "variant"), counted(1422, "variant")],
+    ["1 variant", "1,422 variants"],
+  );
   assert.deepEqual([listed([]), listed(["a"]), listed(["a", "b", "c"])], ["", "a", "a, b and c"]);
   assert.equal(fieldNumber(dayText(20000), true), 20000);
   assert.deepEqual(

@@ -18,16 +18,17 @@ from fastapi.exceptions import HTTPException
 from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
+from counterpoint.checks import check_choice
 from counterpoint.errors import CounterpointError, InvalidInput, MissingDependency, TooBusyError
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explorer import requests
-from counterpoint.explorer.guard import Guard
+from counterpoint.explorer.guard import Guard, read_object
 from counterpoint.explorer.sessions import SearchAnswer, Sessions, VisitorSession, events_of
 from counterpoint.result.figures.plots import drawing_library
 from counterpoint.result.report.summary import title_of
 from counterpoint.result.words.language import texts_of
-from counterpoint.result.words.letters import letter_page
-from counterpoint.table.labels import LANGS
+from counterpoint.result.words.letters import customer_page, letter_page
+from counterpoint.table.labels import LANGS, Lang
 
 T = TypeVar("T")
 LOG = logging.getLogger("counterpoint")
@@ -98,6 +99,9 @@ class Desk:
             {
                 "features": requests.describe_features(explainer.schema),
                 "classes": labels,
+                "class_labels": None
+                if explainer.classes is None
+                else [explainer.schema.labels.class_(each) for each in explainer.classes],
                 "texts": texts_of("en"),
                 "n_rows": len(self.rows),
                 "per_page": requests.ROWS_PER_PAGE,
@@ -210,17 +214,21 @@ class Desk:
 
     async def report(self, name: str, request: Request) -> Response:
         """Return a result of the session as a report to keep, one file of HTML."""
-        answer = self._answer(name, request)
-        page = await self.in_thread(answer.page)
+        answer, lang = self._answer(name, request), lang_of(request)
+        reader = request.query_params.get("reader", "analyst")
+        if reader == "customer":
+            page = await self.in_thread(customer_page, answer.found, lang)
+        else:
+            page = await self.in_thread(
+                answer.page, check_choice("reader", reader, READERS) and lang
+            )
         kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in title_of(answer.found))
         headers = {"content-disposition": f'attachment; filename="{kept}.html"'}
         return Response(page, media_type="text/html; charset=utf-8", headers=headers)
 
     async def letter(self, name: str, request: Request) -> Response:
         """Return the letter of a result of the session to its customer, in a language."""
-        lang = request.query_params.get("lang", "en")
-        if lang not in LANGS:
-            raise InvalidInput(f"lang must be one of {', '.join(LANGS)}, got {lang!r}.")
+        lang = lang_of(request)
         today = datetime.datetime.now(datetime.UTC).date()
         answer = self._answer(name, request)
         page = await self.in_thread(letter_page, answer.found, lang, ("", ""), today)
@@ -236,6 +244,17 @@ class Desk:
         if text and text not in known:
             raise HTTPException(404, f"there is no answer {text} any more; ask again.")
         return known[text] if text else answers[-1]
+
+
+READERS = ("analyst", "customer")
+
+
+def lang_of(request: Request) -> Lang:
+    """Return the language that is asked for."""
+    lang = request.query_params.get("lang", "en")
+    if lang not in LANGS:
+        raise InvalidInput(f"lang must be one of {', '.join(LANGS)}, got {lang!r}.")
+    return lang
 
 
 def create_app(
@@ -343,7 +362,7 @@ def _file(text: str, kind: str) -> Callable[[], Any]:
 async def sent_with(request: Request) -> dict[str, Any]:
     """Return the object a request holds; what cannot be read is 400, and a wrong value 422."""
     try:
-        return requests.read_object(await request.body())
+        return read_object(await request.body())
     except InvalidInput as error:
         raise HTTPException(400, str(error)) from error
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import secrets
 from collections.abc import Iterable, Mapping
 from http.cookies import CookieError, SimpleCookie
@@ -17,6 +18,8 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from counterpoint.errors import InvalidInput
 
 MOST_BYTES = 1_000_000  # of a request: a wide row and a page of rules take a few thousand
 MOST_SECONDS = 10.0  # until a request must have arrived
@@ -172,3 +175,35 @@ async def _refuse(send: Send, status: int, text: str) -> None:
     headers = _encoded([("content-type", "application/json"), ("content-length", str(len(body)))])
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+def read_object(body: bytes) -> dict[str, Any]:
+    """Return the JSON object of a request."""
+    try:
+        value = json.loads(
+            body, parse_constant=_no_value, parse_int=_whole_of, parse_float=_real_of
+        )
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"the request must be JSON, but it cannot be read ({error}).") from error
+    if not isinstance(value, dict):
+        raise InvalidInput(f"the request must be a JSON object, got {type(value).__name__}.")
+    return value
+
+
+def _no_value(name: str) -> Any:
+    """Refuse what Python takes for JSON and nobody else does."""
+    raise ValueError(f"{name} is no value of JSON")
+
+
+def _real_of(text: str) -> float:
+    """Return a number that a double can hold."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {text[:20]}... is beyond 1.8e308")
+    return number
+
+
+def _whole_of(text: str) -> int:
+    """Return a whole number that a double can hold: nothing here counts further."""
+    _real_of(text)
+    return int(text)

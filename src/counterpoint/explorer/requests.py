@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from counterpoint.rules.rules import Rules
 from counterpoint.search.settings import Search
 from counterpoint.streams import check_seed
 from counterpoint.table.features import Feature, Kind
+from counterpoint.table.labels import Labels
 from counterpoint.table.schema import Schema
 from counterpoint.table.values import write_level, write_number
 
@@ -64,23 +64,25 @@ class Rows:
 
 
 def describe_features(schema: Schema) -> list[dict[str, Any]]:
-    """Return what each feature can be."""
-    return [_describe(feature) for feature in schema.features]
+    """Return what each feature can be, and what people call it and its levels."""
+    return [_describe(feature, schema.labels) for feature in schema.features]
 
 
-def _describe(feature: Feature) -> dict[str, Any]:
+def _describe(feature: Feature, labels: Labels) -> dict[str, Any]:
     """Return one feature: its kind, levels, range, and how finely it is written."""
     is_numeric = feature.is_numeric
     return {
         "name": str(feature.name),
+        "label": labels.feature(feature.name),
         "kind": str(feature.kind),
         "is_numeric": is_numeric,
         "levels": [write_level(level) for level in feature.levels],
+        "level_labels": [labels.level(feature.name, level) for level in feature.levels],
         "low": feature.low if is_numeric else None,
         "high": feature.high if is_numeric else None,
         "decimals": 0 if feature.kind in (Kind.INTEGER, Kind.DATE) else feature.decimals,
-        "unit": feature.unit,
-        "range": f"{feature.shown(feature.low)} to {feature.shown(feature.high)}"
+        "unit": labels.unit(feature),
+        "range": f"{labels.value(feature, feature.low)} to {labels.value(feature, feature.high)}"
         if is_numeric
         else "",
         "may_miss": feature.has_missing,
@@ -156,11 +158,12 @@ def describe_rows(
 def describe_row(rows: Rows, explainer: Explainer, position: int) -> dict[str, Any]:
     """Return one row: its label, its values for the form, the same as texts, its prediction."""
     genome, features = rows.genomes[position], explainer.schema.features
+    labels = explainer.schema.labels
     return {
         "position": position,
         "label": rows.labels[position],
         "values": [value_of(gene) for gene in genome],
-        "texts": [feature.shown(gene) for feature, gene in zip(features, genome, strict=True)],
+        "texts": [labels.value(each, gene) for each, gene in zip(features, genome, strict=True)],
         "prediction": describe_prediction(explainer, rows.outputs[position]),
     }
 
@@ -212,10 +215,12 @@ def describe_prediction(
         value = float(outputs[0])
         return {"decision": None, "text": write_number(value), "outputs": [_output(None, value)]}
     chosen = int(np.argmax(outputs)) if code is None else code
+    called = [explainer.schema.labels.class_(label) for label in classes]
     return {
         "decision": str(classes[chosen]),
-        "text": f"{classes[chosen]} ({write_number(outputs[chosen])})",
-        "outputs": [_output(str(c), float(v)) for c, v in zip(classes, outputs, strict=True)],
+        "called": called[chosen],
+        "text": f"{called[chosen]} ({write_number(outputs[chosen])})",
+        "outputs": [_output(c, float(v)) for c, v in zip(called, outputs, strict=True)],
     }
 
 
@@ -269,47 +274,20 @@ class SearchRequest:
     sent: dict[str, Any]
 
 
-def read_object(body: bytes) -> dict[str, Any]:
-    """Return the JSON object of a request."""
-    try:
-        value = json.loads(body, parse_constant=_refuse, parse_int=_whole_of, parse_float=_real_of)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"the request must be JSON, but it cannot be read ({error}).") from error
-    if not isinstance(value, dict):
-        raise InvalidInput(f"the request must be a JSON object, got {type(value).__name__}.")
-    return value
-
-
-def _refuse(name: str) -> Any:
-    """Refuse what Python takes for JSON and nobody else does."""
-    raise ValueError(f"{name} is no value of JSON")
-
-
-def _real_of(text: str) -> float:
-    """Return a number that a double can hold."""
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"the number {text[:20]}... is beyond 1.8e308")
-    return number
-
-
-def _whole_of(text: str) -> int:
-    """Return a whole number that a double can hold: nothing here counts further."""
-    _real_of(text)
-    return int(text)
-
-
 def read_question(
     sent: dict[str, Any], explainer: Explainer, rows: Rows, most_seconds: float
 ) -> SearchRequest:
     """Check everything a search needs."""
     known = {"row", "values", "target", "fixed", "rules", "max_changed", "seed", "afresh"}
+    known |= {"ranges", "costs"}
     if strange := sorted(set(sent) - known):
         raise InvalidInput(f"the request has {strange[0]!r}, which a search does not know.")
     limits = Limits(
         fixed=read_fixed(sent.get("fixed", []), explainer.schema.names),
         max_changed=_whole(sent.get("max_changed"), "max_changed"),
         constraints=read_rules(sent.get("rules", [])),
+        ranges=read_ranges(sent.get("ranges", {}), explainer.schema),
+        costs=read_costs(sent.get("costs", {}), explainer.schema),
     ).check(explainer.schema)
     if not isinstance(sent.get("afresh", False), bool):
         raise InvalidInput(f"afresh must be true or false, got {sent['afresh']!r}.")
@@ -378,6 +356,47 @@ def read_fixed(fixed: object, names: Sequence[Hashable]) -> list[Hashable]:
         if text not in by_text:
             raise UnknownFeatureError.of(text, by_text, argument="fixed")
     return [by_text[text] for text in _texts(fixed, "fixed")]
+
+
+def _named(values: object, argument: str, schema: Schema) -> dict[Feature, Any]:
+    """Return what an object says of features, which it names by their texts."""
+    if not isinstance(values, dict):
+        raise InvalidInput(f"{argument} must be an object of names, got {values!r}.")
+    by_text = {str(feature.name): feature for feature in schema.features}
+    for text in values:
+        if text not in by_text:
+            raise UnknownFeatureError.of(text, by_text, argument=argument)
+    return {by_text[text]: value for text, value in values.items()}
+
+
+def read_ranges(ranges: object, schema: Schema) -> dict[Hashable, Any]:
+    """Return where features may go: two ends each, null for the data's own; dates as days."""
+    found: dict[Hashable, Any] = {}
+    for feature, ends in _named(ranges, "ranges", schema).items():
+        is_pair = isinstance(ends, list) and len(ends) == 2 and feature.is_numeric
+        if not is_pair or not all(end is None or _is_number(end) for end in ends):
+            raise InvalidInput(
+                f"ranges[{str(feature.name)!r}] must be two numbers or null of a feature of "
+                f"numbers, got {ends!r}."
+            )
+        if feature.kind is Kind.DATE:
+            ends = [None if end is None else str(np.datetime64(int(end), "D")) for end in ends]
+        found[feature.name] = tuple(ends)
+    return found
+
+
+def read_costs(costs: object, schema: Schema) -> dict[Hashable, float]:
+    """Return how hard features are to change."""
+    for feature, cost in (found := _named(costs, "costs", schema)).items():
+        if not _is_number(cost):
+            raise InvalidInput(f"costs[{str(feature.name)!r}] must be a number, got {cost!r}.")
+    return {feature.name: float(cost) for feature, cost in found.items()}
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value of JSON is a finite number."""
+    is_real = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_real and math.isfinite(float(value))  # type: ignore[arg-type]
 
 
 def read_rules(rules: object) -> list[str]:

@@ -33,6 +33,7 @@ from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.report.page import draw_figures, report_page
 from counterpoint.result.report.summary import summarise
 from counterpoint.search.archive import Archive
+from counterpoint.table.labels import Lang
 
 
 def search_row(
@@ -92,7 +93,7 @@ class SearchAnswer:
         self.found, self.question, self.number = found, question, number
         self.summary = summarise(found, datetime.datetime.now(datetime.UTC))
         self._lock = threading.Lock()
-        self._drawings: dict[str, Any] | None = None
+        self._drawings: dict[Lang, dict[str, Any]] = {}
 
     def described(self) -> dict[str, Any]:
         """Return the question and its answer in a line."""
@@ -109,24 +110,25 @@ class SearchAnswer:
         answer = {"summary": self.summary, "question": question, "number": self.number}
         return json.dumps(answer, allow_nan=False).encode()
 
-    def drawings(self) -> dict[str, Any] | None:
+    def drawings(self, lang: Lang = "en") -> dict[str, Any] | None:
         """Return the figures as `draw_figures` does; None where nothing is installed to draw."""
         with self._lock:
-            if self._drawings is None:
+            if lang not in self._drawings:
                 try:
-                    self._drawings = draw_figures(self.found)
+                    self._drawings[lang] = draw_figures(self.found, lang)
                 except MissingDependency:
                     return None
-            return self._drawings
+            return self._drawings[lang]
 
     def figures(self) -> bytes:
         """Return the figures as the page reads them."""
         drawings = self.drawings()
         return json.dumps({"figures": drawings["figures"] if drawings else []}).encode()
 
-    def page(self) -> str:
-        """Return the report to keep."""
-        return report_page(self.found, datetime.datetime.now(datetime.UTC), self.drawings())
+    def page(self, lang: Lang = "en") -> str:
+        """Return the report to keep, in a language."""
+        now = datetime.datetime.now(datetime.UTC)
+        return report_page(self.found, now, self.drawings(lang), lang=lang)
 
 
 class Running:

@@ -10,6 +10,7 @@ from tests.served import Gated, explainer_of, observed
 
 import counterpoint as cp
 from counterpoint.arrays import MISSING
+from counterpoint.explorer.guard import read_object
 from counterpoint.explorer.requests import (
     Rows,
     RowsWanted,
@@ -17,10 +18,10 @@ from counterpoint.explorer.requests import (
     curve_of,
     describe_features,
     describe_points,
+    describe_row,
     describe_rows,
     is_same,
     predict,
-    read_object,
     read_question,
     read_values,
     value_of,
@@ -103,6 +104,20 @@ def test_a_value_that_is_none_is_told_by_its_feature(
         ({"rules": [1]}, "rules must be a list of texts, got [1]."),
         ({"rules": ["age increases"] * 101}, "rules must be at most 100, got 101."),
         ({"max_changed": 1.5}, "max_changed must be a whole number or null, got 1.5."),
+        ({"ranges": [1]}, "ranges must be an object of names, got [1]."),
+        (
+            {"ranges": {"agee": [1, 2]}},
+            "ranges names 'agee', which is not a column of the data; did you mean 'age'?",
+        ),
+        (
+            {"ranges": {"job": [0, 1]}},
+            "ranges['job'] must be two numbers or null of a feature of numbers, got [0, 1].",
+        ),
+        (
+            {"ranges": {"age": [True, None]}},
+            "ranges['age'] must be two numbers or null of a feature of numbers, got [True, None].",
+        ),
+        ({"costs": {"age": "2"}}, "costs['age'] must be a number, got '2'."),
         ({"afresh": 1}, "afresh must be true or false, got 1."),
         ({"sed": 3}, "the request has 'sed', which a search does not know."),
     ],
@@ -208,3 +223,30 @@ def test_features_are_described_as_the_form_needs_them(explainer: cp.Explainer) 
     assert (income["may_miss"], age["may_miss"]) == (True, False)
     assert job["levels"] == ["<b>", "clerk", "cook"]
     assert since["kind"] == "date"
+
+
+def test_ranges_and_costs_are_those_of_an_explanation(explainer: cp.Explainer, rows: Rows) -> None:
+    sent = question(rows, ranges={"age": [None, 40], "since": [18300, None]}, costs={"job": 2})
+
+    limits = read_question(sent, explainer, rows, 5.0).limits.limits
+
+    assert dict(limits.ranges) == {"age": (20, 40), "since": ("2020-02-08", "2022-06-16")}
+    assert dict(limits.costs) == {"job": 2.0}
+
+
+def test_people_read_labels_where_requests_have_names(rows: Rows) -> None:
+    names = cp.Labels(
+        features={"age": "years of life"},
+        levels={"job": {"clerk": "office"}},
+        classes={"good": "ok"},
+    )
+    labelled = explainer_of(Gated(), labels=names)
+
+    age, _, job, _ = describe_features(labelled.schema)
+    said = describe_row(rows, labelled, 1)["prediction"]
+
+    assert (age["name"], age["label"]) == ("age", "years of life")
+    assert "clerk" in job["levels"]
+    assert "office" in job["level_labels"]
+    assert "ok" in [output["label"] for output in said["outputs"]]
+    assert said["decision"] in ("good", "bad")

@@ -87,26 +87,36 @@ function buildEdit(each, take) {
   );
 }
 
+// What can be saved: the id of its link, its path, and what the link says.
+const SAVED = [
+  ["save-report", "report?", "Save the report"],
+  ["save-page", "report?reader=customer&", "Save a customer's page"],
+  ["save-letter", "letter?", "Save a letter"],
+];
+
 /** Return the buttons of an answer: back to the question, its report and its letter. */
 function buildExtra(session, number, back) {
-  const link = (id, path, text) =>
-    h(
-      "a",
-      {
-        class: "quiet button",
-        id,
-        href: `/api/sessions/${session}/${path}?which=${number}`,
-        download: "",
-      },
-      text,
-    );
+  const links = SAVED.map(([id, path, text]) =>
+    h("a", { class: "quiet button", id, download: "", "data-path": path }, text),
+  );
+  const lang = h(
+    "select",
+    { id: "save-lang", "aria-label": "Language of what is saved", onchange: point },
+    h("option", { value: "en" }, "English"),
+    h("option", { value: "de" }, "Deutsch"),
+  );
+  function point() {
+    for (const link of links)
+      link.href = `/api/sessions/${session}/${link.dataset.path}which=${number}&lang=${lang.value}`;
+  }
+  point();
   return [
     h(
       "button",
       { type: "button", class: "quiet", id: "back", onclick: back },
       "Change the question",
     ),
-    link("save-report", "report", "Save the report"),
-    link("save-letter", "letter", "Save a letter"),
+    lang,
+    ...links,
   ];
 }

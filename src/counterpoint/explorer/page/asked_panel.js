@@ -2,7 +2,8 @@
 import { fill, h } from "../../result/report/page/dom.js";
 import { counted } from "../../result/report/page/texts.js";
 import { getJson } from "./api.js";
-import { questionText } from "./question.js";
+import { chosenRow } from "./question.js";
+import { questionText, readQuestion } from "./question_text.js";
 
 /** Return the list of questions that were answered; `open` is told which to show. */
 export function buildAsked(session, open) {
@@ -35,12 +36,67 @@ export function buildAsked(session, open) {
   return { element, refresh };
 }
 
-/** Return the question as text, to read or to copy. */
-export function buildText(setup) {
-  const text = h("pre", { class: "question-text", id: "ask-text", tabindex: 0 });
-  const element = h("details", { class: "panel" }, h("summary", {}, "The question as text"), text);
-  return {
-    element,
-    refresh: (question) => (text.textContent = questionText(question, setup.features)),
+/** Return the question as text, to read, copy or edit; `changed` is told what an edit changes. */
+export function buildText(setup, store, changed) {
+  const text = h("textarea", {
+    class: "question-text",
+    id: "ask-text",
+    rows: 12,
+    spellcheck: "false",
+    autocapitalize: "off",
+    "aria-label": "The question as text",
+    "aria-describedby": "ask-text-fault",
+    oninput: () => (isEdited = true),
+  });
+  const fault = h("p", { class: "fault", id: "ask-text-fault", role: "alert", hidden: true });
+  const button = (id, kind, word, onclick) =>
+    h("button", { type: "button", class: kind, id, onclick }, word);
+  let isEdited = false;
+  const tell = (words) => {
+    fault.textContent = words;
+    fault.hidden = !words;
   };
+  async function apply() {
+    try {
+      const { label, ...said } = readQuestion(text.value, setup, store.get());
+      const row = label === store.get().label ? {} : await rowCalled(label);
+      isEdited = false;
+      tell("");
+      changed({ ...row, ...said });
+    } catch (error) {
+      tell(error.message);
+    }
+  }
+  function discard() {
+    isEdited = false;
+    tell("");
+    refresh(store.get());
+  }
+  const element = h(
+    "details",
+    { class: "panel" },
+    h("summary", {}, "The question as text"),
+    h("p", { class: "hint" }, "Copy it, or edit it and apply what it says."),
+    text,
+    fault,
+    h(
+      "div",
+      { class: "text-actions" },
+      button("ask-text-apply", "main", "Apply", apply),
+      button("ask-text-discard", "quiet", "Discard my edits", discard),
+    ),
+  );
+  function refresh(question) {
+    if (!isEdited) text.value = questionText(question, setup.features);
+  }
+  return { element, refresh };
+}
+
+/** Return the row of a label as a question keeps it. */
+async function rowCalled(label) {
+  const { rows } = await getJson(`/api/rows?find=${encodeURIComponent(label)}`);
+  const row = rows.find((each) => each.label === label);
+  if (!row) throw new Error(`There is no row “${label}”.`);
+  const { values: own, ...chosen } = chosenRow(row);
+  return { ...chosen, own };
 }

@@ -37,14 +37,14 @@ function drawCurve(setup, feature, curve, value) {
   const y = (output) =>
     TALL - ROOM - (high > low ? (output - low) / (high - low) : 0.5) * (TALL - 2 * ROOM);
   const points = curve.map(([gene, output]) => `${x(gene)},${y(output)}`).join(" ");
-  const what = setup.classes ? `probability of “${setup.classes.at(-1)}”` : "prediction";
+  const what = setup.classes ? `probability of “${setup.class_labels.at(-1)}”` : "prediction";
   return [
     svg(
       "svg",
       {
         viewBox: `0 0 ${WIDE} ${TALL}`,
         role: "img",
-        "aria-label": `The ${what} by ${feature.name}`,
+        "aria-label": `The ${what} by ${feature.label}`,
       },
       svg("rect", { class: "scatter-ground", width: WIDE, height: TALL }),
       feature.is_numeric

@@ -63,7 +63,7 @@ function buildAsk(setup, store, { session, ended, asked }) {
   const wish = buildWish(setup, store, changed);
   const rules = buildRules(setup, store, changed);
   const search = buildSearch(setup, store, { session, changed, ended });
-  const text = buildText(setup);
+  const text = buildText(setup, store, changed);
   at("ask-header").replaceChildren(...buildHead(setup));
   at("ask-main").replaceChildren(
     h(

@@ -36,7 +36,7 @@ export function restored({ question }, { features }) {
   const values = question.values.map((value, j) =>
     value === null && !features[j].may_miss ? question.own[j] : value,
   );
-  return { ...question, values };
+  return { ranges: {}, costs: {}, ...question, values };
 }
 
 /** Return the features' names and levels as one text, to compare. */

@@ -37,7 +37,7 @@ export function buildPrediction() {
   }, 120);
   function show(said, question) {
     element.classList.remove("stale");
-    text.textContent = said.decision ?? said.text;
+    text.textContent = said.called ?? said.text;
     fill(bars, likeliest(said.outputs).map(drawOutput));
     hint.textContent = editedPlaces(question).length
       ? `Before your edits: ${question.said.text}.`

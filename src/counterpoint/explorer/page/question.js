@@ -1,5 +1,4 @@
 /** The question: what the form holds, and the request that says the same. */
-import { dayText } from "../../result/report/page/numbers.js";
 
 /** Return the question the page starts with. */
 export function firstQuestion(setup) {
@@ -8,6 +7,8 @@ export function firstQuestion(setup) {
     ...chosenRow(row),
     wish: first.target ? readWish(first.target, classes) : defaultWish(classes, row.prediction),
     fixed: first.fixed,
+    ranges: {},
+    costs: {},
     rules: first.rules.join("\n"),
     maxChanged: first.max_changed,
     seed: first.seed,
@@ -25,6 +26,13 @@ export function chosenRow(row) {
     values: row.values,
     said: row.prediction,
   };
+}
+
+/** Return what picking a row changes: also the wish, unless somebody wished for something else. */
+export function pickedRow(row, question, classes) {
+  const isFirst =
+    targetText(question.wish) === targetText(defaultWish(classes, question.said)) && classes;
+  return { ...chosenRow(row), ...(isFirst && { wish: defaultWish(classes, row.prediction) }) };
 }
 
 /** Return the wish for what the model does not say now. */
@@ -77,6 +85,8 @@ export function requestOf(question) {
     values: question.values,
     target: targetText(question.wish),
     fixed: question.fixed,
+    ranges: question.ranges,
+    costs: question.costs,
     rules: question.rules.split("\n"),
     max_changed: question.maxChanged,
     seed: question.seed,
@@ -84,29 +94,10 @@ export function requestOf(question) {
   };
 }
 
-/** Return the question as text: the row's values, what may not change, the rules, what is wanted. */
-export function questionText(question, features) {
-  const value = ({ is_numeric: isNumeric, kind, levels }, each) => {
-    if (each === null || each === undefined) return "missing";
-    if (!isNumeric) return levels[each];
-    return kind === "date" ? dayText(each) : String(each);
-  };
-  return [
-    `row ${question.label}`,
-    ...features.map((feature, j) => `${feature.name} = ${value(feature, question.values[j])}`),
-    "",
-    `target: ${targetText(question.wish) || "none yet"}`,
-    ...(question.fixed.length ? [`fixed: ${question.fixed.join(", ")}`] : []),
-    ...(question.maxChanged ? [`changes at most: ${question.maxChanged}`] : []),
-    ...question.rules.split("\n").filter((rule) => rule.trim()),
-    `seed: ${question.seed}`,
-  ].join("\n");
-}
-
 /** Return why the question cannot be asked yet; empty if it can. */
 export function whyNot(question, features) {
   const lacking = features.find((_, j) => question.values[j] === undefined);
-  if (lacking) return `${lacking.name} needs a value.`;
+  if (lacking) return `${lacking.label} needs a value.`;
   if (!targetText(question.wish)) return "Say what you want: the prediction from, to, or both.";
   if (question.nFaults) return "Mend the rules first.";
   if (question.fixed.length === features.length)

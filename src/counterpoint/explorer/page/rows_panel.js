@@ -1,14 +1,15 @@
 /** The rows' panel: find one by its label, page through them, pick one. */
 import { fill, h } from "../../result/report/page/dom.js";
 import { getJson } from "./api.js";
-import { chosenRow } from "./question.js";
+import { pickedRow } from "./question.js";
 import { buildScatter } from "./scatter_panel.js";
 import { putOff } from "./waiting.js";
 
 const MOST_COLUMNS = 5;
 
-/** Return the panel to pick a row; `picked` is told what changes of the question. */
-export function buildRows(setup, store, picked) {
+/** Return the panel to pick a row; `changed` is told what changes of the question. */
+export function buildRows(setup, store, changed) {
+  const pick = (row) => changed(pickedRow(row, store.get(), setup.classes));
   const table = h("div", {
     class: "scroll",
     tabindex: 0,
@@ -25,7 +26,7 @@ export function buildRows(setup, store, picked) {
   });
   const where = buildWhere(setup, () => look(0));
   const sort = buildSort(setup, () => look(0));
-  const scatter = buildScatter(setup, (position) => pickAt(position, picked));
+  const scatter = buildScatter(setup, (position) => pickAt(position, pick));
   const pager = buildPager((way) => look(Math.max(0, shown.start + way * setup.per_page)));
   const findLabel = h("label", { for: "ask-find" }, "Find");
   const whereLabel = h("label", { for: "ask-where" }, "where");
@@ -56,12 +57,7 @@ export function buildRows(setup, store, picked) {
       ? `${shown.start + 1} to ${last} of ${shown.n_found.toLocaleString("en")}`
       : "No row is like that.";
     pager.refresh(shown.start === 0, last >= shown.n_found);
-    fill(
-      table,
-      shown.n_found
-        ? drawTable(setup, shown.rows, store.get().row, (row) => picked(chosenRow(row)))
-        : [],
-    );
+    fill(table, shown.n_found ? drawTable(setup, shown.rows, store.get().row, pick) : []);
   }
   look(Math.floor(store.get().row / setup.per_page) * setup.per_page);
   return { element, refresh: () => draw() };
@@ -77,8 +73,8 @@ function buildSort(setup, changed) {
     option("prediction", "by prediction, smallest first"),
     option("prediction.1", "by prediction, largest first"),
     setup.features.flatMap((feature, j) => [
-      option(`${j}`, `by ${feature.name}, smallest first`),
-      option(`${j}.1`, `by ${feature.name}, largest first`),
+      option(`${j}`, `by ${feature.label}, smallest first`),
+      option(`${j}.1`, `by ${feature.label}, largest first`),
     ]),
   );
   const query = () => {
@@ -101,9 +97,9 @@ function buildWhere(setup, changed) {
 }
 
 /** Pick the row at a position. */
-async function pickAt(position, picked) {
+async function pickAt(position, pick) {
   const found = await getJson(`/api/rows?at=${position}`);
-  picked(chosenRow(found.rows.find((each) => each.position === position)));
+  pick(found.rows.find((each) => each.position === position));
 }
 
 function whereExample({ features }) {
@@ -140,7 +136,7 @@ function drawTable(setup, rows, current, pick) {
         {},
         h("th", { scope: "col" }, "Row"),
         h("th", { scope: "col" }, "Prediction"),
-        places.map((j) => h("th", { scope: "col", class: number(j) }, setup.features[j].name)),
+        places.map((j) => h("th", { scope: "col", class: number(j) }, setup.features[j].label)),
       ),
     ),
     h(

@@ -25,7 +25,7 @@ export function buildScatter(setup, pick) {
         h(
           "option",
           { value: j, selected: j === Math.min(k, setup.features.length - 1) },
-          feature.name,
+          feature.label,
         ),
       ),
     ),
@@ -34,7 +34,7 @@ export function buildScatter(setup, pick) {
     const [x, y] = selects.map((select) => Number(select.value));
     try {
       const { points, n_rows: n } = await getJson(`/api/points?x=${x}&y=${y}`);
-      status.textContent = `${points.length} of ${n.toLocaleString("en")} rows; deeper: ${setup.classes ? `more likely “${setup.classes.at(-1)}”` : "a larger prediction"}.`;
+      status.textContent = `${points.length} of ${n.toLocaleString("en")} rows; deeper: ${setup.classes ? `more likely “${setup.class_labels.at(-1)}”` : "a larger prediction"}.`;
       fill(drawing, drawPoints(setup, points, [x, y], pick));
     } catch (error) {
       status.textContent = error.message;
@@ -66,8 +66,8 @@ function drawPoints(setup, points, [x, y], pick) {
       width: SIDE - 2 * EDGE,
       height: SIDE - 2 * EDGE,
     }),
-    text({ x: SIDE / 2, y: SIDE - 8, "text-anchor": "middle" }, setup.features[x].name),
-    text({ x: EDGE, y: EDGE - 8 }, setup.features[y].name),
+    text({ x: SIDE / 2, y: SIDE - 8, "text-anchor": "middle" }, setup.features[x].label),
+    text({ x: EDGE, y: EDGE - 8 }, setup.features[y].label),
     known.map(([position, a, b, output]) =>
       svg(
         "circle",

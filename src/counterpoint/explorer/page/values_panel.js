@@ -1,6 +1,7 @@
 /** The values' panel: one field per feature, and whether a search must keep it. */
 import { h } from "../../result/report/page/dom.js";
 import { buildCurve } from "./curve.js";
+import { buildEffort } from "./effort.js";
 import { dayText, fieldNumber } from "../../result/report/page/numbers.js";
 import { counted } from "../../result/report/page/texts.js";
 
@@ -15,6 +16,7 @@ export function buildValues(setup, store, changed, prediction) {
     });
   const fields = setup.features.map((feature, j) =>
     buildField(feature, j, {
+      changed,
       set: (value) => setValue(j, value),
       fix: (isFixed) => setFixed(feature.name, isFixed),
       setup,
@@ -39,7 +41,7 @@ export function buildValues(setup, store, changed, prediction) {
     h(
       "p",
       { class: "hint" },
-      "Edit a value and the prediction follows. What you keep, no counterfactual changes.",
+      "Edit a value and the prediction follows. What you keep, no counterfactual changes; what is hard to change is changed less; between “from” and “to” it may go.",
     ),
     h(
       "div",
@@ -55,6 +57,7 @@ export function buildValues(setup, store, changed, prediction) {
         question.values[j],
         question.own[j],
         question.fixed.includes(setup.features[j].name),
+        question,
       ),
     );
   }
@@ -67,13 +70,14 @@ export function isOutside(feature, value) {
   return isNumber && (value < feature.low || value > feature.high);
 }
 
-function buildField(feature, j, { set, fix, setup, store }) {
+function buildField(feature, j, { set, fix, changed, setup, store }) {
   const curve = buildCurve(setup, j);
+  const effort = buildEffort(feature, j, store, changed);
   const control = feature.is_numeric ? buildNumber(feature, j, set) : buildLevel(feature, j, set);
   const was = h("span", { class: "hint", id: `ask-was-${j}` });
-  const keep = buildCheck(`ask-keep-${j}`, "Keep", feature.name, fix);
+  const keep = buildCheck(`ask-keep-${j}`, "Keep", feature.label, fix);
   const lacks = feature.may_miss
-    ? buildCheck(`ask-missing-${j}`, "Missing", feature.name, (lacking) =>
+    ? buildCheck(`ask-missing-${j}`, "Missing", feature.label, (lacking) =>
         set(lacking ? null : control.read()),
       )
     : null;
@@ -83,7 +87,7 @@ function buildField(feature, j, { set, fix, setup, store }) {
     h(
       "label",
       { for: `ask-value-${j}` },
-      feature.name,
+      h("span", { title: feature.label === feature.name ? null : feature.name }, feature.label),
       feature.unit ? h("span", { class: "hint" }, ` ${feature.unit}`) : null,
       feature.is_protected ? h("span", { class: "hint" }, " (protected)") : null,
     ),
@@ -91,9 +95,11 @@ function buildField(feature, j, { set, fix, setup, store }) {
     curve.element,
     was,
     h("div", { class: "field-checks" }, keep.element, lacks?.element),
+    effort.element,
   );
   element.addEventListener("focusin", () => curve.refresh(store.get().values));
-  function refresh(value, own, isFixed) {
+  function refresh(value, own, isFixed, question) {
+    effort.refresh(question, isFixed);
     if (value !== own || !curve.element.hidden) curve.refresh(store.get().values);
     const isEdited = value !== own;
     element.classList.toggle("edited", isEdited);
@@ -155,11 +161,11 @@ function buildLevel(feature, j, set) {
   const select = h(
     "select",
     { id: `ask-value-${j}`, "aria-describedby": `ask-was-${j}`, onchange: () => set(read()) },
-    feature.levels.map((level, code) => h("option", { value: code }, level)),
+    feature.level_labels.map((level, code) => h("option", { value: code }, level)),
   );
   function refresh(value) {
     select.disabled = value === null;
     if (value !== null && value !== undefined) select.value = String(value);
   }
-  return { element: select, read, text: (code) => feature.levels[code], refresh };
+  return { element: select, read, text: (code) => feature.level_labels[code], refresh };
 }

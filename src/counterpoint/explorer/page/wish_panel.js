@@ -15,7 +15,7 @@ export function buildWish(setup, store, changed) {
         id: "ask-label",
         onchange: (event) => set({ label: event.target.value, low: null, high: null }),
       },
-      setup.classes.map((each) => h("option", { value: each }, each)),
+      setup.classes.map((each, k) => h("option", { value: each }, setup.class_labels[k])),
       setup.classes.includes("opposite")
         ? null
         : h("option", { value: "opposite" }, "anything but what it says now"),

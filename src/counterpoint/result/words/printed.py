@@ -68,8 +68,8 @@ def message(found: ResultData) -> str:
 
 
 def target_text(found: ResultData) -> str:
-    """Return the target: in English as it prints itself, else as a heading for analysts."""
-    if (lang := spoken_now()) == "en":
+    """Return the target for analysts; in English without labels as it prints itself."""
+    if (lang := spoken_now()) == "en" and not labels_of(found):
         return str(found.target)
     grammar = GRAMMARS[lang]
     return grammar.outcome(wish_of(found, grammar, "analyst"))

@@ -5,7 +5,7 @@ import { domainOf } from "./scale.js";
 import { say } from "./texts.js";
 
 const [MAP_WIDTH, MAP_HEIGHT] = [560, 250];
-const MAP_ROOM = { left: 56, right: 16, top: 14, bottom: 40 };
+const MAP_ROOM = { left: 56, right: 16, top: 26, bottom: 40 };
 
 /** Return where each way stands: effort to the right, prediction upwards, and its radius. */
 export function placesOf(report, ways) {
@@ -76,7 +76,7 @@ function hasWanted({ target }) {
   return target.low !== null || target.high !== null;
 }
 
-/** Return the wanted part of the map, if it has an end. */
+/** Return the wanted part of the map, if it has an end; its name is above it, where no way is. */
 function drawWanted(report, { y, low, high }) {
   if (!hasWanted(report)) return [];
   const ends = [report.target.low, report.target.high];
@@ -90,7 +90,7 @@ function drawWanted(report, { y, low, high }) {
       height: Math.max(2, y(from) - y(to)),
       fill: "url(#hatch)",
     }),
-    mapText({ x: LEFT_END + 6, y: y(to) + 14 }, say("wanted")),
+    mapText({ x: RIGHT_END, y: y(to) - 5, "text-anchor": "end" }, say("wanted")),
   ];
 }
 
