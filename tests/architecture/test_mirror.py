@@ -28,10 +28,7 @@ ELSEWHERE = {
     "models.adapters.remote": "integration/test_remote_model.py",
     "problem.objectives": "property/test_distance_laws.py",
     "result.choosing.interview": "property/test_choosing_laws.py",
-    "search.exact.leaves": "property/test_proof_laws.py",
-    "search.exact.program": "property/test_proof_laws.py",
     "search.exact.ruled": "property/test_proof_laws.py",
-    "search.exact.solve": "property/test_proof_laws.py",
     "search.explore.moves": "property/test_moves_laws.py",
     "search.explore.parents": "property/test_moves_laws.py",
     "search.nsga2.selection": "property/test_dominance_laws.py",
@@ -45,10 +42,7 @@ THROUGH = {
     "batch.frame": "cp.explain_frame(",
     "models.adapters.frameworks": 'framework("torch")',
     "models.adapters.onnx_file": 'framework("skl2onnx")',
-    "search.exact.leaves": "cp.Search(prove=True",
-    "search.exact.program": "cp.Search(prove=True",
     "search.exact.ruled": "cp.Search(prove=True",
-    "search.exact.solve": "cp.Search(prove=True",
 }
 # Modules that hold names only.
 NOTHING_TO_TEST = {"arrays", "version"}

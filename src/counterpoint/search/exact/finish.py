@@ -19,14 +19,19 @@ from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.problem.problem import Problem
 from counterpoint.progress import Watch
 from counterpoint.search.archive import Archive
-from counterpoint.search.exact.cells import options_of
-from counterpoint.search.exact.combinations import combinations_within, count_combinations
-from counterpoint.search.exact.goals import goals_of
-from counterpoint.search.exact.leaves import Reach
+from counterpoint.search.exact.cells import Reach, options_of
 from counterpoint.search.exact.linear import LinearSolver
+from counterpoint.search.exact.program import goals_of
 from counterpoint.search.exact.proof import UNKNOWN, Claim, Proof
 from counterpoint.search.exact.ruled import Ruled
-from counterpoint.search.exact.solve import Clock, Found, Question, Solver
+from counterpoint.search.exact.solve import (
+    Clock,
+    Found,
+    Question,
+    Solver,
+    combinations_within,
+    count_combinations,
+)
 from counterpoint.search.feasibility import nearest_wanted, observed_predictions
 from counterpoint.search.settings import Effort, Search
 from counterpoint.search.ways import have_no_part, kept_sets, keys_of

@@ -14,8 +14,14 @@ import numpy as np
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.models.additive import AdditiveModel
 from counterpoint.search.exact.cells import Grid, grid_of, options_of, share_measure
-from counterpoint.search.exact.goals import widened
-from counterpoint.search.exact.program import SCALE, Goal, MatrixRows, TimeLimit, solve_rows
+from counterpoint.search.exact.program import (
+    SCALE,
+    Goal,
+    MatrixRows,
+    TimeLimit,
+    solve_rows,
+    widened,
+)
 from counterpoint.search.exact.proof import Claim
 from counterpoint.search.exact.ruled import Ruled, WeightedSum
 from counterpoint.search.exact.solve import Clock, Found, Question

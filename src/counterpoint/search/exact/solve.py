@@ -1,27 +1,27 @@
 """Solve: the nearest counterfactual, the fewest changes and each way, proved as far as time goes.
 
-Every question is answered by programs that lose no counterfactual. What a program finds is asked of
-the model; what the model or a rule refuses is forbidden, and the program is solved again. So what
-the solver says is the least is a bound on all counterfactuals, whatever was refused.
+Every question is answered by programs that lose no counterfactual, or one by one where combinations
+are few, which no solver does faster. What a program finds is asked of the model; what the model or
+a rule refuses is forbidden, and the program is solved again. So what the solver says is the least
+is a bound on all counterfactuals, whatever was refused.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats
+from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.models.additive import AdditiveModel
 from counterpoint.problem.objectives import DISTANCE, GAP
 from counterpoint.problem.problem import Evaluation, Problem
 from counterpoint.progress import Watch
-from counterpoint.search.exact.cells import options_of
-from counterpoint.search.exact.combinations import combinations_within
-from counterpoint.search.exact.goals import widened
-from counterpoint.search.exact.leaves import Reach, Walker, bits_of, merged
-from counterpoint.search.exact.program import SCALE, Goal, RowProgram, Solution
+from counterpoint.search.exact.cells import Options, Reach, Walker, bits_of, merged, options_of
+from counterpoint.search.exact.program import SCALE, Goal, RowProgram, Solution, widened
 from counterpoint.search.exact.proof import Claim
 from counterpoint.search.exact.ruled import Ruled
 
@@ -29,6 +29,7 @@ Verdict = Literal["taken", "rules", "model"]
 SHARES = (1 / 64, 1 / 16, 1 / 4)  # of the least distance, which are looked at first if it is rough
 SINGLE, DOUBLE = 2.0**-24, 2.0**-53  # what a sum is rounded by, as a share of it
 ROUND_OFF = 1e-9  # how far two sums of the same shares may be apart, as a share
+MOST_COMBINATIONS = 8192  # combinations that are asked one by one
 
 
 class Question(NamedTuple):
@@ -280,3 +281,70 @@ def thresholds_of(model: AdditiveModel, d: int) -> list[Floats]:
     order = np.lexsort((threshold, feature))
     ends = np.searchsorted(feature[order], np.arange(d + 1))
     return [np.unique(threshold[order[ends[j] : ends[j + 1]]]) for j in range(d)]
+
+
+def combinations_within(
+    options: list[Options], which: list[Bools], reach: Reach, most: int | None = None
+) -> tuple[Floats, Floats] | None:
+    """Return all genomes (n, d) of some options within reach, and their distances (n,).
+
+    None if there are more than `most` to look at, or than `MOST_COMBINATIONS` if nobody says.
+    """
+    places = [np.flatnonzero(each) for each in which]
+    if not all(len(each) for each in places):
+        return np.empty((0, len(options))), np.empty(0)
+    if count_combinations(options, places, reach.changes) > (
+        MOST_COMBINATIONS if most is None else most
+    ):
+        return None
+    parts = list(_parts(options, places, reach.changes))
+    if not parts:
+        return np.empty((0, len(options))), np.empty(0)
+    tables = [_product(options, part, reach.distance) for part in parts]
+    genomes = np.concatenate([table[0] for table in tables])
+    return genomes, np.concatenate([table[1] for table in tables])
+
+
+def count_combinations(options: list[Options], places: list[Ints], most: int) -> float:
+    """Return how many combinations change at most so many features."""
+    by_changes = np.ones(1)  # the combinations of the features so far, by their changes
+    for each, own in zip(options, places, strict=True):
+        n_own = float(each.is_own[own].any())
+        by_changes = np.convolve(by_changes, [n_own, len(own) - n_own])
+    return float(by_changes[: most + 1].sum()) if most >= 0 else 0.0
+
+
+def _parts(options: list[Options], places: list[Ints], most: int) -> Iterator[list[Ints]]:
+    """Yield the options of each set of features that may change together; no two overlap."""
+    is_free = [bool(o.is_own[p].any()) and len(p) > 1 for o, p in zip(options, places, strict=True)]
+    n_forced = sum(not o.is_own[p].any() for o, p in zip(options, places, strict=True))
+    free = np.flatnonzero(is_free).tolist()
+    if n_forced + len(free) <= most:
+        yield places
+        return
+    # Every combination once: of each set of features those that change all of it.
+    for size in range(most - n_forced + 1):
+        for some in itertools.combinations(free, size):
+            yield [
+                p[o.is_own[p]]
+                if is_free[j] and j not in some
+                else p[~o.is_own[p]]
+                if is_free[j]
+                else p
+                for j, (o, p) in enumerate(zip(options, places, strict=True))
+            ]
+
+
+def _product(options: list[Options], places: list[Ints], distance: float) -> tuple[Floats, Floats]:
+    """Return all combinations of some options that are no farther than `distance`."""
+    chosen, far = np.zeros((1, 0), dtype=np.int64), np.zeros(1)
+    for each, own in zip(options, places, strict=True):
+        if len(own) > 1 or each.shares[own[0]] > 0.0:
+            farther = far[:, None] + each.shares[own]
+            rows, columns = np.nonzero(farther <= distance)
+            far = farther[rows, columns]
+        else:
+            rows, columns = np.arange(len(far)), np.zeros(len(far), dtype=np.int64)
+        chosen = np.column_stack([chosen[rows], own[columns]])
+    values = [each.values[chosen[:, j]] for j, each in enumerate(options)]
+    return np.column_stack(values), far

@@ -14,8 +14,8 @@ from tests.strategies import generator
 import counterpoint as cp
 from counterpoint.models.additive import AdditiveModel
 from counterpoint.progress import Watch
-from counterpoint.search.exact.goals import goals_of
 from counterpoint.search.exact.linear import LinearSolver
+from counterpoint.search.exact.program import goals_of
 from counterpoint.search.exact.proof import Claim
 from counterpoint.search.exact.solve import Clock, Found, Question
 

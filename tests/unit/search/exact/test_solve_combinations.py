@@ -8,9 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterpoint.search.exact.cells import Options
-from counterpoint.search.exact.combinations import MOST, combinations_within
-from counterpoint.search.exact.leaves import Reach
+from counterpoint.search.exact.cells import Options, Reach
+from counterpoint.search.exact.solve import MOST_COMBINATIONS, combinations_within
 
 
 def gene(n: int, *, has_own: bool) -> Options:
@@ -42,7 +41,7 @@ def test_they_are_all_within_reach_and_each_once(
 
 
 def test_too_many_are_left_to_the_solver() -> None:
-    options = [gene(MOST, has_own=True), gene(2, has_own=True)]
+    options = [gene(MOST_COMBINATIONS, has_own=True), gene(2, has_own=True)]
     every = [np.ones(len(each.values), dtype=np.bool_) for each in options]
 
     assert combinations_within(options, every, Reach(np.inf, 2)) is None
