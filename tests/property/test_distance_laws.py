@@ -23,11 +23,10 @@ from counterpoint.neighbours.gower import (
     single_slack,
 )
 from counterpoint.neighbours.index import (
-    WIDE_BYTES,
     FarRows,
     NearRows,
-    bytes_per_near_row,
     find_near_rows,
+    grow_tree,
     index_rows,
     nearest_first,
     rough_distances,
@@ -98,13 +97,11 @@ def case(n: int, seed: int, offset: float = 0.0, scale: Scale = "range") -> Case
     return Case(observed, space, rows, candidates, scale)
 
 
-def look(
-    case: Case, shares: Floats, near: int = NEAR, wide_bytes: int = WIDE_BYTES
-) -> tuple[NearRows, FarRows]:
+def look(case: Case, shares: Floats, near: int = NEAR) -> tuple[NearRows, FarRows]:
     """Surround the rows of a case, with so many observed rows at hand."""
     indexed = index_rows(case.observed, len(shares), case.space)
     near_rows = find_near_rows(case.rows, indexed, case.space, shares, near)
-    return near_rows, FarRows(case.rows, near_rows, wide_bytes=wide_bytes)
+    return near_rows, FarRows(case.rows, near_rows, lambda: grow_tree(indexed))
 
 
 def middle_of(values: Floats, scale: Scale) -> float:
@@ -142,41 +139,42 @@ def brute_force(case: Case, shares: Floats) -> Floats:
 
 
 @pytest.mark.parametrize("near", [1, 3, 20, 90])
-@pytest.mark.parametrize("wide", [0, 60, 10_000])
+@pytest.mark.parametrize("n", [150, 400])
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("scale", ["range", "mad"])
-def test_few_rows_at_hand_change_nothing(near: int, wide: int, k: int, scale: Scale) -> None:
-    """Whether neighbours are at hand, are fetched, or all rows must be looked at."""
+def test_few_rows_at_hand_change_nothing(near: int, n: int, k: int, scale: Scale) -> None:
+    """Whether neighbours are at hand, or are looked for in the tree of all rows."""
     shares = np.full(k, 1.0 / k)
     for seed in range(3):
-        given_case = case(150, 7 * seed + near, scale=scale)
-        d = given_case.observed.shape[1]
+        given_case = case(n, 7 * seed + near, scale=scale)
 
-        near_rows, far_rows = look(
-            given_case, shares, near, wide_bytes=bytes_per_near_row(d) * wide
-        )
+        near_rows, far_rows = look(given_case, shares, near)
         measured = closeness(given_case.candidates, given_case.rows, near_rows, far_rows)
 
         everything = closeness(given_case.candidates, given_case.rows, *look(given_case, shares))
         np.testing.assert_array_equal(measured, everything)
 
 
-def test_rings_are_fetched_one_after_the_other_and_then_kept() -> None:
-    given_case = case(200, 11)
-    near_rows, far_rows = look(given_case, np.ones(1), near=16)
+@pytest.mark.parametrize("n", [1, LANES, LANES + 1, LANES**2, LANES**2 + 1, 5_000])
+def test_a_tree_holds_every_row_once_and_its_boxes_hold_what_is_in_them(n: int) -> None:
+    given_case = case(n, 11)
+    tree = grow_tree(index_rows(given_case.observed, 1, given_case.space))
 
-    rings = []
-    while (ring := far_rows.fetch(0, reach=1.0)) is not None:
-        rings.append(ring)
-
-    places = [near_rows.order[0, :16], *(ring.order[0, : ring.n_near] for ring in rings)]
-    radii = np.concatenate([near_rows.radius[0, :16], *(r.radius[0, : r.n_near] for r in rings)])
-    n_all = len(near_rows.indexed.genomes)
-    assert len(rings) > 1
-    assert sorted(np.concatenate(places).tolist()) == list(range(n_all))
-    assert (np.diff(radii) >= 0.0).all()
-    assert rings[-1].horizon[0] == np.inf
-    assert far_rows.fetch(0, reach=1.0) is None
+    assert sorted(tree.order[: tree.n].tolist()) == list(range(tree.n))
+    assert tree.sizes[-1] <= LANES
+    within = tree.blocks.min(axis=2), tree.blocks.max(axis=2)
+    for start, size in zip(tree.starts, tree.sizes, strict=True):
+        n_groups = -(-size // LANES)
+        ends = [
+            each[start : start + n_groups].transpose(0, 2, 1).reshape(-1, each.shape[1])[:size]
+            for each in (tree.lower, tree.upper)
+        ]
+        assert (ends[0] <= within[0]).all()
+        assert (ends[1] >= within[1]).all()
+        within = (
+            np.minimum.reduceat(ends[0], range(0, size, LANES)),
+            np.maximum.reduceat(ends[1], range(0, size, LANES)),
+        )
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])

@@ -18,7 +18,7 @@ import numpy as np
 from counterpoint.arrays import Ints
 from counterpoint.checks import check_number, check_whole
 from counterpoint.errors import InvalidInput
-from counterpoint.neighbours.index import SINGLE, WIDE_BYTES, bytes_per_near_row
+from counterpoint.neighbours.index import SINGLE, bytes_per_near_row
 from counterpoint.neighbours.nearest import NEAR
 from counterpoint.progress import Watch, stopped_by_signals
 from counterpoint.result.counterfactuals import Counterfactuals
@@ -96,8 +96,7 @@ def bytes_in_flight(d: int, n_observed: int, search: Search | WhatIf) -> int:
     n = search.most_candidates
     candidates = n * (8 * (d + 12) + 32)  # genomes, objectives, front, indices, memory of hashes
     near = bytes_per_near_row(d) * min(n_observed, NEAR)
-    beyond = WIDE_BYTES + min(SINGLE * n_observed, WIDE_BYTES) if n_observed > NEAR else 0
-    return candidates + near + beyond
+    return candidates + near + SINGLE * n_observed  # its distances to all, from which near ones are
 
 
 def bytes_of_result(d: int, search: Search | WhatIf) -> int:

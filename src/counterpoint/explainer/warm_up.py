@@ -254,10 +254,9 @@ def use_far_rows(observed: Observed) -> None:
     """Look for neighbours farther out than a search of so few rows needs to."""
     rows, shares = observed.genomes[:1].copy(), observed.shares  # which may be written to
     near = find_near_rows(rows, observed.indexed, observed.space, shares, most=8)
-    for n_bytes in (2**20, 0):  # by rings, and then one by one
-        distances = np.full((1, len(shares)), np.inf)
-        far = FarRows(rows, near, wide_bytes=n_bytes)
-        far.complete(0, observed.genomes[-1:].copy(), distances)
+    distances = np.full((1, len(shares)), np.inf)
+    far = FarRows(rows, near, lambda: observed.tree)
+    far.complete(0, observed.genomes[-1:].copy(), distances)
 
 
 def use_trees() -> None:

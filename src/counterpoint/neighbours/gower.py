@@ -30,7 +30,8 @@ from counterpoint.table.space import Space
 Scale = Literal["range", "percentile", "mad"]
 MIDDLE = (5.0, 95.0)  # percentiles, between which lie the middle 90 % of the data
 PER_MAD = 4.8773  # what lies between these of normal data, in median absolute deviations
-LANES = 16  # rows compared at once in single precision
+LANES = 16  # rows compared at once in single precision, where all features count
+BLOCK = 64  # and where only some do
 ROUGH = 2.0**-23  # what a distance is off there, for each feature and four more
 NOTHING = np.float32(0.0)
 THINNEST = 1e-6  # of a range: the least width, so that round-off stays below the slack of bounds
@@ -411,6 +412,19 @@ def fill_blocks(
             for q in range(LANES):
                 value = genomes[which[block * LANES + q], j]
                 blocks[block, j, q] = (value - origin[j]) * unit[j]
+
+
+@kernel
+def fill_near_blocks(
+    genomes: Floats, which: Ints, origin: Floats, unit: Floats, blocks: Singles
+) -> None:
+    """Write some genomes (n, d) into blocks (n_blocks, d, BLOCK)."""
+    for block in range(len(blocks)):
+        for first in range(0, BLOCK, LANES):  # so few rows at a time stay in the cache
+            for j in range(genomes.shape[1]):
+                for q in range(LANES):
+                    value = genomes[which[block * BLOCK + first + q], j]
+                    blocks[block, j, first + q] = (value - origin[j]) * unit[j]
 
 
 def single_slack(wide: Floats) -> float:

@@ -1,40 +1,41 @@
 """The nearest-neighbour index: all observed rows in blocks, and the near ones of each row.
 
-The far rows, which are not kept near an explained row, are fetched ring by ring when a candidate
-needs them.
+For the few candidates that may be nearer to a row that is not at hand, all rows stand in a tree of
+boxes, which is made when it is first needed and which all explained rows share.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from counterpoint.arrays import MISSING, NARROWEST, Floats, Ints, Singles
-from counterpoint.kernels import assign, inner, kernel
+from counterpoint.kernels import assign, inner, kernel, part
 from counterpoint.neighbours.gower import (
+    BLOCK,
     LANES,
     fill_blocks,
-    gower_to_all,
+    fill_near_blocks,
+    gower,
     gower_weights,
     measure_roughly,
     single_slack,
 )
 from counterpoint.neighbours.nearest import (
-    BLOCK,
     NEAR,
     SLACK,
     Neighbourhood,
     Neighbours,
-    ScannedRows,
+    RowTree,
     empty_neighbours,
-    fill_near_blocks,
-    find_nearest,
-    scan_nearest,
+    search_tree,
 )
 from counterpoint.table.space import Space, first_copies
 
 SINGLE = 4  # bytes of a number in single precision
+N_ASKED = 64  # rows that tell which feature differs most
 N_BINS = 1024  # of distances, to select the nearest rows without sorting all
 
 
@@ -163,7 +164,6 @@ def _count(distances: Singles, scale: float, counts: Ints) -> None:
         counts[max(0, min(int(distances[i] * scale), last))] += 1  # whatever is measured
 
 
-WIDE_BYTES = 2**24  # memory of the observed rows fetched for one explained row, and of distances
 SHARED = 8  # explained rows measured in one pass over the observed ones
 
 
@@ -206,11 +206,6 @@ class NearRows(NamedTuple):
         """Return what is near some of the rows only; nothing is copied."""
         return self._replace(at=self.at[which])
 
-    @property
-    def last_place(self) -> int:
-        """Which indexed row is the farthest at hand, of the first row."""
-        return int(self.order[self.at[0], self.n_near - 1])
-
 
 @inner
 def neighbourhood_at(near_rows: NearRows, at: int, row: Floats) -> Neighbourhood:
@@ -235,26 +230,18 @@ def find_near_rows(
     space: Space,
     shares: Floats,
     most: int = NEAR,
-    kept: dict[int, Singles] | None = None,
 ) -> NearRows:
-    """Sort the nearest observed rows around each explained row (r, d), once per search.
-
-    The distances of all observed rows to each are put into `kept` if it is given, if they may be
-    needed again and if they are not too large.
-    """
+    """Sort the nearest observed rows around each explained row (r, d), once per search."""
     weight, cap = gower_weights(rows, space)
     weight = np.where(rows == MISSING, 0.0, weight)  # nothing is near or far in what it lacks
     n_near = min(most, len(indexed.genomes))
     near_rows = empty_near_rows(indexed, weight, cap, shares, n_near)
-    is_kept = n_near < len(indexed.genomes) and SINGLE * len(indexed.genomes) <= WIDE_BYTES
     for first in range(0, len(rows), SHARED):
         some = slice(first, first + SHARED)
         for a, distances in enumerate(
             rough_distances(rows[some], indexed, weight[some], cap), first
         ):
             fill_near(near_rows, a, nearest_first(distances, n_near), distances)
-            if is_kept and kept is not None:
-                kept[a] = distances
     return near_rows
 
 
@@ -303,131 +290,128 @@ class FarRows:
         The explained rows.
     near_rows : NearRows
         What is at hand.
-    kept : dict of int to ndarray, optional
-        The distances of all observed rows to some of the explained ones, by their place.
-    wide_bytes : int, default=WIDE_BYTES
-        Memory of what may be fetched for one row.
+    tree : callable
+        Returns all rows in a tree.
     """
 
-    def __init__(
-        self,
-        rows: Floats,
-        near_rows: NearRows,
-        kept: dict[int, Singles] | None = None,
-        wide_bytes: int = WIDE_BYTES,
-    ) -> None:
-        self.rows, self.near_rows = rows, near_rows
-        n_wide = wide_bytes // bytes_per_near_row(rows.shape[1])
-        self.most = min(max(near_rows.n_near, n_wide), len(near_rows.indexed.genomes))
-        self._distances = {} if kept is None else kept
-        self._rings: dict[int, list[NearRows]] = {}
-
-    def distances_of(self, at: int) -> Singles:
-        """Return the distances (n,) of all indexed rows to one row; measured if not kept."""
-        if at in self._distances:
-            return self._distances[at]
-        near_rows, one = self.near_rows, slice(at, at + 1)
-        measured = rough_distances(
-            self.rows[one], near_rows.indexed, near_rows.weight[one], near_rows.cap
-        )
-        return measured.reshape(-1)
+    def __init__(self, rows: Floats, near_rows: NearRows, tree: Callable[[], RowTree]) -> None:
+        self.rows, self.near_rows, self.tree = rows, near_rows, tree
 
     def complete(self, at: int, genomes: Floats, distances: Floats) -> None:
         """Bring the distances (m, k) of genomes (m, d) to their nearest rows to an end, in place.
 
-        Ring after ring is looked at, each farther from the row at `at` than the one before: with
-        the neighbours it brings, the reach of a genome shrinks.
+        They explain the row at `at`, and the distances are those to rows at hand.
         """
-        rings, short = self._rings.setdefault(at, []), np.arange(len(genomes))
-        weight, cap = self.near_rows.weight[at], self.near_rows.cap
-        own = gower_to_all(self.rows[at], genomes, weight, cap)
-        horizon, i = float(self.near_rows.horizon[at]), 0
-        while True:
-            reach = own[short] + distances[short, -1] + SLACK
-            short, reach = short[reach > horizon], reach[reach > horizon]
-            if len(short) == 0:
-                return
-            ring = rings[i] if i < len(rings) else self.fetch(at, float(reach.max()))
-            some = distances[short]
-            if ring is None:
-                self._scan(at, genomes[short], some)
-            else:
-                near = empty_neighbours(cap, some.shape[1], ring.n_near)
-                _look_at_ring(genomes[short], own[short], self.rows[at], ring, near, some)
-                horizon, i = float(ring.horizon[0]), i + 1
-            distances[short] = some
-            if ring is None:
-                return
-
-    def fetch(self, at: int, reach: float) -> NearRows | None:
-        """Return the next ring around a row: two to four times as many rows as before in all.
-
-        There is none if there is no room for more; what was fetched is kept.
-        """
-        known = [self.near_rows.of_rows(np.array([at])), *self._rings.setdefault(at, [])]
-        n_now = sum(each.n_near for each in known)
-        if n_now >= self.most:
-            return None
-        distances, near_rows = self.distances_of(at), self.near_rows
-        slack = 2.0 * near_rows.indexed.slack
-        n_within = int(np.count_nonzero(distances <= reach + slack))
-        n = min(max(2 * n_now, min(4 * n_now, n_within + n_within // 4)), self.most)
-        next_ones = nearest_first(distances, n, after=known[-1].last_place)
-        weight = near_rows.weight[[at]]
-        ring = empty_near_rows(
-            near_rows.indexed, weight, near_rows.cap, near_rows.shares, len(next_ones)
-        )
-        fill_near(ring, 0, next_ones, distances)
-        if n == len(distances):
-            ring.horizon[0] = np.inf
-        self._rings[at].append(ring)
-        return ring
-
-    def _scan(self, at: int, genomes: Floats, distances: Floats) -> None:
-        """Bring distances (m, k) to an end by a look at every row that is not at hand."""
-        near_rows, rings = self.near_rows, self._rings[at]
-        last = (rings[-1] if rings else near_rows.of_rows(np.array([at]))).last_place
-        radius, indexed = self.distances_of(at), near_rows.indexed
-        near = empty_neighbours(near_rows.cap, distances.shape[1])
-        everything = ScannedRows(
-            row=self.rows[at],
-            weight=near_rows.weight[at],
-            cap=near_rows.cap,
-            origin=indexed.origin,
-            ratio=ratio_of(near_rows.weight[[at]], indexed)[0],
-            blocks=indexed.blocks,
-            radius=radius,
-            observed=indexed.genomes,
-            slack=indexed.slack,
-            least=float(radius[last]),
-            after=int(last),
-        )
-        _scan_all(genomes, everything, near, distances)
+        near = empty_neighbours(self.near_rows.cap, distances.shape[1], 2 * BLOCK)
+        one = self.near_rows._replace(at=np.array([at]))
+        _search_all(genomes, self.rows[at], one, self.tree(), near, distances)
 
 
 @kernel
-def _look_at_ring(
+def _search_all(
     genomes: Floats,
-    own: Floats,
     row: Floats,
-    ring: NearRows,
+    near_rows: NearRows,
+    tree: RowTree,
     near: Neighbours,
     distances: Floats,
 ) -> None:
-    """Put the rows of a ring among the nearest of genomes (m, d), at distances (m, k)."""
-    neighbourhood = neighbourhood_at(ring, 0, row)
+    """Bring the distances (m, k) of genomes (m, d) to an end; see `FarRows.complete`."""
+    around = neighbourhood_at(near_rows, near_rows.at[0], row)
     for i in range(len(genomes)):
         assign(near.distances, distances[i])
-        find_nearest(genomes[i], own[i], neighbourhood, near)
+        own = gower(genomes[i], row, around.weight, around.cap)
+        search_tree(genomes[i], own, around, tree, near)
         assign(distances[i], near.distances)
+
+
+def grow_tree(indexed: IndexedRows) -> RowTree:
+    """Return all indexed rows in a tree: a group of boxes at its top, blocks of rows at its end."""
+    (n, d), order = indexed.genomes.shape, np.arange(len(indexed.genomes))
+    room = np.empty((2, 128), dtype=np.int64)
+    _put_like_beside_like(indexed.genomes, indexed.unit, order, room, np.empty((2, d)))
+    order, blocks = padded(order, LANES), empty_blocks(n, d)
+    fill_blocks(indexed.genomes, order, indexed.origin, indexed.unit, blocks)
+    ends, lower, upper, sizes = (blocks.min(axis=2), blocks.max(axis=2)), [], [], []
+    while True:
+        grouped = [_in_groups(each) for each in ends]
+        lower.append(grouped[0])
+        upper.append(grouped[1])
+        sizes.append(len(ends[0]))
+        if len(grouped[0]) == 1:
+            break
+        ends = grouped[0].min(axis=2), grouped[1].max(axis=2)
+    starts = np.cumsum([0, *map(len, lower[:-1])])
+    boxes = np.concatenate(lower), np.concatenate(upper)
+    return RowTree(order, n, blocks, indexed.unit, *boxes, starts, np.array(sizes))
+
+
+def _in_groups(ends: Singles) -> Singles:
+    """Return ends of boxes (n, d) as (n_groups, d, LANES), the last repeated to fill its group."""
+    filled = np.pad(ends, ((0, -len(ends) % LANES), (0, 0)), mode="edge")
+    return np.ascontiguousarray(filled.reshape(-1, LANES, ends.shape[1]).transpose(0, 2, 1))
 
 
 @kernel
-def _scan_all(
-    genomes: Floats, everything: ScannedRows, near: Neighbours, distances: Floats
+def _put_like_beside_like(
+    genomes: Floats, unit: Floats, order: Ints, room: Ints, moments: Floats
 ) -> None:
-    """Put all observed rows that are not known yet among the nearest of genomes (m, d)."""
-    for i in range(len(genomes)):
-        assign(near.distances, distances[i])
-        scan_nearest(genomes[i], everything, near)
-        assign(distances[i], near.distances)
+    """Halve the rows again and again by the feature that they differ in most, sorting `order`.
+
+    The halves end where groups of boxes do. `room` holds what is still to be halved.
+    """
+    n_left = 1
+    room[0, 0], room[1, 0] = 0, len(order)
+    while n_left > 0:
+        n_left -= 1
+        start, stop, size = room[0, n_left], room[1, n_left], LANES
+        if stop - start <= LANES:
+            continue
+        while size * LANES < stop - start:
+            size *= LANES
+        middle = start + ((stop - start + size - 1) // size + 1) // 2 * size
+        j = _most_different(genomes, unit, order[start:stop], moments)
+        _halve(genomes, j, order, start, stop - 1, middle)
+        room[0, n_left], room[1, n_left] = start, middle
+        room[0, n_left + 1], room[1, n_left + 1] = middle, stop
+        n_left += 2
+
+
+@part
+def _most_different(genomes: Floats, unit: Floats, some: Ints, moments: Floats) -> int:
+    """Return the feature that differs most among some rows, by 64 or so of them."""
+    step, n = max(1, len(some) // N_ASKED), 0
+    moments[:] = 0.0
+    for i in range(0, len(some), step):
+        n += 1
+        for j in range(len(unit)):
+            value = (genomes[some[i], j] - genomes[some[0], j]) * unit[j]
+            moments[0, j] += value
+            moments[1, j] += value * value
+    most, found = -1.0, 0
+    for j in range(len(unit)):
+        # Codes of levels may be far apart, and count no more than 1.
+        variance = min(moments[1, j] / n - (moments[0, j] / n) ** 2, 0.25)
+        if variance > most:
+            most, found = variance, j
+    return found
+
+
+@part
+def _halve(genomes: Floats, j: int, order: Ints, low: int, high: int, middle: int) -> None:
+    """Reorder rows so that none before `middle` is above one after it in a feature (Hoare)."""
+    while low < high:
+        pivot, i, k = genomes[order[middle], j], low, high
+        while i <= k:
+            while genomes[order[i], j] < pivot:
+                i += 1
+            while pivot < genomes[order[k], j]:
+                k -= 1
+            if i <= k:
+                order[i], order[k] = order[k], order[i]
+                i += 1
+                k -= 1
+        if k < middle:
+            low = i
+        if middle < i:
+            high = k

@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import Floats, Ints, Singles
-from counterpoint.kernels import assign, inner, kernel, part
-from counterpoint.neighbours.gower import LANES, NOTHING, gower_around, insert, sum_up, term
+from counterpoint.kernels import assign, inner, part
+from counterpoint.neighbours.gower import BLOCK, LANES, NOTHING, gower_around, insert, sum_up, term
 from counterpoint.table.space import are_equal
 
 NEAR = 4096  # observed rows kept at hand for each explained row
-BLOCK = 64  # of them looked at together
+DEEP = 16  # levels that a tree may have: more than there can be rows for
 SLACK = 1e-9  # bounds carry round-off; no true neighbour may be lost to it
 HIGHEST = np.int32(2**31 - 1)
 
@@ -46,6 +46,8 @@ class Neighbours(NamedTuple):
         The distances to the rows of each block, likewise.
     least : ndarray of shape (n_blocks,)
         The smallest of each block.
+    levels, groups, lows : ndarray of shape (DEEP * LANES,)
+        The groups of boxes of a tree that are still to be looked at, and how near they may be.
     """
 
     distances: Floats
@@ -58,6 +60,9 @@ class Neighbours(NamedTuple):
     cap: Singles
     sums: Singles
     least: Singles
+    levels: Ints
+    groups: Ints
+    lows: Singles
 
 
 def empty_neighbours(cap: Floats, k: int, n: int = NEAR) -> Neighbours:
@@ -74,6 +79,9 @@ def empty_neighbours(cap: Floats, k: int, n: int = NEAR) -> Neighbours:
         cap=cap.astype(np.float32),
         sums=np.empty((n_blocks, BLOCK), dtype=np.float32),
         least=np.empty(n_blocks, dtype=np.float32),
+        levels=np.empty(DEEP * LANES, dtype=np.int64),
+        groups=np.empty(DEEP * LANES, dtype=np.int64),
+        lows=np.empty(DEEP * LANES, dtype=np.float32),
     )
 
 
@@ -321,68 +329,101 @@ def is_before(place: int, other: int, own: float, radius: Singles) -> bool:
     return bool(own - radius[other_block * LANES + LANES - 1] > radius[block * LANES] - own)
 
 
-class ScannedRows(NamedTuple):
-    """All observed rows around an explained one, in no order.
+class RowTree(NamedTuple):
+    """All observed rows, like beside like, in blocks, in boxes around these, in boxes around those.
 
     Attributes
     ----------
-    row, weight, cap : ndarray of shape (d,)
-        The explained row and what `gower` needs.
-    origin, ratio : ndarray of shape (d,)
-        ``(value - origin) * weight / ratio`` stands in the blocks.
+    order : ndarray of shape (n_blocks * LANES,)
+        Which of the observed rows stands in each place; the padding repeats the last.
+    n : int
+        How many there are.
     blocks : ndarray of shape (n_blocks, d, LANES)
-        The observed rows in single precision, LANES side by side.
-    radius : ndarray of shape (n,)
-        About their distances to the explained row.
-    observed : ndarray of shape (n, d)
-        The observed rows.
-    slack : float
-        How far a distance in single precision may be off.
-    least, after : float, int
-        Rows nearer than `least`, and those at `least` that are `after` in `observed` or before, are
-        passed over: they are known already.
+        They, in single precision.
+    unit : ndarray of shape (d,)
+        ``(value - origin) * unit`` stands in the blocks.
+    lower, upper : ndarray of shape (n_groups, d, LANES)
+        The ends of the boxes, LANES side by side: of the blocks, then of groups of boxes.
+    starts, sizes : ndarray of shape (n_levels,)
+        Where the groups of each level begin, and how many boxes it has. Box i of a level is around
+        group i of the level below it, or around block i.
     """
 
-    row: Floats
-    weight: Floats
-    cap: Floats
-    origin: Floats
-    ratio: Singles
+    order: Ints
+    n: int
     blocks: Singles
-    radius: Singles
-    observed: Floats
-    slack: float
-    least: float
-    after: int
+    unit: Floats
+    lower: Singles
+    upper: Singles
+    starts: Ints
+    sizes: Ints
 
 
 @inner
-def scan_nearest(genome: Floats, scanned: ScannedRows, near: Neighbours) -> None:
-    """Put rows that are in no order among the nearest of a genome; see `find_nearest`."""
-    for j in range(len(genome)):
-        near.rough[j] = (genome[j] - scanned.origin[j]) * scanned.weight[j]
-    for block in range(len(scanned.blocks)):
-        visit(genome, block, scanned, near)
+def search_tree(
+    genome: Floats, own: float, around: Neighbourhood, tree: RowTree, near: Neighbours
+) -> None:
+    """Put all rows of a tree among the nearest of a genome, as far as they count.
+
+    Its `distances` hold bounds of these, ascending: nothing farther than the last is looked at.
+    """
+    d, n_left, reach = len(genome), 1, near.distances[-1]
+    slack = 2.0 * around.slack * (1.0 + own)
+    for j in range(d):
+        near.rough[j] = (genome[j] - around.origin[j]) * around.weight[j]
+        near.rough_row[j] = min(around.weight[j] / tree.unit[j], 1.0)  # what blocks are times
+    near.distances[:] = np.inf
+    near.levels[0], near.groups[0], near.lows[0] = len(tree.sizes) - 1, 0, NOTHING
+    while n_left > 0:
+        n_left -= 1
+        level, group = near.levels[n_left], near.groups[n_left]
+        if near.lows[n_left] > (min(reach, near.distances[-1]) + slack) * d:
+            continue
+        sum_up_boxes(tree, tree.starts[level] + group, near)
+        for q in range(min(LANES, tree.sizes[level] - group * LANES)):
+            limit = (min(reach, near.distances[-1]) + slack) * d
+            if near.sums[0, q] > limit:
+                continue
+            if level == 0:
+                visit(genome, group * LANES + q, limit, around, tree, near)
+            else:
+                near.levels[n_left], near.groups[n_left] = level - 1, group * LANES + q
+                near.lows[n_left] = near.sums[0, q]
+                n_left += 1
 
 
 @part
-def visit(genome: Floats, block: int, scanned: ScannedRows, near: Neighbours) -> None:
-    """Keep what is nearest in a block: single precision tells what is too far, by some slack."""
-    d, best, first, sums = len(genome), near.distances, block * LANES, near.sums[0]
-    slack = scanned.slack
-    limit = np.float32((best[-1] + slack) * d)
-    sum_up(scanned.blocks, block, near.rough, scanned.ratio, near.cap, sums)
-    for q in range(min(LANES, len(scanned.radius) - first)):
-        if sums[q] <= limit:
-            which, radius = first + q, scanned.radius[first + q]
-            if radius < scanned.least or (radius == scanned.least and which <= scanned.after):
-                continue
-            distance = gower_around(
-                genome, scanned.observed[which], scanned.row, scanned.weight, scanned.cap
-            )
-            if distance < best[-1]:
-                insert(best, near.places, distance, which)
-                limit = np.float32((best[-1] + slack) * d)
+def sum_up_boxes(tree: RowTree, group: int, near: Neighbours) -> None:
+    """Write the least summed differences of a genome to whatever is in each box of a group."""
+    lower, upper, sums = tree.lower[group], tree.upper[group], near.sums[0]
+    for q in range(LANES):
+        sums[q] = NOTHING
+    for j in range(len(lower)):
+        low, high, value = lower[j], upper[j], near.rough[j]
+        by, cap = near.rough_row[j], near.cap[j]
+        for q in range(LANES):
+            outside = max(low[q] * by - value, value - high[q] * by)
+            sums[q] += min(max(outside, NOTHING), cap)
+
+
+@part
+def visit(
+    genome: Floats,
+    block: int,
+    limit: float,
+    around: Neighbourhood,
+    tree: RowTree,
+    near: Neighbours,
+) -> None:
+    """Measure what single precision finds within the limit of a block, by the definition."""
+    first, sums = block * LANES, near.sums[1]
+    sum_up(tree.blocks, block, near.rough, near.rough_row, near.cap, sums)
+    for place in range(first, min(first + LANES, tree.n)):
+        if sums[place - first] <= limit:
+            other = around.observed[tree.order[place]]
+            distance = gower_around(genome, other, around.row, around.weight, around.cap)
+            if distance < near.distances[-1]:
+                insert(near.distances, near.places, distance, place)
 
 
 @part
@@ -394,16 +435,3 @@ def block_of(own: float, radius: Singles, size: int) -> int:
         block += half * (radius[(block + half) * size] < own)  # no branch to guess
         n_left -= half
     return block
-
-
-@kernel
-def fill_near_blocks(
-    genomes: Floats, which: Ints, origin: Floats, unit: Floats, blocks: Singles
-) -> None:
-    """Write some genomes (n, d) into blocks (n_blocks, d, BLOCK)."""
-    for block in range(len(blocks)):
-        for first in range(0, BLOCK, LANES):  # so few rows at a time stay in the cache
-            for j in range(genomes.shape[1]):
-                for q in range(LANES):
-                    value = genomes[which[block * BLOCK + first + q], j]
-                    blocks[block, j, first + q] = (value - origin[j]) * unit[j]

@@ -16,7 +16,8 @@ from counterpoint.density.conditional import ConditionalSampler
 from counterpoint.errors import InvalidInput, PredictorError
 from counterpoint.models.predictor import Predictor
 from counterpoint.neighbours.gower import complete_rows, filled, gower_to_all, gower_weights
-from counterpoint.neighbours.index import IndexedRows, index_rows
+from counterpoint.neighbours.index import IndexedRows, grow_tree, index_rows
+from counterpoint.neighbours.nearest import RowTree
 from counterpoint.problem.own_objectives import PLAIN, Aims
 from counterpoint.problem.target import Target, safety_margins
 from counterpoint.table.features import Feature, Kind
@@ -74,6 +75,11 @@ class Observed:
             return index_rows(filled(self.genomes), k, space)
         indexed = index_rows(np.ascontiguousarray(self.genomes[self.is_complete]), k, space)
         return indexed._replace(which=np.flatnonzero(self.is_complete)[indexed.which])
+
+    @cached_property
+    def tree(self) -> RowTree:
+        """The same rows in a tree, on first use: for candidates far from the row they explain."""
+        return grow_tree(self.indexed)
 
     @cached_property
     def is_complete(self) -> Bools:

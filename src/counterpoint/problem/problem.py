@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys, Singles
+from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.errors import InvalidInput, listed
 from counterpoint.models.predictor import Predictor
 from counterpoint.neighbours.gower import gower_weights, weighted_distances
@@ -258,21 +258,15 @@ class Problem:
         )
 
     @cached_property
-    def _distances(self) -> dict[int, Singles]:
-        """The distances of all observed rows to each row, where they are kept."""
-        return {}
-
-    @cached_property
     def near_rows(self) -> NearRows:
         """The observed rows near each row; sorted on first use."""
-        observed, kept = self.observed, self._distances
-        return find_near_rows(self.rows, observed.indexed, self.space, observed.shares, kept=kept)
+        observed = self.observed
+        return find_near_rows(self.rows, observed.indexed, self.space, observed.shares)
 
     @cached_property
     def far_rows(self) -> FarRows:
         """The observed rows farther out."""
-        near_rows = self.near_rows  # which fills the distances
-        return FarRows(self.rows, near_rows, self._distances)
+        return FarRows(self.rows, self.near_rows, lambda: self.observed.tree)
 
     @property
     def space(self) -> Space:

@@ -11,9 +11,9 @@ from tests.strategies import generator
 from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.neighbours import gower as distance
 from counterpoint.neighbours import nearest
-from counterpoint.neighbours.gower import LANES, gower_weights
+from counterpoint.neighbours.gower import BLOCK, LANES, gower_weights
 from counterpoint.neighbours.index import NearRows, find_near_rows, index_rows
-from counterpoint.neighbours.nearest import BLOCK, Neighbourhood, empty_neighbours
+from counterpoint.neighbours.nearest import Neighbourhood, empty_neighbours
 from counterpoint.table.space import Space
 
 gower = called(distance.gower)
