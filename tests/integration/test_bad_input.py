@@ -317,6 +317,7 @@ def test_a_row_its_columns_dtype_cannot_hold_is_refused(data: pd.DataFrame) -> N
     [
         ("Good", r"target class 'Good' is not a class .*'bad' and 'good'; did you mean 'good'\?"),
         (1, "target class 1 is not a class of this model; its classes are 'bad' and 'good'"),
+        (0.8, r"a probability goes with its class, as in target=\('good', \(0.8, 1.0\)\)\."),
         (None, "target class None is not a class"),
         (pd.Series(["good"]), "(?s)target class .* is not a class of this model"),
         (("good", 0.8), r"must be a class with an interval .*target=\('good', \(0.8, 1.0\)\)"),

@@ -295,6 +295,8 @@ def _column(label: object, classes: Sequence[Any]) -> int:
 def _not_a_class(label: object, classes: Sequence[Any]) -> InvalidInput:
     """Build the error for a label the model does not have."""
     hint = did_you_mean(label, classes)
+    if isinstance(label, float) and 0.0 <= label <= 1.0:
+        hint = f"a probability goes with its class, as in target=({classes[-1]!r}, ({label}, 1.0))."
     return InvalidInput(
         f"target class {label!r} is not a class of this model; its classes are {listed(classes)}"
         + (f"; {hint}" if hint else ".")

@@ -369,10 +369,14 @@ class _Parser(Reader):
 
     def unexpected(self, wanted: str) -> InvalidInput:
         """Build the error for a token that cannot be what is wanted here."""
-        quoted = ""
+        hint = ""
+        before = self.tokens[self.at - 1] if self.at else None
         if self.token.kind == "keyword":
-            quoted = "; a name of that spelling goes in quotes"
-        return self.fault(f"expected {wanted}, found {self.token}{quoted}.")
+            hint = "; a name of that spelling goes in quotes"
+        elif before is not None and before.is_symbol("=") and self.sees("<", ">"):
+            hint = f"; did you mean '{self.token.text}='?"
+        end = "" if hint.endswith("?") else "."
+        return self.fault(f"expected {wanted}, found {self.token}{hint}{end}")
 
     # What stands where
 

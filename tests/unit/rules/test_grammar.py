@@ -129,6 +129,8 @@ FEATURE = "a single feature must stand here (single quotes are for levels)."
             "expected a feature, found 'at'; a name of that spelling goes in quotes.",
         ),
         ("a >", "   ^", "expected a value, found the end."),
+        ("a => 2", "   ^", "expected a value, found '>'; did you mean '>='?"),
+        ("a =< 2", "   ^", "expected a value, found '<'; did you mean '<='?"),
         (
             "rate = fixed",
             "       ^^^^^",
