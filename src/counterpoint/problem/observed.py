@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ from counterpoint.table.features import Feature, Kind
 from counterpoint.table.inference import NEARLY_ALL
 from counterpoint.table.space import Space
 
+T = TypeVar("T")
 FEWEST_ROWS = 50  # from which columns are held against the model's answers
 MOST_ASKED = 512  # rows that the trial of ids asks about
 LESS_SURE = 0.4  # share of the observed rows that reach a target and are less than a margin inside
@@ -111,6 +112,22 @@ class Observed:
         return np.where(self.space.is_level, np.sign(typical), typical)
 
     @cached_property
+    def _made(self) -> dict[Hashable, Any]:
+        """What was made of the data, by the function that made it and what it was told."""
+        return {}
+
+    def once(self, make: Callable[..., T], *arguments: Hashable) -> T:
+        """Return what a function makes of the data; it is called once, for all searches.
+
+        Sorting the columns of a million rows takes longer than the search of a row.
+        """
+        key = (make, *arguments)
+        if key not in self._made:
+            self._made[key] = make(self, *arguments)
+        made: T = self._made[key]
+        return made
+
+    @cached_property
     def _margins(self) -> dict[Target, float]:
         """The margins of targets that were asked for."""
         return {}
@@ -169,6 +186,21 @@ class Observed:
             is_integer=(space.grid == 1.0) & ~space.is_level,
             n_levels=np.where(space.is_level, space.n_levels, 0),
         )
+
+
+def spaced_columns(observed: Observed, most: int) -> list[Floats]:
+    """Return the observed values of each feature, ascending; evenly spaced ones if they are many.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> table: Any = SimpleNamespace(genomes=np.array([[3.0], [1.0], [2.0], [2.0], [5.0]]))
+    >>> spaced_columns(table, 3)
+    [array([1., 2., 5.])]
+    """
+    columns = [np.unique(genes[genes != MISSING]) for genes in observed.genomes.T]
+    places = [np.linspace(0, len(c) - 1, min(len(c), most)).astype(np.int64) for c in columns]
+    return [column[some] for column, some in zip(columns, places, strict=True)]
 
 
 def mean_difference(values: Floats) -> float:

@@ -14,7 +14,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from tests.strategies import generator
 
 import counterpoint as cp
-from counterpoint.problem.observed import MOST_ASKED
+from counterpoint.problem.observed import MOST_ASKED, spaced_columns
 
 COMPLETE = pd.DataFrame({"age": [20.0, 30.0, 40.0, 50.0], "pay": [1.0, 2.0, 3.0, 4.0]})
 
@@ -214,3 +214,13 @@ def test_an_outcome_among_the_features_is_told() -> None:
         )
     features = {"good": cp.Integer(), "debt": cp.Integer()}
     assert explainer_and_remarks(model, numbers, features=features)[1] == []
+
+
+def test_what_is_made_of_the_data_is_made_once_for_each_request() -> None:
+    observed = cp.Explainer(lambda rows: rows["age"] / 100, COMPLETE).observed
+
+    columns = observed.once(spaced_columns, 3)
+
+    assert [column.tolist() for column in columns] == [[20.0, 30.0, 50.0], [1.0, 2.0, 4.0]]
+    assert observed.once(spaced_columns, 3) is columns
+    assert [len(column) for column in observed.once(spaced_columns, 9)] == [4, 4]

@@ -17,7 +17,7 @@ from counterpoint.kernels import inner, part
 from counterpoint.models.additive import AdditiveModel
 from counterpoint.models.trees import BY_THRESHOLD, Forest, is_leaf
 from counterpoint.neighbours.gower import gower_weights
-from counterpoint.problem.observed import Observed
+from counterpoint.problem.observed import Observed, spaced_columns
 from counterpoint.problem.own_objectives import Distance
 from counterpoint.problem.problem import Problem
 from counterpoint.search.explore.moves import straighten
@@ -177,7 +177,7 @@ class StepValues(NamedTuple):
 
 def step_values(observed: Observed, additive: AdditiveModel | None) -> StepValues:
     """Return the values that lists are made of; of long columns evenly spaced ones."""
-    columns = [np.unique(genes[genes != MISSING]) for genes in observed.genomes.T]
+    columns = observed.once(spaced_columns, MOST_STEPS)
     below, above = columns.copy(), columns.copy()
     if additive is not None and additive.forest is not None:
         for number in np.flatnonzero(~observed.space.is_level).tolist():
