@@ -46,7 +46,7 @@ coverage: .venv/dev.done  ## branch coverage of src, kernels counted as they run
 	$(BIN)/python -m coverage combine -q && $(BIN)/python -m coverage report
 
 bench: .venv-bench/done  ## speed as ratios to the model's own and to the peers'; writes docs/performance
-	.venv-bench/bin/python -m benchmarks.speed --peers
+	.venv-bench/bin/python -m benchmarks.speed --peers $(BENCH)
 	.venv-bench/bin/python -m benchmarks.growth
 
 ways: .venv-bench/done  ## which share of all minimal ways each method tells; resumes; writes docs/study/ways.md

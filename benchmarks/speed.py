@@ -1,13 +1,14 @@
 """How close to the limit: our time against the model's own, in ratios measured in one run.
 
-    python -m benchmarks.speed [--quick] [--peers]
+    python -m benchmarks.speed [--quick] [--peers] [--against DIR]
 
 The limit of the job is the model: the time to score the same candidates in large calls. For every
 kind of model this prints and writes how many times that limit it takes to explain one row and many
-rows, where the rest goes, what memory it takes, and how a fresh process starts. With `--peers`
-(their packages: benchmarks/requirements-peers.txt) it also runs the peers on the same rows and
-models. Writes docs/performance/speed.json and speed.md. Machines differ and are noisy: compare the
-columns of one run, not runs.
+rows, where the rest goes, what memory it takes, and how a fresh process starts; `sizes` adds tables
+of 8 to 200 features, the share of the cores and a large table's memory, of another checkout, too,
+with `--against`. With `--peers` (their packages: benchmarks/requirements-peers.txt) it also runs
+the peers on the same rows and models. Writes docs/performance/speed.json and speed.md. Machines
+differ and are noisy: compare the columns of one run, not runs.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import counterpoint as cp
-from benchmarks import estimators, published
+from benchmarks import estimators, published, sizes
 from benchmarks.speed_report import R_SECONDS, as_markdown
 from benchmarks.stopwatch import watched
 from counterpoint.table.encoding import Encoding
@@ -40,7 +41,7 @@ from counterpoint.table.encoding import Encoding
 FOLDER = Path(__file__).parent.parent / "docs" / "performance"
 SEARCH = cp.Search(evaluations=3520, patience=None)
 PAPER = cp.Search.paper("mocmod")
-N_MANY = 1000
+N_MANY = 300
 LARGE = 100_000  # rows in one call when the limit is measured
 
 
@@ -268,11 +269,13 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="few rows; writes nothing")
     parser.add_argument("--peers", action="store_true", help="also run the peers")
+    parser.add_argument("--against", type=Path, help="another checkout, for the tables of sizes")
     parser.add_argument("--rows", type=int, default=N_MANY, help="rows of the many")
     arguments = parser.parse_args()
     n_many, n_one = (40, 2) if arguments.quick else (arguments.rows, 7)
     results: dict[str, Any] = {"machine": machine(), "many": [], "one": []}
-    for name in estimators.NAMES:
+    results["sizes"] = sizes.measure(arguments.against, arguments.quick)
+    for name in estimators.NAMES[:2] if arguments.quick else estimators.NAMES:
         results["many"].append(
             measure_many(name, n_many if name != "support vectors" else n_many // 5)
         )

@@ -11,9 +11,13 @@ R_SECONDS = (51.0, 126.0)
 
 def as_markdown(results: dict[str, Any]) -> str:
     """Return the tables for docs/performance.md."""
+    from benchmarks import sizes  # which uses `table_of`
+
     parts = [
         "<!-- written by `make bench`; do not edit -->",
         "Measured with " + ", ".join(f"{key} {value}" for key, value in results["machine"].items()),
+        "### Tables of many sizes, cores, start-up and memory\n\n"
+        + sizes.as_markdown(results["sizes"]),
         "### Many rows\n\n" + many_table(results["many"]),
         "### Where our own time goes (milliseconds per row, many rows, one core)\n\n"
         + split_table(results["many"]),

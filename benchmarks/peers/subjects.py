@@ -15,7 +15,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks import tables
+from benchmarks import simulated, tables
 from counterpoint.datasets import load_credit
 
 Floats = NDArray[np.float64]
@@ -93,7 +93,7 @@ class Subject:
 
 
 def subjects(quick: bool) -> list[Subject]:
-    """Return the forest on numbers only; if not quick, two more models and a mixed table."""
+    """Return the forest on numbers only; if not quick, two more models, mixed and wide."""
     name, table = numeric_table()
     estimators = {"forest": RandomForestClassifier(100, random_state=0)}
     if not quick:
@@ -112,6 +112,9 @@ def subjects(quick: bool) -> list[Subject]:
         chosen.append(
             Subject.of("credit (mixed), one-hot forest", mixed, tables.train("forest", mixed))
         )
+        wide = wide_table()
+        forest = RandomForestClassifier(100, random_state=0).fit(wide.data, wide.classes)
+        chosen.append(Subject.of("60 numbers (simulated), forest", wide, forest))
     return chosen
 
 
@@ -122,6 +125,16 @@ def numeric_table() -> tuple[str, tables.Table]:
     table = credit_table()
     numbers = list(table.data.select_dtypes("number").columns)
     return "credit (numbers)", table._replace(data=table.data[numbers], rows=table.rows[numbers])
+
+
+def wide_table() -> tables.Table:
+    """Return a simulated table of 60 numbers, ten rows spread over it left out."""
+    data = simulated.table(1100, 120).iloc[:, :60]
+    score = data.to_numpy() @ np.linspace(1.0, -1.0, 60)
+    classes = pd.Series((score > np.median(score)).astype(int), index=data.index)
+    explained = np.linspace(0, len(data) - 1, N_ROWS).astype(int)
+    rest = np.delete(np.arange(len(data)), explained)
+    return tables.Table(data.iloc[rest], classes.iloc[rest], data.iloc[explained])
 
 
 def credit_table() -> tables.Table:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         UnknownFeatureError,
     )
     from counterpoint.explainer.explainer import Explainer
-    from counterpoint.explainer.verification import Verification
+    from counterpoint.explainer.task import Verification
     from counterpoint.models.adapters.remote import RemoteModel
     from counterpoint.models.adapters.scorer import one_output
     from counterpoint.models.files import load_model
@@ -90,7 +90,7 @@ _HOMES = {
     "Target": "problem.target",
     "TooBusyError": "errors",
     "UnknownFeatureError": "errors",
-    "Verification": "explainer.verification",
+    "Verification": "explainer.task",
     "Way": "result.ways",
     "Ways": "result.ways",
     "WhatIf": "search.settings",

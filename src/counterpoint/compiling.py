@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, cast
 
-from numba.core import inline_closurecall, transforms
+from numba.core import ir, ssa, transforms
 from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, DefaultPassBuilder, Flags
@@ -15,7 +16,14 @@ from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.ir import Assign, Var
 from numba.core.ir_utils import build_definitions, replace_vars
 from numba.core.postproc import PostProcessor, VariableLifetime
+from numba.core.types.functions import BaseFunction
 from numba.core.untyped_passes import InlineInlinables
+
+llvm: Any = import_module("llvmlite.binding")  # which has no types
+
+# Bytes of LLVM's code of a kernel and all that it calls: more than that are branches and loops over
+# a few features, which run no faster unrolled or on vectors, and take a third longer to compile.
+LARGE = 180_000
 
 
 class KernelCode(JITCodeLibrary):
@@ -32,7 +40,13 @@ class KernelCode(JITCodeLibrary):
         if not isinstance(self._codegen._module_pass_manager(), tuple):  # an older Numba
             super()._optimize_final_module()
             return
-        passes, builder = self._codegen._module_pass_manager(opt=2)  # no slower, sooner done
+        options = llvm.create_pipeline_tuning_options()
+        is_large = len(self._final_module.as_bitcode()) > LARGE
+        options.speed_level = 1 if is_large else 2  # no slower than 3, sooner done
+        options.loop_vectorization = options.slp_vectorization = not is_large
+        options.loop_unrolling = options.loop_interleaving = not is_large
+        builder = llvm.create_pass_builder(self._codegen._tm, options)
+        passes = builder.getModulePassManager()
         passes.run(self._final_module, builder)
 
 
@@ -68,8 +82,15 @@ class KernelFlags(Flags):
         return hash(KernelFlags)
 
     def __eq__(self, other: object) -> bool:
-        is_same = isinstance(other, Flags) and self._values == other._values
-        return is_same or bool(super().__eq__(other))
+        if not isinstance(other, Flags):
+            return False
+        ours, theirs, known = self._values, other._values, cast(Any, self).options
+        if ours == theirs:
+            return True
+        return all(
+            ours.get(name, known[name].default) == theirs.get(name, known[name].default)
+            for name in ours.keys() | theirs.keys()
+        )
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
@@ -163,29 +184,100 @@ class KernelCompiler(Compiler):
 
 @contextlib.contextmanager
 def _quickly() -> Iterator[None]:
-    """Spare Numba what takes a quarter of its time and is of no use to kernels.
+    """Spare Numba what takes half of its time and is of no use to kernels.
 
-    It copies each function that it writes into another, twice, with all variables for each block,
-    though it has just made it. And after every change it finds out which variables are alive where,
-    which only generators need before the end. Whoever compiles holds Numba's lock.
+    Whoever compiles holds Numba's lock, so that nobody else meets what stands in meanwhile.
     """
-    copying, run = inline_closurecall.copy, PostProcessor.run  # type: ignore[attr-defined]
-
-    def run_lightly(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
-        if emit_dels or self.func_ir.is_generator:
-            run(self, emit_dels, extend_lifetimes)
-            return
-        self.func_ir.blocks = transforms.canonicalize_cfg(self.func_ir.blocks)
-        self.func_ir.variable_lifetime = VariableLifetime(self.func_ir.blocks)
-        self.func_ir.generator_info = None
-
-    module, processor = cast(Any, inline_closurecall), cast(Any, PostProcessor)
-    module.copy = SimpleNamespace(deepcopy=lambda block: block)
-    processor.run = run_lightly
+    # It imports all that arrays can do, which a process that only loads kernels has no use for.
+    inlining = import_module("numba.core.inline_closurecall")
+    shortcuts: list[tuple[Any, str, Any]] = [
+        (inlining, "copy", SimpleNamespace(deepcopy=lambda block: block)),
+        (PostProcessor, "run", _run_lightly),
+        (BaseFunction, "get_call_type", _recall_call_type),
+        (ir.Inst, "_rec_list_vars", _list_vars),
+        (ssa, "_run_ssa", _run_ssa_quickly),
+    ]
+    originals = [(owner, name, getattr(owner, name)) for owner, name, _ in shortcuts]
+    for owner, name, function in shortcuts:
+        setattr(owner, name, function)
     try:
         yield
     finally:
-        module.copy, processor.run = copying, run
+        for owner, name, function in originals:
+            setattr(owner, name, function)
+
+
+# Numba copies each function that it writes into another, twice, with all variables for each block,
+# though it has just made it; `copy` above hands on what it is given.
+
+_run: Any = PostProcessor.run
+_get_call_type: Any = BaseFunction.get_call_type
+_run_ssa: Any = ssa._run_ssa
+_rewrite: Any = ssa._run_block_rewrite
+_known_calls: dict[Any, Any] = {}
+_NO_VARS = frozenset({str, int, float, bool, type(None), ir.Loc, ir.Const, ir.Global, ir.FreeVar})
+
+
+def _run_lightly(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+    """Prepare code for the next step; which variables are alive where is asked at the end only."""
+    if emit_dels or self.func_ir.is_generator:
+        _run(self, emit_dels, extend_lifetimes)
+        return
+    self.func_ir.blocks = transforms.canonicalize_cfg(self.func_ir.blocks)
+    self.func_ir.variable_lifetime = VariableLifetime(self.func_ir.blocks)
+    self.func_ir.generator_info = None
+
+
+def _recall_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
+    """Return the types of a call of one of Numba's functions, as they were found before.
+
+    Numba would try all that an operator can mean, to sets, texts and dates, at every use.
+    """
+    key = (self, context, tuple(args), tuple(kws.items()))
+    found = _known_calls.get(key)
+    if found is None:
+        found = _known_calls[key] = _get_call_type(self, context, args, kws)
+    return found
+
+
+def _list_vars(self: Any, value: Any) -> list[Any]:
+    """Return the variables in the parts of an instruction; most of these are plain values."""
+    if isinstance(value, Var):
+        return [value]
+    if isinstance(value, ir.Inst):
+        return cast(list[Any], value.list_vars())
+    if not isinstance(value, list | tuple | dict):
+        return []
+    found: list[Any] = []
+    for each in value.values() if isinstance(value, dict) else value:
+        kind = type(each)
+        if kind is Var:
+            found.append(each)
+        elif kind not in _NO_VARS:
+            found += _list_vars(self, each)
+    return found
+
+
+def _run_ssa_quickly(blocks: Any) -> Any:
+    """Give each variable that is assigned twice several names, in the blocks that mention it.
+
+    Numba would look through all blocks, and copy them, for every such variable.
+    """
+    mentioned = {
+        label: {var.name for each in block.body for var in each.list_vars()}
+        for label, block in blocks.items()
+    }
+
+    def rewrite(blocks: Any, states: Any, handler: Any) -> Any:
+        name = states["varname"]
+        some = {label: block for label, block in blocks.items() if name in mentioned[label]}
+        return {**blocks, **_rewrite(some, states, handler)}
+
+    cast(Any, ssa)._run_block_rewrite = rewrite
+    try:
+        return _run_ssa(blocks)
+    finally:
+        cast(Any, ssa)._run_block_rewrite = _rewrite
 
 
 class InnerCompiler(KernelCompiler):

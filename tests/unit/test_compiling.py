@@ -7,9 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba.core.compiler import run_frontend
+from numba.core import ir, ssa
+from numba.core.compiler import Flags, run_frontend
 
-from counterpoint.compiling import plainly_defined
+from counterpoint.compiling import (
+    KernelFlags,
+    _list_vars,
+    _run_ssa_quickly,
+    plainly_defined,
+)
 from counterpoint.kernels import kernel, part
 
 
@@ -63,3 +69,46 @@ def test_what_may_be_of_an_earlier_round_is_no_copy() -> None:
 
     assert "before" not in known
     assert "value" in known
+
+
+@pytest.mark.parametrize("function", [every_other, swapped, inlined])
+def test_variables_get_the_names_that_numba_gives_them(function: Callable[[Any], float]) -> None:
+    frontend: Any = run_frontend
+    their_way: Any = ssa._run_ssa
+    theirs = their_way(frontend(function).blocks)
+    ours = _run_ssa_quickly(frontend(function).blocks)
+
+    assert ours.keys() == theirs.keys()
+    for label, block in ours.items():
+        assert [str(each) for each in block.body] == [str(each) for each in theirs[label].body]
+
+
+@pytest.mark.parametrize("function", [every_other, swapped, inlined])
+def test_the_variables_of_an_instruction_are_those_that_numba_lists(
+    function: Callable[[Any], float],
+) -> None:
+    frontend: Any = run_frontend
+    for block in frontend(function).blocks.values():
+        for each in block.body:
+            theirs = [var.name for var in each.list_vars()]
+            assert [var.name for var in _list_vars(each, vars(each))] == theirs
+
+
+def test_numba_is_left_as_it_was_after_compiling() -> None:
+    before = ssa._run_ssa, ir.Inst._rec_list_vars
+
+    kernel(swapped)(np.arange(3.0))
+
+    assert (ssa._run_ssa, ir.Inst._rec_list_vars) == before
+
+
+def test_flags_are_equal_if_what_is_not_set_is_the_default() -> None:
+    ours: Any = KernelFlags
+    theirs: Any = Flags
+    plain, said, other = theirs(), theirs(), theirs()
+    said.no_compile = False
+    other.no_compile = True
+
+    assert ours(plain) == ours(said)
+    assert ours(plain) != ours(other)
+    assert ours(plain) != "flags"

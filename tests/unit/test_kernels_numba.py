@@ -14,11 +14,14 @@ from numba.core import (
     compiler_machinery,
     event,
     inline_closurecall,
+    ir,
     options,
     postproc,
+    ssa,
     targetconfig,
 )
 from numba.core.registry import cpu_target
+from numba.core.types.functions import BaseFunction
 
 from counterpoint.kernels import KernelCache
 from counterpoint.streams import _draw
@@ -39,7 +42,10 @@ PRIVATE = {
     compiler_machinery.PassManager: ("add_pass_after", "finalize"),
     inline_closurecall: ("copy",),
     postproc.PostProcessor: ("run",),
-    targetconfig.TargetConfig: ("_values",),
+    targetconfig.TargetConfig: ("_values", "options"),
+    ir.Inst: ("_rec_list_vars",),
+    ssa: ("_run_ssa", "_run_block_rewrite"),
+    BaseFunction: ("get_call_type",),
 }
 
 

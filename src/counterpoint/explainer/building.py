@@ -17,7 +17,7 @@ import pandas as pd
 
 from counterpoint.arrays import Bools, Floats
 from counterpoint.errors import ModelWarning, listed
-from counterpoint.explainer.schedule import check_workers
+from counterpoint.explainer.schedule import can_start, check_workers
 from counterpoint.models.adapters.choice import unbound
 from counterpoint.models.calls import order_of
 from counterpoint.models.files import pickled
@@ -160,21 +160,29 @@ class Built:
         functions = (*limits.rules.functions, *self.observed.aims.functions)
         return self.predictor.is_shared and not functions
 
-    def _threads(self, workers: int | None, limits: CheckedLimits) -> int:
-        """Return how many threads share the rows; one if the model is seen to bear no more.
+    @property
+    def _bears_threads(self) -> bool:
+        """Whether several threads may ask the model; of a known model there is no trial."""
+        return self.predictor.is_known or self.predictor.bears_threads
 
-        Of a model that is known to bear threads there is no trial.
+    def _workers(self, workers: int | None, limits: CheckedLimits) -> int:
+        """Return how many threads or processes share the rows.
+
+        A model that is seen to bear one thread only is asked by processes, of which each has its
+        own, where they can be started.
         """
         n = check_workers(workers, is_shared=self._is_shared(limits))
-        if n == 1 or self.predictor.is_known or self.predictor.bears_threads:
+        if n == 1 or self._bears_threads:
             return n
+        helped = ", helped by other processes if that takes long" if can_start() else ""
         warnings.warn(
-            f"workers={n} is not used: the model answers otherwise when two threads ask it at "
-            "once, so one searches all rows; give a model that keeps nothing between calls.",
+            f"workers={n} does not mean threads: the model answers otherwise when two of them ask "
+            f"it at once, so one searches the rows{helped}; give a model that keeps nothing "
+            "between calls.",
             ModelWarning,
             stacklevel=3,
         )
-        return 1
+        return n if can_start() else 1
 
     def _build(self, data: EncodedData, given: Given, accelerate: Literal["onnx"] | None) -> None:
         """Fit what searches need, from the data and what else the caller gave."""

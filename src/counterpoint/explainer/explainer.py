@@ -10,22 +10,22 @@ from typing import Any, Literal
 
 import numpy as np
 
-from counterpoint.arrays import Ints
 from counterpoint.checks import require_package
 from counterpoint.errors import DataWarning, ModelWarning
 from counterpoint.explainer.building import Built, EncodedData, Given, in_order_of
-from counterpoint.explainer.group import explain_group
+from counterpoint.explainer.processes import Searchers, Work
 from counterpoint.explainer.schedule import MEMORY, check_memory, check_results_fit, search_groups
 from counterpoint.explainer.task import (
     Task,
+    Verification,
     check_allowed,
     check_weights,
     grouping_of,
     problem_of,
-    row_as_given,
+    proving,
     task_of_one,
+    verify_rows,
 )
-from counterpoint.explainer.verification import Verification, proving, verify_rows
 from counterpoint.explainer.warm_up import warm_up
 from counterpoint.neighbours.gower import Gower
 from counterpoint.problem.limits import Constraint, Limits, join_limits
@@ -275,7 +275,8 @@ class Explainer(Built):
             Threads that share the rows. None uses all cores if the model is known to bear several
             callers at once, as estimators of scikit-learn, XGBoost, LightGBM and CatBoost are, or
             says so by ``is_shared = True``; else one. It is one, too, where a rule or an objective
-            is a function. A number is taken as a promise that all of them bear it.
+            is a function. A number is taken as a promise that all of them bear it. In long calls
+            processes take the place of threads that leave cores idle, if all can be pickled.
         memory : float, default=4.0
             GiB that results and rows in flight may take together; more is refused beforehand.
 
@@ -295,7 +296,7 @@ class Explainer(Built):
         checked = asked.check(self.schema, self.kept)
         frame = self._as_frame(rows, "rows")
         task = Task.of(frame, "rows", target, search, seed, checked, self)
-        memory, workers = check_memory(memory), self._threads(workers, checked)
+        memory, workers = check_memory(memory), self._workers(workers, checked)
         if len(task.explained.genomes):
             check_results_fit(grouping_of(task, self, workers, memory), memory)
         found = list(self._results(task, workers, memory, progress))
@@ -352,7 +353,7 @@ class Explainer(Built):
         checked = asked.check(self.schema, self.kept)
         frame = self._as_frame(rows, "rows")
         task = Task.of(frame, "rows", target, search, seed, checked, self)
-        memory, workers = check_memory(memory), self._threads(workers, checked)
+        memory, workers = check_memory(memory), self._workers(workers, checked)
         return self._results(task, workers, memory, progress)
 
     def judge(
@@ -436,14 +437,12 @@ class Explainer(Built):
         budget = task.search.most_candidates
         with Progress(len(task.explained.genomes), budget, progress) as bar:
             watch = Watch(bar.hear)
-
-            def search_group(group: Ints) -> list[Counterfactuals]:
-                problem = problem_of(task, group, self)
-                rows = [row_as_given(task, i, self.encoding) for i in group]
-                with self.predictor.one_thread():
-                    return explain_group(problem, task.search, task.seed, rows, watch)
-
-            # Threads go on while the caller looks at a result, so the limit must hold then too.
-            with self.predictor.one_thread() if grouping.workers > 1 else nullcontext():
-                for results in search_groups(grouping, search_group, watch):
+            most_here = 1 if grouping.workers == 1 or not self._bears_threads else grouping.workers
+            work = Work(self, task)
+            with (
+                Searchers(work, grouping.workers, most_here, memory, watch) as searchers,
+                # Threads go on while the caller looks at a result: the limit must hold then too.
+                self.predictor.one_thread() if grouping.workers > 1 else nullcontext(),
+            ):
+                for results in search_groups(grouping, searchers, watch):
                     yield from results

@@ -2,16 +2,19 @@
 
 A model scores a thousand candidates in one call far faster than in fifty calls. So rows are
 searched side by side, generation by generation, and groups of rows on several threads: kernels and
-most models release Python's lock. What is found for a row depends on nothing of this.
+most models release Python's lock. Where they do not, other processes take the place of threads
+(`explainer/processes.py`). What is found for a row depends on nothing of this.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -133,6 +136,13 @@ def n_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def can_start() -> bool:
+    """Whether this interpreter can start another: not where it is part of a program, or Windows."""
+    python = Path(sys.executable or "").name.lower()
+    is_own = python.startswith("python") and not getattr(sys, "frozen", False)
+    return is_own and os.name == "posix"
 
 
 def search_groups(

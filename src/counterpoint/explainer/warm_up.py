@@ -10,6 +10,7 @@ warm-up` does all of it ahead of time, and what the paper's searches need, too.
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import os
 import subprocess
@@ -58,6 +59,7 @@ N = 64
 HELP = (
     "from counterpoint.explainer.explainer import Explainer\n"
     "from counterpoint.explainer.warm_up import help_to_compile\n"
+    "import gc; gc.freeze()\n"
     "help_to_compile(Explainer)\n"
 )
 
@@ -102,7 +104,7 @@ def compile_all(explainer: Callable[..., Any], mark: Path) -> None:
         raise_if_stopped(flag)
 
     try:
-        with stopped_by_signals(flag), heard_compiling(hear), helped():
+        with stopped_by_signals(flag), heard_compiling(hear), helped(), uncollected():
             use_all(explainer)
             raise_if_stopped(flag)
     finally:
@@ -139,15 +141,25 @@ def helped() -> Iterator[None]:
         helper.wait()
 
 
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Keep what exists from the garbage collector, which looks through it after each kernel."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
 def help_to_compile(explainer: Callable[..., Any]) -> None:
     """Compile what the default search comes to last: its plans and all that it rarely needs."""
     _is_done.append(True)  # or the search below would wait for the process that is helped
+    use_trees()  # while the other process compiles what both need
     data = toy_data(misses=False)
     whole = explainer(toy_scores, data)
     found = whole.explain(data.iloc[[0]], TARGET, WhatIf())
     _, source, plans = start(found.live.problem, 2 * N, Search().population)
     plan_candidates(source, plans, FIRST_FINISH)
-    use_trees()
     use_far_rows(whole.observed)
 
 

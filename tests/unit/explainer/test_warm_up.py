@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import json
 import logging
+import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -143,3 +146,30 @@ def test_without_an_interpreter_or_a_second_core_nobody_helps(
         begun.append(1)
 
     assert begun == [1]
+
+
+COUNT = """
+import json
+from counterpoint.explainer.explainer import Explainer
+from counterpoint.explainer import warm_up
+from counterpoint import kernels
+warm_up.use_all(Explainer)
+names = warm_up.names_of_default_kernels()
+print(json.dumps({name: len(kernels._kernels[name].signatures) for name in names}))
+"""
+
+
+def test_each_kernel_of_default_searches_is_compiled_for_one_list_of_types() -> None:
+    """A second one would be a second kernel to compile: arguments have one type and layout each."""
+    paths = os.pathsep.join(map(str, sys.path))
+    done = subprocess.run(  # noqa: S603 - our own code
+        [sys.executable, "-c", COUNT],
+        capture_output=True,
+        check=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
+    counts = json.loads(done.stdout.splitlines()[-1])
+
+    assert {name: n for name, n in counts.items() if n != 1} == {}
+    assert len(counts) <= 30  # each costs the first search on a machine up to seconds

@@ -113,7 +113,7 @@ def test_a_trial_in_two_threads_refuses_what_does_not_bear_them(is_said: bool) -
     explainer = cp.Explainer(model, NUMBERS)
     alone = [explainer.explain(NUMBERS[i : i + 1], 1, FEW) for i in range(4)]
 
-    with pytest.warns(cp.ModelWarning, match=r"workers=3 is not used: the model answers otherwise"):
+    with pytest.warns(cp.ModelWarning, match=r"workers=3 does not mean threads: the model answers"):
         together = explainer.explain_many(NUMBERS[:4], 1, FEW, workers=3)
 
     assert together == alone

@@ -1,0 +1,402 @@
+"""Processes: groups of rows searched in other processes, where threads wait for Python's lock.
+
+Threads share everything and begin at once, and of slow models they fill all cores. Beside a fast
+model most of a search is Python, which one thread at a time may run. So a call begins with threads;
+if seconds of work are left and the threads are seen to leave cores idle, or if the model bears one
+thread only, other processes are started and take groups as soon as they are ready. What is found
+for a row does not depend on who searches it.
+
+Each process builds an explainer of its own from the pickle of this one. What cannot be pickled is
+searched here. They are started as plain interpreters, which import nothing of the caller's script,
+share no state with this process, and end with it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from dataclasses import fields, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from counterpoint.arrays import Ints
+from counterpoint.errors import CounterpointError, PredictorError, told_by
+from counterpoint.explainer.building import Built
+from counterpoint.explainer.group import explain_group, search_again
+from counterpoint.explainer.schedule import GIB, can_start
+from counterpoint.explainer.task import Task, problem_of, row_as_given
+from counterpoint.models.files import pickled
+from counterpoint.progress import Watch
+from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.result.facts import Live
+
+if TYPE_CHECKING:  # imported where a process is started, which is seldom
+    from multiprocessing.connection import Connection
+
+BEGINS_AFTER = 2.0  # seconds of work in this process before others are started
+IS_WORTH = 6.0  # seconds of work that must be left then: a process is ready after one or two
+ENOUGH = 0.85  # share of the cores that threads must fill to be left alone
+BETWEEN = 0.2  # seconds between two reports of progress
+LEAVING = 1.0  # seconds a process has to end
+CODE = "import sys; from counterpoint.explainer.processes import serve; serve(int(sys.argv[1]))"
+MET, PLAIN, LABELS, OTHER = "met", "plain", "labels", "other"  # what a result's live handle is
+
+
+class Work(NamedTuple):
+    """The rows of a call, and who is asked about them.
+
+    Attributes
+    ----------
+    built : Built
+        The explainer.
+    task : Task
+        The rows, and what is asked of them.
+    """
+
+    built: Built
+    task: Task
+
+    def search(self, group: Ints, watch: Watch) -> list[Counterfactuals]:
+        """Search a group of rows in this process."""
+        built, task = self
+        problem = problem_of(task, group, built)
+        rows = [row_as_given(task, i, built.encoding) for i in group]
+        with built.predictor.one_thread():
+            return explain_group(problem, task.search, task.seed, rows, watch)
+
+
+class Sent(NamedTuple):
+    """A result on its way to another process: without model and data, which are there, too.
+
+    Attributes
+    ----------
+    values : dict of str to object
+        Its fields.
+    handle : str
+        Which problem it asks when it is used.
+    """
+
+    values: dict[str, Any]
+    handle: str
+
+    @classmethod
+    def of(cls, found: Counterfactuals, built: Built, asks_labels: bool) -> Sent:
+        """Take a result apart."""
+        values = {each.name: getattr(found, each.name) for each in fields(found)}
+        live = values.pop("live")
+        del values["encoding"]
+        if live.again is None:
+            handle = MET
+        elif live.problem.predictor is not built.predictor:
+            handle = OTHER
+        else:
+            handle = LABELS if live.problem.asks_labels and not asks_labels else PLAIN
+        return cls(values, handle)
+
+
+def received(sent: list[Sent], work: Work, group: Ints) -> list[Counterfactuals]:
+    """Put results together again, with the model and the data of this process.
+
+    Of the few for which a quick way to ask the model was not believed, the row is searched here.
+    """
+    problem, results = problem_of(work.task, group, work.built), []
+    for a, each in enumerate(sent):
+        one = problem.alone(np.array([a]))
+        if each.handle == OTHER:
+            results += work.search(group[[a]], Watch())
+            continue
+        if each.handle == MET:
+            live = Live(replace(one, predictor=one.predictor.own))
+        else:
+            again = search_again(one, work.task.seed, each.values["row"])
+            live = Live(one.with_labels() if each.handle == LABELS else one, again)
+        results.append(Counterfactuals(encoding=work.built.encoding, live=live, **each.values))
+    return results
+
+
+class Helper:
+    """A process that searches groups, and what this one says to it."""
+
+    def __init__(self) -> None:
+        from multiprocessing.connection import Pipe
+
+        self._pipe, theirs = Pipe()
+        with theirs:
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
+                [sys.executable, "-c", CODE, str(theirs.fileno())],
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path))},
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                process_group=0,  # a Ctrl-C of the terminal is for this process to handle
+            )
+
+    def get_ready(self, packed: bytes) -> None:
+        """Hand over the pickle of the `Work`, and wait until the explainer is built there."""
+        self._pipe.send_bytes(packed)
+        if reason := self._pipe.recv():
+            raise OSError(reason)
+
+    def search(self, group: Ints, watch: Watch) -> list[Sent]:
+        """Return what the process finds for a group; what it hears and warns of is told here."""
+        self._pipe.send(group)
+        while True:
+            while not self._pipe.poll(BETWEEN):
+                if watch.is_stopped:
+                    self.stop()
+            kind, content = self._pipe.recv()
+            if kind == "heard":
+                watch.hear(*content)
+            elif kind == "warned":
+                warnings.warn(content, stacklevel=2)
+            elif kind == "failed":
+                raise content
+            else:
+                return list(content)
+            if watch.is_stopped:
+                self.stop()
+
+    def stop(self) -> None:
+        """Ask the process to end its searches with the best so far."""
+        self._pipe.send(None)
+
+    def close(self) -> None:
+        """End the process, whatever it does; who waits for it is told so by the end of the pipe."""
+        self._process.terminate()
+        try:
+            self._process.wait(LEAVING)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+class Searchers:
+    """Searches groups for several threads: here, or in processes as soon as there are some.
+
+    Parameters
+    ----------
+    work : Work
+        The rows, and who is asked.
+    workers : int
+        Groups searched at a time.
+    most_here : int
+        How many of them this process may search; 1 if the model bears no threads.
+    memory : float
+        GiB the call may use; half of them for the copies of model and data.
+    watch : Watch
+        Told of progress; told to stop, the searches end with the best so far.
+    """
+
+    def __init__(
+        self, work: Work, workers: int, most_here: int, memory: float, watch: Watch
+    ) -> None:
+        self._work, self._watch, self._memory = work, watch, memory
+        self._workers, self._most_here = workers, most_here
+        self._changed = threading.Condition()
+        self._idle: list[Helper] = []
+        self._begun: list[Helper] = []  # to be ended, ready or not
+        self._n_ready = 0
+        self._n_here = self._n_done = 0
+        self._is_decided = workers == 1 or not can_start()
+        self._start, self._cpu = time.monotonic(), time.process_time()
+
+    def __call__(self, group: Ints) -> list[Counterfactuals]:
+        """Search a group wherever there is room; return when it is done."""
+        helper = self._place()
+        if helper is None:
+            try:
+                return self._work.search(group, self._watch)
+            finally:
+                with self._changed:
+                    self._n_here -= 1
+                    self._n_done += len(group)
+                    self._changed.notify()
+                self._consider()
+        try:
+            sent = helper.search(group, self._watch)
+        except (EOFError, OSError):  # it was ended, by the system or by its model
+            _note("a process that helped has ended; others search its rows")
+            with self._changed:
+                self._n_ready -= 1
+            return self(group)
+        with self._changed:
+            self._idle.append(helper)
+            self._n_done += len(group)
+            self._changed.notify()
+        return received(sent, self._work, group)
+
+    def _place(self) -> Helper | None:
+        """Wait for a process that is idle, or for room in this one; None says here."""
+        with self._changed:
+            while True:
+                if self._idle:
+                    return self._idle.pop()
+                if self._n_here < max(self._most_here - self._n_ready, 1):
+                    self._n_here += 1
+                    return None
+                self._changed.wait()
+
+    def _consider(self) -> None:
+        """Start processes if much is left to do and this one is seen to leave cores idle."""
+        with self._changed:
+            spent, n_rows = time.monotonic() - self._start, len(self._work.task.frame)
+            left = spent * (n_rows - self._n_done) / self._n_done
+            if self._is_decided or spent < BEGINS_AFTER or left < IS_WORTH:
+                return
+            self._is_decided = True
+        if self._most_here > 1:
+            used = (time.process_time() - self._cpu) / spent
+            if used >= ENOUGH * self._workers:
+                return
+        threading.Thread(target=self._start_helpers, daemon=True).start()
+
+    def _start_helpers(self) -> None:
+        """Start the processes; note what is in the way."""
+        n, instead = self._workers - 1, "so it is searched in this process"
+        try:
+            packed = pickled(self._work, "what is asked", instead)
+        except CounterpointError as error:
+            _note(f"no other process helps: {str(error).removesuffix('.')}")
+            return
+        needed = n * (len(packed) + 2 * self._work.built.observed.genomes.nbytes) / GIB
+        if needed > self._memory / 2:
+            _note(f"no other process helps: copies of the data would take {needed:.2g} GiB")
+            return
+        for _ in range(n):
+            threading.Thread(target=self._start_one, args=(packed,), daemon=True).start()
+
+    def _start_one(self, packed: bytes) -> None:
+        """Start a process; once it is ready it takes the place of a thread."""
+        try:
+            with self._changed:
+                if self._watch.is_stopped:
+                    return
+                self._begun.append(helper := Helper())
+            helper.get_ready(packed)
+        except (EOFError, OSError) as error:
+            if not self._watch.is_stopped:
+                _note(f"no other process helps: {error or 'it ended'}")
+            return
+        with self._changed:
+            self._n_ready += 1
+            self._idle.append(helper)
+            self._changed.notify()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End all processes."""
+        self._watch.stop()
+        with self._changed:
+            for helper in self._begun:
+                helper.close()
+
+
+def _note(text: str) -> None:
+    """Tell those who look at the log."""
+    logging.getLogger("counterpoint").info("%s.", text)
+
+
+class Reports:
+    """What a process that helps tells of its searches, a few times a second.
+
+    Parameters
+    ----------
+    pipe : Connection
+        To the process that is helped.
+    """
+
+    def __init__(self, pipe: Connection[Any, Any]) -> None:
+        self._pipe, self._last = pipe, 0.0
+        self._asked = self._ended = 0
+
+    def hear(self, n_asked: int, n_ended: int) -> None:
+        """Note what happened in a generation."""
+        self._asked += n_asked
+        self._ended += n_ended
+        if time.monotonic() - self._last > BETWEEN:
+            self.tell()
+
+    def tell(self) -> None:
+        """Tell what was heard."""
+        if self._asked or self._ended:
+            self._pipe.send(("heard", (self._asked, self._ended)))
+        self._asked = self._ended = 0
+        self._last = time.monotonic()
+
+
+def serve(number: int) -> None:
+    """Search groups for the process at the other end of a pipe, until it is gone."""
+    from multiprocessing.connection import Connection
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    pipe: Connection[Any, Any] = Connection(number)
+    try:
+        packed = pipe.recv_bytes()
+        try:
+            work: Work = pickle.loads(packed)  # noqa: S301 - of the process that started this
+        except Exception as error:  # of whatever kind: a class of the caller's script is not here
+            pipe.send(f"{type(error).__name__}: {told_by(error)}")
+            return
+        pipe.send("")
+        reports = Reports(pipe)
+        watch, groups = Watch(reports.hear), queue.SimpleQueue[Ints]()
+        threading.Thread(target=_listen, args=(pipe, watch, groups), daemon=True).start()
+        while True:
+            _answer(groups.get(), work, watch, reports, pipe)
+    except (EOFError, OSError):  # nobody waits for it any more
+        return
+
+
+def _listen(pipe: Connection[Any, Any], watch: Watch, groups: queue.SimpleQueue[Ints]) -> None:
+    """Hear what the other process wants, while groups are searched; without it, end at once."""
+    try:
+        while True:
+            wanted = pipe.recv()
+            if wanted is None:
+                watch.stop()
+            else:
+                groups.put(wanted)
+    except (EOFError, OSError):
+        os._exit(0)
+
+
+def _answer(
+    group: Ints, work: Work, watch: Watch, reports: Reports, pipe: Connection[Any, Any]
+) -> None:
+    """Search one group, and send what was found, or what went wrong."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            results = work.search(group, watch)
+        except Exception as error:  # which is raised there
+            answer: Any = ("failed", _sendable(error))
+        else:
+            asks_labels = problem_of(work.task, group[:1], work.built).asks_labels
+            of = partial(Sent.of, built=work.built, asks_labels=asks_labels)
+            answer = ("found", [of(found) for found in results])
+    reports.tell()
+    for each in told:
+        pipe.send(("warned", each.message))
+    pipe.send(answer)
+
+
+def _sendable(error: Exception) -> Exception:
+    """Return an error that another process can read: itself, or one that says what it was."""
+    try:
+        copied = pickle.loads(pickle.dumps(error))  # noqa: S301 - made here
+    except Exception:  # of whatever kind: every library has its own errors
+        copied = None
+    if type(copied) is type(error):
+        return error
+    return PredictorError(f"{type(error).__name__}: {told_by(error)}")
