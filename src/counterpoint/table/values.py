@@ -132,7 +132,8 @@ def write_value(feature: Written, gene: float, signs: Signs = PLAIN, digits: int
         return write_number(gene, signs, digits)
     if places is None or places > PADDED:
         return _write_real(gene, feature, signs, digits)
-    if not np.isclose(gene, round(gene, places), rtol=1e-6, atol=0.0):  # float32 is no closer
+    rounded = round(gene, places)
+    if abs(gene - rounded) > 1e-6 * abs(rounded):  # float32 is no closer
         return write_number(gene, signs, digits, places + 2)
     return signs.number(f"{gene + 0.0:,.{places}f}")  # + 0.0, because -0.0 would be "-0.00"
 

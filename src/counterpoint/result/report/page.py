@@ -13,8 +13,9 @@ import hashlib
 import html
 import json
 import re
+from collections.abc import Callable
 from dataclasses import asdict
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
@@ -34,44 +35,53 @@ WIDTH = 500  # of a drawing, in pixels: two stand side by side
 MOST_PANELS, MOST_LINES = 6, 15  # of a figure, so that none is much taller than its neighbour
 
 
-def draw_figures(found: ResultData, lang: Lang = "en") -> dict[str, Any]:
+def draw_figures(
+    found: ResultData, lang: Lang = "en", told: Callable[[], object] = bool
+) -> dict[str, Any]:
     """Return the figures of a result as plain values, and the library that draws them as a text.
 
     A figure has its name, title, subtitle, specifications of Vega-Lite for light and dark pages,
-    and the datasets both name.
+    and the datasets both name. `told` is called after each.
     """
     require_package("altair", "a report with figures", EXTRA)
     library, dark = drawing_library(), _dark_colours()
-    with speaking(lang):
-        drawn = [_draw(name, chart, dark) for name, chart in _charts(found).items()]
+    # Altair would check each part of our own charts against its schema at every step; tests do.
+    checks = require_package("altair.utils.schemapi", "a report with figures", EXTRA)
+    with speaking(lang), checks.debug_mode(False):
+        drawn = []
+        for name, chart in _charts(found).items():
+            drawn.append(_draw(name, chart(), dark))
+            told()
     return {"figures": drawn, "library": library}
 
 
-def _charts(found: ResultData) -> dict[str, Any]:
-    """Return the figures of a result by name; of a loaded one those that ask no model."""
+def _charts(found: ResultData) -> dict[str, Callable[[], Any]]:
+    """Return by name how to draw the figures of a result; of a loaded one without its model."""
     if len(found.genomes) == 0:
         return {}
     plot = Plots(found)
-    charts = {
-        "parallel": plot.parallel(width=WIDTH),
-        "objectives": plot.objectives(width=WIDTH - 80),
-        "strips": plot.strips(most=MOST_PANELS, width=WIDTH - 60),
-        "frequency": plot.frequency(most=MOST_LINES, width=WIDTH - 180),
+    charts: dict[str, Callable[[], Any]] = {
+        "parallel": partial(plot.parallel, width=WIDTH),
+        "objectives": partial(plot.objectives, width=WIDTH - 80),
+        "strips": partial(plot.strips, most=MOST_PANELS, width=WIDTH - 60),
+        "frequency": partial(plot.frequency, most=MOST_LINES, width=WIDTH - 180),
     }
     if found.live is not None:
-        charts["ice"] = plot.ice(width=WIDTH - 140)
+        charts["ice"] = partial(plot.ice, width=WIDTH - 140)
         often, _ = chosen(found, None, 2, "report")
         if len(often) > 1:
             names = (found.encoding.schema.names[j] for j in often)
-            charts["surface"] = plot.surface(*names, width=WIDTH - 240)
+            charts["surface"] = partial(plot.surface, *names, width=WIDTH - 240)
     return charts
 
 
 def _draw(name: str, chart: Any, dark: dict[str, str]) -> dict[str, Any]:
     """Return one figure: its title, two looks, and the data they share."""
-    spec = chart.to_dict(validate=False)  # it was, when it was put together
-    spec.pop("title", None)
-    said, datasets = spec.pop("usermeta", {}), spec.pop("datasets", {})
+    datasets, chart.datasets = chart.datasets, {}  # altair would copy each of their values
+    spec = chart.to_dict(validate=False)
+    for name_of_part in ("title", "datasets"):
+        spec.pop(name_of_part, None)
+    said = spec.pop("usermeta", {})
     return {
         "name": name,
         "title": said.get("title", name),
@@ -213,15 +223,14 @@ def write_report(
     if not isinstance(figures, bool):
         raise InvalidInput(f"report.figures must be True or False, got {figures!r}.")
     is_large = len(found.genomes) >= LARGE
-    bar = new_bar(None if is_large else False, 2, "writing the report")
+    bar = new_bar(None if is_large else False, 2 + 6 * figures, "writing the report")
+    told = bool if bar is None else bar.update
     try:
-        drawings = draw_figures(found, lang) if figures else None
-        if bar is not None:
-            bar.update()
+        drawings = draw_figures(found, lang, told) if figures else None
         page = report_page(found, datetime.datetime.now(datetime.UTC), drawings, lang=lang)
+        told()
         write_whole(path, page.encode("utf-8"))
-        if bar is not None:
-            bar.update()
+        told()
     finally:
         if bar is not None:
             bar.close()

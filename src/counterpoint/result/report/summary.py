@@ -296,13 +296,13 @@ def _write_objectives(found: ResultData) -> list[dict[str, Any]]:
 def _write_all(found: ResultData, n_own: int) -> list[dict[str, Any]]:
     """Return all candidates: of each only its changes, as (feature, value, text)."""
     features, row, signs = shown_features(found), found.genome, CELLS[spoken_now()]
-    is_protected = changes_protected(found).tolist()
+    is_protected, changed, reaches = changes_protected(found).tolist(), found.changed, found.reaches
     classes = _class_texts(found)
     texts: dict[tuple[int, float], str] = {}  # a value occurs often, and writing it takes time
     written = []
     for i, genome in enumerate(found.genomes):
         changes = []
-        for j in np.flatnonzero(found.changed[i]).tolist():
+        for j in np.flatnonzero(changed[i]).tolist():
             key = (j, float(genome[j]))
             if key not in texts:
                 texts[key] = write_pair(features[j], genome[j], row[j], signs)[0]
@@ -314,7 +314,7 @@ def _write_all(found: ResultData, n_own: int) -> list[dict[str, Any]]:
                 "prediction": _short(found.predictions[i]),
                 "text": _number(found.predictions[i]),
                 "lands": classes[found.codes[i]] if classes else None,
-                "is_valid": bool(found.reaches[i]),
+                "is_valid": bool(reaches[i]),
                 "objectives": [_short(value) for value in found.objectives[i]],
                 "is_protected": is_protected[i],
                 "is_way": i >= n_own,
