@@ -41,6 +41,7 @@ export default [
       "no-var": "error",
       "prefer-const": "error",
       eqeqeq: "error",
+      "no-shadow": "error", // a local name hid the function that says texts
       "max-lines": ["error", 200],
       "max-lines-per-function": ["error", 60],
       complexity: ["error", 14],

@@ -158,6 +158,8 @@ def figures_of(found: cp.Counterfactuals) -> dict[str, Any]:
 
 def contact_sheet(browser: Any, folder: Path, names: Iterable[str]) -> Path:
     """Draw every kind of figure of each table side by side, in one picture."""
+    folder = folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
     images = []
     for name in names:
         for kind, chart in figures_of(found_of(name)).items():
@@ -174,7 +176,7 @@ def contact_sheet(browser: Any, folder: Path, names: Iterable[str]) -> Path:
 
 def look(folder: Path) -> None:
     """Write all reports with screenshots: wide and narrow, light and dark, and printed."""
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = folder.resolve()
     with chromium() as browser:
         contact_sheet(browser, folder, SUBJECTS)
         for name in SUBJECTS | EMPTY:

@@ -312,7 +312,9 @@ def test_axe_finds_nothing_serious(visit: Open, report: Path, scheme: str, width
     page = visited.page
     wait_for_figures(page)
     page.locator("#start-interview").click()
-    page.locator("#answer-a").click()
+    assert page.locator("#answer-b").inner_text() == "I prefer B"
+    assert page.locator("#answer-equal").inner_text() == "Both alike"
+    page.locator("#answer-a", has_text="I prefer A").click()
 
     assert visited.violations() == []
 

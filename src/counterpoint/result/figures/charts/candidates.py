@@ -266,7 +266,7 @@ def arrow_layers(axis: Axis, here: str, scale: alt.Scale, colors: theme.Palette)
 
 
 HISTORY = "How the search went"
-PANEL, LEAST_PANEL, BAR = 150, 70, 26
+PANEL, LEAST_PANEL, BAR, TALL_BAR = 150, 70, 24, 32  # pixels; names of two lines need more
 MOST_NAME = 36  # characters of a line beside a bar
 WIDE = 50  # times as many evaluations at the end: the beginning would not be seen
 
@@ -372,7 +372,8 @@ def frequency(found: ResultData, most: int, width: int | None, dark: bool) -> An
     share = "figure.frequency.share" if some_reach else "figure.frequency.share misses"
     layers = bar_layers(say(share), colors)
     chart = alt.layer(*layers).properties(
-        width=420 if width is None else width, height=BAR * len(frame)
+        width=420 if width is None else width,
+        height=(TALL_BAR if any("\n" in name for name in names) else BAR) * len(frame),
     )
     about = say("figure.frequency.for", target=target_text(found))
     subtitle = [about, cut if n_features > most else ""]

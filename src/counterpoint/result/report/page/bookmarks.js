@@ -27,9 +27,9 @@ export function fromHash(hash, first, known) {
       .map((part) => part.split("=")),
   );
   const said = {};
-  const keep = parts.get("keep");
-  if (keep && /^[\d,]+$/.test(keep))
-    said.bookmarks = [...new Set(keep.split(",").map(Number))].filter((n) => known.has(n));
+  const kept = parts.get("keep");
+  if (kept && /^[\d,]+$/.test(kept))
+    said.bookmarks = [...new Set(kept.split(",").map(Number))].filter((n) => known.has(n));
   const weights = parts.get("weights")?.split(",").map(Number) ?? [];
   if (weights.length === first.weights.length && weights.every((each) => each >= 0 && each <= 100))
     said.weights = weights.map((each) => each / 100);

@@ -41,7 +41,7 @@ export function buildInterview(report, store, actions) {
   };
   function buildQuestion(state) {
     const { a, b } = state.question;
-    const say = (code) => () => store.set({ answers: [...shown, answerOf(given, a, b, code)] });
+    const reply = (code) => () => store.set({ answers: [...shown, answerOf(given, a, b, code)] });
     const leave = (place) =>
       store.set({ answers: [...shown, { ...answerOf(given, a, b, NEITHER), place }] });
     const side = (i, j, title) => card(i, title, differences(report, at(i), at(j)));
@@ -53,15 +53,15 @@ export function buildInterview(report, store, actions) {
         "div",
         { class: "option" },
         side(a, b, "A"),
-        button("answer-a", "main", say("interview.prefer", { which: "A" }), say(0)),
+        button("answer-a", "main", say("interview.prefer", { which: "A" }), reply(0)),
       ),
       h(
         "div",
         { class: "option" },
         side(b, a, "B"),
-        button("answer-b", "main", say("interview.prefer", { which: "B" }), say(1)),
+        button("answer-b", "main", say("interview.prefer", { which: "B" }), reply(1)),
       ),
-      button("answer-equal", "quiet", say("interview.alike"), say(2)),
+      button("answer-equal", "quiet", say("interview.alike"), reply(2)),
       buildNeither(report, reasons(report, given, state), leave),
     );
   }
