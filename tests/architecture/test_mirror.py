@@ -30,7 +30,6 @@ ELSEWHERE = {
     "result.choosing.interview": "property/test_choosing_laws.py",
     "search.exact.ruled": "property/test_proof_laws.py",
     "search.explore.moves": "property/test_moves_laws.py",
-    "search.explore.parents": "property/test_moves_laws.py",
     "search.nsga2.selection": "property/test_dominance_laws.py",
     "search.nsga2.variation": "property/test_variation_laws.py",
     "testing": "contract/test_objectives.py",

@@ -19,12 +19,13 @@ from counterpoint.problem.objectives import CHANGES, GAP
 from counterpoint.problem.problem import Problem
 from counterpoint.search.explore import moves
 from counterpoint.search.explore import parents as of_parents
-from counterpoint.search.explore.moves import Draws, RowSpace
-from counterpoint.search.explore.parents import (
+from counterpoint.search.explore.moves import (
     NEAR_MISS,
     VALID,
     ArchiveView,
+    Draws,
     ParentClasses,
+    RowSpace,
     empty_classes,
 )
 from counterpoint.search.feasibility import search_space

@@ -17,6 +17,7 @@ from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.problem.problem import Problem, Recalled
 from counterpoint.progress import Watch
 from counterpoint.search.archive import Archive
+from counterpoint.search.explore.moves import ArchiveView
 from counterpoint.search.explore.niches import (
     EvaluatedWave,
     empty_niches,
@@ -35,7 +36,6 @@ from counterpoint.search.explore.offspring import (
     make_offspring,
     probabilities_of,
 )
-from counterpoint.search.explore.parents import ArchiveView
 from counterpoint.search.explore.plan import Plans, plan_candidates
 from counterpoint.search.explore.small_steps import empty_finish, step_costs, step_values
 from counterpoint.search.explore.untried import Untried

@@ -14,20 +14,18 @@ from counterpoint.neighbours.nearest import Neighbours, empty_neighbours, find_n
 from counterpoint.problem.problem import Problem
 from counterpoint.search.explore import moves
 from counterpoint.search.explore.moves import (
+    ArchiveView,
     Draws,
+    ParentClasses,
     RowSpace,
+    choose_parent,
+    classify,
     draw,
+    empty_classes,
     keep_limits,
     pick,
     start_draws,
     straighten,
-)
-from counterpoint.search.explore.parents import (
-    ArchiveView,
-    ParentClasses,
-    choose_parent,
-    classify,
-    empty_classes,
 )
 from counterpoint.search.explore.small_steps import NOBODY
 from counterpoint.search.feasibility import (

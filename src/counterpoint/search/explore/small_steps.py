@@ -20,9 +20,8 @@ from counterpoint.neighbours.gower import gower_weights
 from counterpoint.problem.observed import Observed, spaced_columns
 from counterpoint.problem.own_objectives import Distance
 from counterpoint.problem.problem import Problem
-from counterpoint.search.explore.moves import straighten
+from counterpoint.search.explore.moves import ArchiveView, straighten
 from counterpoint.search.explore.niches import Niches
-from counterpoint.search.explore.parents import ArchiveView
 from counterpoint.search.feasibility import SearchSpace
 from counterpoint.table.space import Features, Space, onto_grid, snap
 
