@@ -36,9 +36,8 @@ from counterpoint.search.explore.offspring import (
     make_offspring,
     probabilities_of,
 )
-from counterpoint.search.explore.plan import Plans, plan_candidates
+from counterpoint.search.explore.plan import Plans, Untried, plan_candidates
 from counterpoint.search.explore.small_steps import empty_finish, step_costs, step_values
-from counterpoint.search.explore.untried import Untried
 from counterpoint.search.feasibility import (
     RETRIES,
     draws_of,
