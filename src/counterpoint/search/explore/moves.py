@@ -1,7 +1,8 @@
 """Moves: whom the default search builds on, and how it makes new candidates of them.
 
-A move is one short function, which changes a copy of its parent in place. It knows the row's `RowSpace` and takes random numbers
-from the child's own `Draws`; whether the result is worth anything is for the archive to say.
+A move is one short function, which changes a copy of its parent in place. It knows the row's
+`RowSpace` and takes random numbers from the child's own `Draws`; whether the result is worth
+anything is for the archive to say.
 """
 
 from __future__ import annotations
