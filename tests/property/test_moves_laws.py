@@ -18,7 +18,6 @@ from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.problem.objectives import CHANGES, GAP
 from counterpoint.problem.problem import Problem
 from counterpoint.search.explore import moves
-from counterpoint.search.explore import parents as of_parents
 from counterpoint.search.explore.moves import (
     NEAR_MISS,
     VALID,
@@ -55,7 +54,7 @@ MOVES = {
     "redraw": redraw,
 }
 keep_limits, remember = called(moves.keep_limits), called(memory.remember)
-choose_parent, classify = called(of_parents.choose_parent), called(of_parents.classify)
+choose_parent, classify = called(moves.choose_parent), called(moves.classify)
 
 
 DATA = every_kind()

@@ -28,7 +28,7 @@ import counterpoint as cp
 from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.problem.problem import Problem
-from counterpoint.search.exact import combinations, finish
+from counterpoint.search.exact import finish, solve
 
 Kind = Literal["forest", "boosting", "linear"]
 
@@ -164,7 +164,7 @@ def check(found: cp.Counterfactuals) -> None:
     most=st.sampled_from([None, 2]),
     costs=st.booleans(),
     has_missing=st.booleans(),
-    asked=st.sampled_from([0, combinations.MOST]),
+    asked=st.sampled_from([0, solve.MOST_COMBINATIONS]),
 )
 def test_what_is_proved_is_what_asking_about_every_row_tells(
     seed: int,
@@ -188,7 +188,7 @@ def test_what_is_proved_is_what_asking_about_every_row_tells(
 
     try:
         with (
-            mock.patch.object(combinations, "MOST", asked),
+            mock.patch.object(solve, "MOST_COMBINATIONS", asked),
             mock.patch.object(finish, "MOST_ROWS", 0),
         ):
             found = explainer.explain(
@@ -212,7 +212,10 @@ def test_indicator_columns_of_a_group_are_proved_as_one_feature(seed: int, kind:
     chosen = forest if kind == "forest" else make_pipeline(StandardScaler(), LogisticRegression())
     explainer = cp.Explainer(chosen.fit(data, learnt), data, groups=groups)
 
-    with mock.patch.object(combinations, "MOST", 0), mock.patch.object(finish, "MOST_ROWS", 0):
+    with (
+        mock.patch.object(solve, "MOST_COMBINATIONS", 0),
+        mock.patch.object(finish, "MOST_ROWS", 0),
+    ):
         found = explainer.explain(
             data.iloc[[seed % N_ROWS]], "opposite", cp.Search(prove=True, generations=1)
         )
