@@ -11,9 +11,8 @@ import sys
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 
@@ -22,6 +21,9 @@ from counterpoint.checks import require_package
 from counterpoint.errors import DataWarning, InvalidInput, listed, named_columns
 from counterpoint.table.features import Feature, Kind, plain_dtype
 from counterpoint.table.values import EXACT, LARGEST_WHOLE, as_days, write_number
+
+if TYPE_CHECKING:  # imported where there is a table that is not pandas'
+    import narwhals as nw
 
 FormKind = Literal["pandas", "polars", "pyarrow", "numpy"]
 Maker: TypeAlias = Callable[[Floats], Any]  # from the genes of a column (n,) to the column
@@ -65,11 +67,11 @@ def read_data(data: Any) -> tuple[pd.DataFrame, Form]:
         return data, PANDAS
     if isinstance(data, np.ndarray) and data.ndim == 2:
         return read_array(data), Form("numpy", (data.dtype,))
-    if nw.dependencies.is_polars_lazyframe(data):
+    if _is_made_by("polars", "LazyFrame", data):
         raise InvalidInput("data is a LazyFrame, of which no rows are known; pass data.collect().")
     if is_polars(data):
         return read_frame(data, "data"), Form("polars", tuple(data.dtypes))
-    if nw.dependencies.is_pyarrow_table(data):
+    if _is_made_by("pyarrow", "Table", data):
         return read_frame(data, "data"), Form("pyarrow", tuple(data.schema.types))
     what = (
         f"an array of shape {data.shape}" if isinstance(data, np.ndarray) else type(data).__name__
@@ -92,12 +94,18 @@ def from_capsule(rows: Any) -> Any:
 
 def is_frame(rows: object) -> bool:
     """Whether rows are a frame of polars or pyarrow."""
-    return is_polars(rows) or bool(nw.dependencies.is_pyarrow_table(rows))
+    return is_polars(rows) or _is_made_by("pyarrow", "Table", rows)
 
 
 def is_polars(rows: object) -> bool:
     """Whether rows are a frame of polars."""
-    return bool(nw.dependencies.is_polars_dataframe(rows))
+    return _is_made_by("polars", "DataFrame", rows)
+
+
+def _is_made_by(package: str, kind: str, value: object) -> bool:
+    """Whether a value is of a class of a package; of none if nobody has imported that."""
+    known = getattr(sys.modules.get(package), kind, None)
+    return known is not None and isinstance(value, known)
 
 
 def read_array(array: Any) -> pd.DataFrame:
@@ -123,6 +131,8 @@ def read_frame(frame: Any, argument: str) -> pd.DataFrame:
     names = frame.columns if is_polars(frame) else frame.column_names
     if twice := {name for name in names if names.count(name) > 1}:
         raise InvalidInput(f"{argument} has duplicate columns {listed(sorted(twice))}.")
+    import narwhals as nw
+
     table = nw.from_native(frame, eager_only=True)
     columns = {name: _read_column(table[name], argument) for name in table.columns}
     index = pd.RangeIndex(len(table))
@@ -131,6 +141,8 @@ def read_frame(frame: Any, argument: str) -> pd.DataFrame:
 
 def _read_column(column: nw.Series[Any], argument: str) -> pd.Series[Any]:
     """Return a column as pandas can hold it without loss; refuse what it cannot."""
+    import narwhals as nw
+
     dtype, name = column.dtype, column.name
     native = column.to_native()
     if _is_arrow_dictionary(native) and not _is_nested(native.type.value_type):
