@@ -99,15 +99,16 @@ class Archive:
         if counts is None:
             counts = np.ones(genomes.shape[:2], dtype=np.bool_)
         start = int(self.size[rows[0]])  # rows in one wave have the same age
-        self.generation[rows, start : start + n] = generation
-        self.size[rows] += n
+        which = slice(None) if len(rows) == len(self.size) else rows  # all of them: no index
+        self.generation[which, start : start + n] = generation
+        self.size[which] += n
         grew = np.empty(len(rows), dtype=np.bool_)
         new = NewCandidates(genomes, judged.predictions, judged.objectives, counts)
         _enter(self._arrays(), new, rows, start, grew)
-        self.is_candidate[rows, start : start + n] = counts
+        self.is_candidate[which, start : start + n] = counts
         if not is_known:
-            self.is_asked[rows, start : start + n] = counts
-        self.stale[rows] = np.where(grew | (generation == 0), 0, self.stale[rows] + 1)
+            self.is_asked[which, start : start + n] = counts
+        self.stale[which] = np.where(grew | (generation == 0), 0, self.stale[which] + 1)
         return self
 
     def renew(self, rows: Ints) -> None:

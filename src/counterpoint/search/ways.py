@@ -8,13 +8,13 @@ margin inside the target. Sets of which a part is a way come last, so that what 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.kernels import inner, kernel
@@ -193,13 +193,23 @@ class WayFinder:
         may_be = (sizes > 1) & (sizes <= MOST_FEATURES) & self.is_minimal
         may_be &= np.isfinite(np.where(self.changed, n_others, 0.0)).all(axis=1)
         if may_be.any():
-            asked = self._asked[self.pool.objectives[self._asked, CHANGES] < MOST_FEATURES]
-            n_asked = Counter(keys_of(self.pool.genomes[asked] != self.pool.row).tolist())
+            is_full = self._asked_changes(1).sum(axis=0) >= n_others
+            is_proved |= may_be & (is_full | ~self.changed).all(axis=1)
+        threes = np.flatnonzero(is_proved & (sizes == MOST_FEATURES))
+        if len(threes):
+            n_asked = Counter(keys_of(self._asked_changes(2)).tolist())
             lots = feature_lots(len(n_others)).tolist()
-            for w in np.flatnonzero(may_be).tolist():
-                each = [(lots[j], float(n_others[j])) for j in np.flatnonzero(self.changed[w])]
-                is_proved[w] = _is_proved(each, n_asked)
+        for w in threes.tolist():
+            pairs = combinations(np.flatnonzero(self.changed[w]).tolist(), 2)
+            least = {lots[i] + lots[j]: n_others[i] * n_others[j] for i, j in pairs}
+            is_proved[w] = all(n_asked[key] >= n for key, n in least.items())
         return is_proved
+
+    def _asked_changes(self, n: int) -> Bools:
+        """Return which features the candidates change that change n and were asked."""
+        asked = self._asked[self.pool.objectives[self._asked, CHANGES] == n]
+        changes: Bools = self.pool.genomes[asked] != self.pool.row
+        return changes
 
     def values(self) -> tuple[Ints, Ints, Floats]:
         """Return which values of which features of minimal ways are seen to work."""
@@ -276,12 +286,16 @@ def sets_of(keys: Ints) -> tuple[Ints, Ints]:
 def in_order(ranks: Ints, objectives: Floats) -> Ints:
     """Return candidates by the rank of their set, then by distance and the other objectives.
 
-    Two of a set are rarely as far from the row as each other: only then are all compared.
+    Few of a set are as far from the row as another: only those are compared in all objectives.
     """
-    order = np.lexsort((objectives[:, DISTANCE], ranks))
-    ordered = np.column_stack([ranks, objectives[:, DISTANCE]])[order]
-    if (ordered[1:] == ordered[:-1]).all(axis=1).any():
-        order = np.lexsort((*objectives[:, :0:-1].T, ranks))
+    order = np.argsort(objectives[:, DISTANCE], kind="stable")
+    order = order[np.argsort(ranks[order].astype(np.int16), kind="stable")]
+    ordered, distances = ranks[order], objectives[order, DISTANCE]
+    is_next = (ordered[1:] == ordered[:-1]) & (distances[1:] == distances[:-1])
+    if is_next.any():
+        is_tied = np.append(is_next, values=False) | np.insert(is_next, 0, values=False)
+        tied = order[is_tied]
+        order[is_tied] = tied[np.lexsort((*objectives[tied][:, :0:-1].T, ranks[tied]))]
     return order
 
 
@@ -307,10 +321,20 @@ def have_no_part(changed: Bools) -> Bools:
     >>> have_no_part(np.array([[True, False], [True, True]])).tolist()
     [True, False]
     """
-    sets, sizes = changed.astype(np.float32), changed.sum(axis=1)
-    is_part = (sets @ sets.T) == sizes[None, :]  # [i, j]: set j is part of set i
+    words = bits_of(changed)
+    is_part = np.ones((len(words), len(words)), dtype=np.bool_)  # [i, j]: set j is part of set i
+    for word in words.T:
+        is_part &= (word[None, :] & ~word[:, None]) == 0
     np.fill_diagonal(is_part, val=False)
     return np.asarray(~is_part.any(axis=1))
+
+
+def bits_of(changed: Bools) -> NDArray[np.uint32]:
+    """Return sets of features (w, d) as the bits of numbers (w, n)."""
+    packed = np.packbits(changed, axis=1)
+    room = np.zeros((len(changed), -(-packed.shape[1] // 4) * 4), dtype=np.uint8)
+    room[:, : packed.shape[1]] = packed
+    return room.view(np.uint32)
 
 
 def kept_sets(sizes: Ints, least: Floats, is_minimal: Bools) -> Ints:
@@ -325,18 +349,6 @@ def kept_sets(sizes: Ints, least: Floats, is_minimal: Bools) -> Ints:
 def with_set(kept: Ints, one: int) -> Ints:
     """Return the sets that are kept, and one more if it is not among them."""
     return kept if one in kept else np.append(kept, one)
-
-
-def _is_proved(features: list[tuple[int, float]], n_asked: Mapping[int, int]) -> bool:
-    """Whether all values of all parts of a set of two or three features were asked.
-
-    A feature is given by its lot and by how many values it can change to, and `n_asked` tells by
-    the keys of sets about how many of their candidates the model was asked.
-    """
-    parts = [*features]
-    if len(features) == MOST_FEATURES:
-        parts += [(i + j, n * m) for (i, n), (j, m) in combinations(features, 2)]
-    return all(n_asked.get(key, 0) >= n for key, n in parts)
 
 
 @kernel

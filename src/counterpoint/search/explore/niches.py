@@ -25,23 +25,22 @@ MOST_TRIED = 48  # single changes of a feature that are remembered
 MOST_PAIRED, MOST_JOINED = 40, 12  # features that pairs, and triples, are made of
 N_NICHES = MOST_PAIRED * (MOST_PAIRED - 1) // 2 + 220 + 200
 N_PLACES = 4096  # of the table that finds a set's niche
+STALE = -np.inf
 
-NICHE = np.dtype(
+NICHE = np.dtype(  # in few bytes, and as it is read: memory is slower than all that is done with it
     [
-        ("size", np.int64),  # how many features
-        ("n_tries", np.int64),  # candidates made to find out whether it is a way …
-        ("n_refined", np.int64),  # … and, since it is one, to find its nearest and safest
-        ("n_swept", np.int64),  # grid points of a single feature that were looked at
         ("gain", np.float64),  # the most that was gained …
-        ("best", np.int64),  # … by this candidate of the archive
         ("distance", np.float64),  # the least at which it reaches the target …
-        ("nearest", np.int64),  # … which is that of this candidate
-        ("safe_distance", np.float64),  # the same with the margin that is wanted
-        ("safe", np.int64),
-        ("late", np.float64),  # how late its turn is; see `urgency`
+        ("safe_distance", np.float64),  # … and with the margin that is wanted
+        ("best", np.int32),  # the candidate of the archive that gained most …
+        ("nearest", np.int32),  # … that reaches the target at the least distance …
+        ("safe", np.int32),  # … and with the margin
+        ("size", np.int32),  # how many features
+        ("n_tries", np.int32),  # candidates made to find out whether it is a way …
+        ("n_refined", np.int32),  # … and, since it is one, to find its nearest and safest
+        ("n_swept", np.int32),  # grid points of a single feature that were looked at
         ("is_way", np.bool_),
         ("is_shut", np.bool_),  # part of it is a way
-        ("is_stale", np.bool_),  # `late` must be computed again
     ],
     align=True,
 )
@@ -54,6 +53,8 @@ class Niches(NamedTuple):
     ----------
     niche : ndarray of records, of shape (r, n)
         What is known of each set; see `NICHE`.
+    late : ndarray of shape (r, n)
+        How late its turn is, infinite if it has none; see `urgency`. `STALE` must be found anew.
     features : ndarray of shape (r, n, 3)
         Its features, ascending; -1 fills the rest.
     n_niches, stage : ndarray of shape (r,)
@@ -83,6 +84,7 @@ class Niches(NamedTuple):
     """
 
     niche: Any
+    late: Floats
     features: Ints
     n_niches: Ints
     stage: Ints
@@ -176,6 +178,7 @@ def empty_niches(knowledge: Any, d: int, slots: int) -> Niches:
     n_places = 1 << (2 * size - 1).bit_length()
     return Niches(
         niche=np.zeros((r, size), NICHE),
+        late=np.zeros((r, size)),
         features=np.full((r, size, MOST_FEATURES), -1, dtype=np.int64),
         n_niches=np.zeros(r, dtype=np.int64),
         stage=np.zeros(r, dtype=np.int64),
@@ -255,8 +258,16 @@ def find_niche(niches: Niches, a: int, i: int, j: int, k: int, makes: bool) -> i
     niche.size = 1 + (j >= 0) + (k >= 0)
     niche.gain, niche.best, niche.distance, niche.nearest = -np.inf, -1, np.inf, -1
     niche.safe_distance, niche.safe = np.inf, -1
-    niche.is_shut, niche.is_stale = has_way(niches, a, i, j, k), True
+    niche.is_shut = has_way(niches, a, i, j, k)
+    niches.late[a, n] = np.inf if niche.is_shut else STALE
     return n
+
+
+@inner
+def find_turn_anew(niches: Niches, a: int, n: int) -> None:
+    """Note that something was learnt of niche n, so that its turn may come sooner or later."""
+    if not niches.niche[a, n].is_shut:
+        niches.late[a, n] = STALE
 
 
 @inner
@@ -269,7 +280,8 @@ def shut_larger(niches: Niches, a: int, n: int) -> None:
             n_common = 0
             for p in range(size):
                 n_common += own[p] == other[0] or own[p] == other[1] or own[p] == other[2]
-            niches.niche[a, m].is_shut = n_common == size
+            if n_common == size:
+                niches.niche[a, m].is_shut, niches.late[a, m] = True, np.inf
 
 
 class EvaluatedWave(NamedTuple):
@@ -342,11 +354,13 @@ def note_candidate(
     """Note what a candidate of set n tells of it; its place in the archive is `at`."""
     niche = niches.niche[a, n]
     if gain > niche.gain:
-        niche.gain, niche.best, niche.is_stale = gain, at, True
+        niche.gain, niche.best = gain, at
+        find_turn_anew(niches, a, n)
     if objectives[GAP] > 0.0:
         return
     if not niche.is_way:
-        niche.is_way, niche.is_stale = True, True
+        niche.is_way = True
+        find_turn_anew(niches, a, n)
         niches.has_found[a] |= not niche.is_shut
         shut_larger(niches, a, n)
     if objectives[DISTANCE] < niche.distance:

@@ -23,6 +23,7 @@ from counterpoint.search.explore.niches import (
     MOST_FEATURES,
     MOST_JOINED,
     MOST_PAIRED,
+    STALE,
     Niches,
     TrialValues,
     find_niche,
@@ -179,13 +180,10 @@ def make_plan(niches: Niches, a: int, trials: TrialValues, free: Ints, max_free:
     niches.n_plans[a] += 1
     is_anew = niches.n_plans[a] % PLANS == 0
     for n in range(niches.n_niches[a]):
-        niche = niches.niche[a, n]
-        if niche.is_shut:
-            continue
-        if niche.is_stale or (is_anew and niche.late < np.inf):
-            niche.late = urgency(niches, a, n, trials.n_values[niches.features[a, n, 0]])
-            niche.is_stale = False
-        late, m = niche.late, len(plan) - 1
+        late, m = niches.late[a, n], len(plan) - 1
+        if late == STALE or (is_anew and late < np.inf):
+            late = urgency(niches, a, n, trials.n_values[niches.features[a, n, 0]])
+            niches.late[a, n] = late
         if late >= lateness[m]:
             continue
         while m > 0 and lateness[m - 1] > late:

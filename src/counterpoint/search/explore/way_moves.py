@@ -11,7 +11,7 @@ from counterpoint.kernels import assign, inner, kernel, part
 from counterpoint.neighbours.gower import term
 from counterpoint.search.explore import moves
 from counterpoint.search.explore.moves import Draws, RowSpace, draw, move_towards, pick
-from counterpoint.search.explore.niches import Niches, TrialValues, niche_of
+from counterpoint.search.explore.niches import Niches, TrialValues, find_turn_anew, niche_of
 from counterpoint.search.feasibility import SearchSpace
 from counterpoint.streams import WHOLE, Stage, word_at
 from counterpoint.table.space import from_uniform, snap
@@ -100,7 +100,7 @@ def try_planned(niches: Niches, source: WaySource, wave: int) -> None:
 def try_niche(child: Floats, a: int, n: int, niches: Niches, ways: WaySpace, draws: Draws) -> None:
     """Make a candidate of a set of features, a copy of the anchor so far; see the module."""
     niche = niches.niche[a, n]
-    niche.is_stale = True
+    find_turn_anew(niches, a, n)
     if niche.is_way:
         niche.n_refined += 1
         if niche.size == 1:
