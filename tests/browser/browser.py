@@ -83,12 +83,14 @@ class Visit:
         if message.type == "error":
             self.errors.append(message.text)
 
-    def violations(self) -> list[str]:
-        """Return what axe-core finds that is serious or critical."""
+    def violations(self, without: str = "") -> list[str]:
+        """Return what axe-core finds that is serious or critical, `without` parts by selector."""
         if not AXE.exists():
             lacking("axe-core")
-        self.page.evaluate(AXE.read_text(encoding="utf-8"))
-        found = self.page.evaluate("axe.run()")["violations"]
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(AXE.read_text(encoding="utf-8"))
+        chosen = {"include": [["html"]], "exclude": [[without]] if without else []}
+        found = self.page.evaluate("chosen => axe.run(chosen)", chosen)["violations"]
         return [
             f"{each['id']}: {each['nodes'][0]['html'][:120]} {each['nodes'][0]['failureSummary']}"
             for each in found

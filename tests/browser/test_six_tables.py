@@ -28,7 +28,8 @@ def in_every_look(visited: Visit) -> None:
             visited.page.set_viewport_size({"width": width, "height": 900})
             assert visited.page.evaluate(OVERFLOWING) == []
             assert visited.page.evaluate("document.documentElement.scrollWidth") <= width
-            assert visited.violations() == []
+            # The drawings' many texts are the same in each width, so they are judged in one.
+            assert visited.violations("" if width == WIDTHS[-1] else ".figure-frame svg") == []
 
 
 @pytest.fixture(scope="session")
@@ -122,7 +123,7 @@ def test_every_kind_of_figure_of_every_table_is_drawn(browser: Any) -> None:
 
 # Words that no German page has, but in names and levels of the data, which are left out here.
 ENGLISH = re.compile(
-    r"\b(the|and|or|of|is|are|was|were|with|not|by|from|that|this|counterfactuals?|near miss(es)?|"
+    r"\b(the|and|or|of|is|are|were|with|not|by|from|that|this|counterfactuals?|near miss(es)?|"
     r"rows?|features?|prediction|changes?|target|figures?|show|less|more|ways?|now|wanted)\b"
 )
 
