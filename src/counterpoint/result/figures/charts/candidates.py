@@ -21,14 +21,7 @@ from counterpoint.result.figures.frames.candidates import (
     objectives_data,
     strips_and_axes,
 )
-from counterpoint.result.figures.frames.common import (
-    ROW,
-    Axis,
-    Names,
-    how_many,
-    titled,
-    wrapped,
-)
+from counterpoint.result.figures.frames.common import ROW, Axis, Names, how_many, titled, wrapped
 from counterpoint.result.words.language import count_candidates, say, spoken_now, texts_of
 from counterpoint.result.words.printed import target_text
 from counterpoint.table.labels import SIGNS
