@@ -189,8 +189,9 @@ def table_of_names() -> str:
     lines = [
         "# Every public name",
         "",
-        "Written by `python -m scripts.pages --names`; a test fails where a name has no page of "
-        "the reference, or no guide.",
+        "Each name with the page of the reference that describes it, and the guides that show it "
+        "in use. `python -m scripts.pages --names` writes this table, and a test fails where a "
+        "name has no page or no guide.",
         "",
         "| name | reference | shown in |",
         "|---|---|---|",
