@@ -7,9 +7,13 @@ from typing import Any
 
 import numba
 
+from counterpoint.kernels import kernel
+
 
 def called(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function for Python that calls an inner kernel with the same arguments."""
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return kernel(function)
 
     @numba.njit
     def call(*arguments: Any) -> Any:

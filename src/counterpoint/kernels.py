@@ -384,10 +384,20 @@ def kernel(function: F) -> F:
     return cast(F, dispatcher)
 
 
+class _Record(np.record):  # type: ignore[misc] # final in the stubs only
+    """A record whose attributes are its fields first: NumPy's own `size` is another thing."""
+
+    def __getattribute__(self, name: str) -> Any:
+        fields = np.void.__getattribute__(self, "dtype").fields or {}
+        return self[name] if name in fields else super().__getattribute__(name)
+
+
 def _with_attributes(value: Any) -> Any:
     """Return an argument of a kernel with records whose fields are attributes, as in kernels."""
     if isinstance(value, np.ndarray) and value.dtype.names:
-        return value.view(np.recarray)
+        return value.view(np.dtype((_Record, value.dtype)))
+    if isinstance(value, np.void) and value.dtype.names:
+        return _with_attributes(np.array(value))[()]
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(_with_attributes, value))
     return value
