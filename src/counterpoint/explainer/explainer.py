@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from counterpoint.explainer.task import (
 )
 from counterpoint.explainer.warm_up import warm_up
 from counterpoint.neighbours.gower import Gower
-from counterpoint.problem.limits import Constraint, Limits, join_limits
+from counterpoint.problem.limits import Constraint, LimitKeywords, Limits, join_limits
 from counterpoint.problem.observed import find_ids, remarks_on_data
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_objectives
 from counterpoint.problem.ranges import Range
@@ -364,6 +364,7 @@ class Explainer(Built):
         limits: Limits | None = None,
         *,
         safety: Iterable[Any] | None = None,
+        **added: Unpack[LimitKeywords],
     ) -> Judgement:
         """Return what is to be said of rows that anybody made, as counterfactuals of one row.
 
@@ -371,7 +372,7 @@ class Explainer(Built):
         ----------
         frame : DataFrame, Table, list of dicts; an array if the data are one
             The rows to judge, with every column of the data; others are ignored with a remark.
-        row, target, limits
+        row, target, limits, fixed, vary, ranges, max_changed, constraints, costs
             What they would explain, as in `explain`.
         safety : iterable of models, optional
             Other models to ask, such as refits on bootstrap samples of the data.
@@ -379,13 +380,13 @@ class Explainer(Built):
         Returns
         -------
         Judgement
-            One line for each row: validity, objectives, limits and rules kept, whether fewer
-            changes would do, plausibility, norms and safety.
+            One line for each row: validity, objectives, what it breaks, plausibility, norms.
         """
         given = self._as_frame(frame, "frame")
         none = np.empty((0, len(self.schema)))
         genomes = self.encoding.encode(given, "frame") if len(given) else none
-        task = task_of_one(self._as_frame(row, "row"), target, None, 0, limits or Limits(), self)
+        asked = join_limits(limits, **added)
+        task = task_of_one(self._as_frame(row, "row"), target, None, 0, asked, self)
         with self.predictor.one_thread():
             return judge_rows(problem_of(task, np.arange(1), self), genomes, given.index, safety)
 
@@ -397,26 +398,26 @@ class Explainer(Built):
         *,
         search: Explore | None = None,
         seed: int = 0,
+        **added: Unpack[LimitKeywords],
     ) -> Verification:
         """Say of each row whether a counterfactual exists, and whether that is proved.
 
-        It is "witness", "proved none", "unknown" or "already met". If limits and rules leave at
-        most 20,000 rows, the model is asked about all of them. If not, a search looks for one, and
-        a solver for a proof that there is none.
+        If limits and rules leave at most 20,000 rows, the model is asked about all of them. If not,
+        a search looks for one, and a solver for a proof that there is none.
 
         Parameters
         ----------
         rows : DataFrame, Table, list of dicts; an array if the data are one
             The rows in question.
-        target, limits, seed
+        target, seed, limits, fixed, vary, ranges, max_changed, constraints, costs
             As in `explain`, the same for all rows.
         search : Explore, optional
             Budget of the search; its `seconds`, 10 for each row if not given, are the solver's too.
         """
-        frame = self._as_frame(rows, "rows")
-        checked = (limits or Limits()).check(self.schema, self.kept)
+        frame, joined = self._as_frame(rows, "rows"), join_limits(limits, **added)
+        checked = joined.check(self.schema, self.kept)
         task = Task.of(frame, "rows", target, proving(search), seed, checked, self)
-        asked: Any = {"target": target, "search": task.search, "seed": seed, "limits": limits}
+        asked: Any = {"target": target, "search": task.search, "seed": seed, "limits": joined}
         return verify_rows(task, self, partial(self.explain_many, **asked))
 
     def serve(self, rows: Rows | None = None, *, port: int = 0, opens: bool = True) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -174,6 +174,17 @@ class Limits:
         lines += map(str, self._rules)
         lines += [f"a change of {name!r} costs {cost:g}" for name, cost in self.costs.items()]
         return "\n".join(lines) if lines else "no limits"
+
+
+class LimitKeywords(TypedDict, total=False):
+    """The keywords of a call that join its `limits`."""
+
+    fixed: Iterable[Hashable]
+    vary: Iterable[Hashable] | None
+    ranges: Mapping[Any, Range] | None
+    max_changed: int | None
+    constraints: Iterable[Constraint]
+    costs: Mapping[Any, float] | None
 
 
 def join_limits(

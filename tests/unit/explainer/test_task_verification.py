@@ -178,3 +178,15 @@ def test_a_search_that_no_solver_can_finish_is_refused() -> None:
         cp.InvalidInput, match=r"verify.search must be an Explore, .* WhatIf\(n=1\)"
     ):
         explainer.verify(WIDE[:1], "good", search=cp.WhatIf())  # type: ignore[arg-type]
+
+
+def test_keywords_join_the_limits_as_in_explain() -> None:
+    explainer = cp.Explainer(Wrapped(0), DATA)
+    rows, ranges = DATA.iloc[[3, 17]], {"b": (0.1, 0.2)}
+
+    by_keywords = explainer.verify(rows, "high", cp.Limits(fixed=["a"]), ranges=ranges)
+    by_limits = explainer.verify(rows, "high", cp.Limits(fixed=["a"], ranges=ranges))
+
+    assert str(by_keywords) == str(by_limits) != str(explainer.verify(rows, "high"))
+    with pytest.raises(cp.InvalidInput, match="fixed is given twice"):
+        explainer.verify(rows, "high", cp.Limits(fixed=["a"]), fixed=["b"])

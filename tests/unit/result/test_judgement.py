@@ -174,6 +174,19 @@ def test_what_is_broken_is_told() -> None:
     ]
 
 
+def test_keywords_join_the_limits_as_in_explain() -> None:
+    rows, ranges = drawn(4, 20), {"debt": (0.0, 1.0)}
+
+    judged = EXPLAINER.judge(rows, ROW, "good", cp.Limits(fixed=["job"]), ranges=ranges)
+
+    limits = cp.Limits(fixed=["job"], ranges=ranges)
+    expected = EXPLAINER.judge(rows, ROW, "good", limits).to_frame()
+    pd.testing.assert_frame_equal(judged.to_frame(), expected)
+    assert set(expected["within_limits"]) == {True, False}
+    with pytest.raises(cp.InvalidInput, match="fixed is given twice"):
+        EXPLAINER.judge(rows, ROW, "good", cp.Limits(fixed=["job"]), fixed=["age"])
+
+
 def test_a_change_is_not_needless_if_a_rule_needs_it() -> None:
     explainer = cp.Explainer(
         lambda rows: rows["a"] / 10, pd.DataFrame({"a": range(10), "b": range(10)})
