@@ -74,7 +74,8 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _S11, _S18, _S27, _S30 = np.uint64(11), np.uint64(18), np.uint64(27), np.uint64(30)
-_S31, _S36, _S58 = np.uint64(31), np.uint64(36), np.uint64(58)
+_S31, _S32, _S36, _S58 = np.uint64(31), np.uint64(32), np.uint64(36), np.uint64(58)
+_LOW = np.uint64(2**32 - 1)
 _ULP = 2.0**-53
 
 # A kernel takes a Python number for a constant of its own type, and is compiled for each anew.
@@ -156,6 +157,14 @@ def next_uniform(state: Keys) -> float:
     """
     state[0] += _GOLDEN
     return float(finish(state[0]) >> _S11) * _ULP
+
+
+@inner
+def next_difference(state: Keys) -> float:
+    """Return the difference of two draws in [0, 1), of 32 bits each, of one word of a sequence."""
+    state[0] += _GOLDEN
+    word = finish(state[0])
+    return (float(word >> _S32) - float(word & _LOW)) * 2.0**-32
 
 
 def uniforms(keys: Keys, stage: int, generation: int, n: int, d: int) -> Floats:

@@ -2,8 +2,10 @@
 
 Close to the row the best is often a few small steps together, none of which is much alone. Some
 features of a good candidate are set free, and get the cheapest values of their lists (see
-`small_steps`) that should gain enough together: a knapsack, solved by a price on distance. Gains
-are drawn around what is believed of them, so that what is uncertain is tried.
+`small_steps`) that should gain enough together: a knapsack. Gains
+are drawn around what is believed of them, so that what is uncertain is tried. Of each feature's
+values those on the hull of gain over cost are taken, the steepest first, until the gains suffice;
+then values are made cheaper as long as the gains still do.
 """
 
 from __future__ import annotations
@@ -19,20 +21,23 @@ from counterpoint.search.explore.small_steps import (
     ROW,
     Finish,
     FinishSource,
-    believe,
     believed,
     cost,
     cost_of,
     gain_of,
     learn,
     list_values,
+    usual_gain,
 )
+from counterpoint.search.explore.step_values import enter_leaf, shift
 from counterpoint.search.front import LANES
-from counterpoint.streams import WHOLE, Stage, word_at
+from counterpoint.streams import WHOLE, Stage, next_difference, word_at
 from counterpoint.table.space import Features, is_remembered, snap
 
 FINISH = np.int64(Stage.FINISH)
-STALE = 40  # waves without anything nearer after which fewer candidates are made
+STALE = 40  # waves without anything nearer after which fewer candidates are made …
+NEARER = 0.999  # … where nearer is what has at most this share of the least distance
+FEWEST = 3  # then every other place, and later every third, is left to other moves
 ATTEMPTS = 4  # tries to make a candidate that is new, and nearer than the nearest
 P_NEAREST = 0.25  # share of candidates made of the nearest counterfactual
 P_TIGHTEN = 0.15  # share that only moves one number towards the row
@@ -40,12 +45,14 @@ P_NUDGE = 0.1  # share that moves one number away from the row's value by any sm
 P_ALL = 0.1  # share for which all features are free
 P_MORE = 0.75  # chance that another feature is set free
 FINER = 0.85  # lists are made anew when the least distance has fallen to this share
-TRIED, UNTRIED = 0.3, 0.8  # how uncertain gains are, in units of what is usual
 LEAST = 0.05  # gains are at least so uncertain, as a share of what is needed
+P_LEAF = 0.2  # share for which a leaf of a known tree is entered first
+P_SHIFT = 0.6  # share of these two that moves a number by few thresholds of known trees instead
+TRIED, UNTRIED = 0.3, 0.8  # how uncertain gains are, in units of what is usual
 QUIETEST = 5.0  # noise is less by a factor of up to two to this power, drawn for each candidate
 BOLDER, BOLDEST = 0.03, 4.0  # noise grows so with every wave that finds nothing nearer, at most so
-CHEAP, DEAR = 1e-3, 1e8  # prices on distance
-ROUNDS = 13  # prices tried, between these
+TINY = 1e-300  # what costs nothing costs so much
+P_SHORTEN = 0.75  # share in which a number may get a value between those of its list
 
 
 @kernel
@@ -55,7 +62,6 @@ def finish_wave(finish: Finish, source: FinishSource, wave: int, first: int, eve
     A candidate of the i-th slot was, and is to be, number ``first + i * every`` of its wave.
     """
     for w, a in enumerate(source.places):
-        believe(finish, a, source.space.features[w])
         learn(finish, a, w, source, first, every)
         n_eligible, nearest = find_eligible(finish, a, source)
         finish.n_before[a] = source.archive.size[a]
@@ -65,19 +71,17 @@ def finish_wave(finish: Finish, source: FinishSource, wave: int, first: int, eve
             continue
         genome, anchor = source.archive.genomes[a, nearest], source.space.anchor[w]
         least = cost_of(genome, anchor, a, finish)
-        finish.n_stale[a] = 0 if least < finish.least[a] else finish.n_stale[a] + 1
+        finish.n_stale[a] = 0 if least < NEARER * finish.least[a] else finish.n_stale[a] + 1
         finish.least[a] = least
         if finish.least[a] < FINER * finish.listed[a]:
             list_values(finish, a, w, source)
-        believe(finish, a, source.space.features[w])
-        list_costs(finish, a, anchor)
-        finish.usual[a] = max(finish.usual[a], LEAST * source.niches.needed[a])
+        finish.usual[a] = max(usual_gain(finish, a), LEAST * source.niches.needed[a])
         draws = Draws(finish.state)
-        few = 1 + (finish.n_stale[a] > STALE)  # then every other place is left to other moves
+        few = min(1 + finish.n_stale[a] // STALE, FEWEST)
         for slot in range(0, finish.parent.shape[1], few):
             draws.state[0] = word_at(source.keys[w], FINISH, wave, slot, WHOLE)
             child = finish.candidate[a, slot]
-            if next_single(child, finish, a, w, source):
+            if slot % 2 == 0 and next_single(child, finish, a, w, source):
                 finish.parent[a, slot] = ROW
                 continue
             for _ in range(ATTEMPTS):
@@ -86,14 +90,6 @@ def finish_wave(finish: Finish, source: FinishSource, wave: int, first: int, eve
                 if parent != NOBODY and is_worth(child, finish, a, w, source):
                     finish.parent[a, slot] = parent
                     break
-
-
-@part
-def list_costs(finish: Finish, a: int, anchor: Floats) -> None:
-    """Write what each value costs."""
-    for j in range(len(anchor)):
-        for q in range(finish.n_values[a, j]):
-            finish.paid[j, q] = cost(finish.value[a, j, q], j, anchor[j], a, finish)
 
 
 @part
@@ -157,9 +153,12 @@ def step(
     draws: Draws,
 ) -> int:
     """Make a child of a parent, or of the row; return whose it is."""
-    anchor, features = source.space.anchor[w], source.space.features[w]
+    anchor, features, steps = source.space.anchor[w], source.space.features[w], source.steps
     assign(child, source.archive.genomes[a, parent])
-    lot = draw(draws)
+    n_trees, lot = len(steps.trees.roots), draw(draws)
+    if lot < P_TIGHTEN + P_NUDGE and n_trees > 0 and draw(draws) < P_SHIFT:
+        shift(child, anchor, features, steps, draws)
+        return combine(child, parent, finish, a, w, source, draws)
     if lot < P_TIGHTEN:
         j = pick_number(child, anchor, features, draws)
         if j < 0:
@@ -169,25 +168,49 @@ def step(
     if lot < P_TIGHTEN + P_NUDGE:
         nudge(child, finish, a, anchor, features, draws)
         return parent
-    has_all = lot > 1.0 - P_ALL
-    if has_all:
+    if n_trees > 0 and lot < P_TIGHTEN + P_NUDGE + P_LEAF:
+        if draw(draws) * n_trees < 1.0:  # few trees: a leaf of one may be all that is needed
+            assign(child, anchor)
+            enter_leaf(child, features, steps.trees, draws)
+            return ROW
+        enter_leaf(child, features, steps.trees, draws)
+        return combine(child, parent, finish, a, w, source, draws)
+    if lot > 1.0 - P_ALL:
         assign(child, anchor)
-    set_free(child, anchor, finish, has_all, draws)
-    gained = 0.0 if has_all else gain_of(parent, a, source)
-    room = finish.least[a]
+        return combine(child, ROW, finish, a, w, source, draws)
+    return combine(child, parent, finish, a, w, source, draws)
+
+
+@inner
+def combine(
+    child: Floats, parent: int, finish: Finish, a: int, w: int, source: FinishSource, draws: Draws
+) -> int:
+    """Set features free and give them values by a knapsack; what the parent has not stays."""
+    anchor, features, is_row = source.space.anchor[w], source.space.features[w], parent == ROW
+    set_free(child, anchor, finish, is_row, draws)
+    gained = 0.0 if is_row else gain_of(parent, a, source)
+    room, n_free = finish.least[a], 0
     for j in range(len(child)):
+        before = anchor[j] if is_row else source.archive.genomes[a, parent, j]
+        if child[j] != before:
+            finish.is_free[j] = False
+            gained += believed(child[j], j, a, finish) - believed(before, j, a, finish)
         if finish.is_free[j]:
             gained -= believed(child[j], j, a, finish)
+            finish.free[n_free] = j
+            n_free += 1
         else:
             room -= cost(child[j], j, anchor[j], a, finish)
     if room <= 0.0:
         return NOBODY
-    draw_gains(finish, a, room, draws)
-    choose_values(finish, a, source.niches.needed[a] - gained, room)
-    for j in range(len(child)):
-        if finish.is_free[j]:
-            child[j] = finish.value[a, j, finish.chosen[j]]
-    return ROW if has_all else parent
+    draw_gains(finish, a, n_free, room, draws)
+    spare = choose_values(finish, a, n_free, source.niches.needed[a] - gained, room)
+    for k in range(n_free):
+        j = finish.free[k]
+        child[j] = finish.value[a, j, finish.chosen[j]]
+    if len(source.steps.trees.roots) == 0 and spare > 0.0 and draw(draws) < P_SHORTEN:
+        shorten(child, finish, a, n_free, spare, features)
+    return parent
 
 
 @inner
@@ -241,87 +264,155 @@ def set_free(child: Floats, anchor: Floats, finish: Finish, has_all: bool, draws
 
 
 @part
-def draw_gains(finish: Finish, a: int, room: float, draws: Draws) -> None:
+def draw_gains(finish: Finish, a: int, n_free: int, room: float, draws: Draws) -> None:
     """Draw what each value of the free features gains, around what is believed.
 
     Kept are the values within the room that gain more than all cheaper ones: no other can be best.
     """
     scale = finish.usual[a] * min(1.0 + BOLDER * finish.n_stale[a], BOLDEST)
-    scale *= 0.5 ** (QUIETEST * draw(draws))
-    for j in range(len(finish.is_free)):
-        if finish.is_free[j]:
-            home, n = finish.home[a, j], finish.n_values[a, j]
-            for q in range(n):
-                noise = 2.45 * (draw(draws) - draw(draws)) * scale  # of variance 1 times the scale
-                spread = TRIED if finish.is_tried[a, j, q] else UNTRIED
-                finish.drawn[j, q] = finish.belief[j, q] + noise * spread
-            finish.drawn[j, home] = 0.0
-            finish.kept[j, 0], finish.n_kept[j] = home, 1
-            keep_better(finish, j, range(home - 1, -1, -1), room)
-            keep_better(finish, j, range(home + 1, n), room)
+    scale *= 2.45 * 0.5 ** (QUIETEST * draw(draws))  # the difference of two draws times 2.45 …
+    for k in range(n_free):  # … has variance 1
+        j = finish.free[k]
+        home, n = finish.home[a, j], finish.n_values[a, j]
+        finish.drawn[j, home] = 0.0
+        finish.kept[j, 0], finish.n_kept[j] = home, 1
+        keep_better(finish, a, j, range(home - 1, -1, -1), room, scale, draws)
+        middle = finish.n_kept[j]
+        keep_better(finish, a, j, range(home + 1, n), room, scale, draws)
+        keep_hull(finish, a, j, middle)
 
 
 @inner
-def keep_better(finish: Finish, j: int, places: range, room: float) -> None:
-    """Keep the values at these places that gain more than those before them."""
-    most = 0.0
+def keep_better(
+    finish: Finish, a: int, j: int, places: range, room: float, scale: float, draws: Draws
+) -> None:
+    """Keep the values at these places, cheapest first, that gain more than those before them."""
+    most, n = 0.0, finish.n_kept[j]
     for q in places:
-        if finish.drawn[j, q] > most and finish.paid[j, q] < room:
-            most = finish.drawn[j, q]
-            finish.kept[j, finish.n_kept[j]] = q
-            finish.n_kept[j] += 1
+        if finish.paid[a, j, q] >= room:
+            break
+        spread = TRIED if finish.is_tried[a, j, q] else UNTRIED
+        gain = finish.belief[a, j, q] + next_difference(draws.state) * scale * spread
+        finish.drawn[j, q] = gain
+        if gain > most:
+            most = gain
+            finish.kept[j, n] = q
+            n += 1
+    finish.n_kept[j] = n
+
+
+@inner
+def keep_hull(finish: Finish, a: int, j: int, middle: int) -> None:
+    """Write which of the kept values, those before the middle and the others, are on the hull."""
+    kept, hull, paid, drawn = finish.kept[j], finish.hull[j], finish.paid[a, j], finish.drawn[j]
+    down, up, end, n = 1, middle, finish.n_kept[j], 1
+    hull[0] = kept[0]
+    while down < middle or up < end:
+        if up == end or (down < middle and paid[kept[down]] <= paid[kept[up]]):
+            q = kept[down]
+            down += 1
+        else:
+            q = kept[up]
+            up += 1
+        if drawn[q] <= drawn[hull[n - 1]]:
+            continue
+        while n > 1:
+            last, before = hull[n - 1], hull[n - 2]
+            more, dearer = drawn[q] - drawn[before], paid[q] - paid[before]
+            if more * (paid[last] - paid[before]) < (drawn[last] - drawn[before]) * dearer:
+                break
+            n -= 1
+        hull[n] = q
+        n += 1
+    finish.n_hull[j] = n
 
 
 @part
-def choose_values(finish: Finish, a: int, needed: float, room: float) -> None:
+def choose_values(finish: Finish, a: int, n_free: int, needed: float, room: float) -> float:
     """Give the free features the cheapest values that should gain enough, within the room.
 
-    A price on distance decides: the highest at which the gains still suffice. Then each value is
-    made cheaper as long as they do.
+    What they gain more than is needed is returned.
     """
-    low, high = CHEAP, DEAR
-    for round_ in range(ROUNDS):
-        price = low if round_ == ROUNDS - 1 else np.sqrt(low * high)
-        total, spent = 0.0, 0.0
-        for j in range(len(finish.is_free)):
-            if finish.is_free[j]:
-                best, most = finish.home[a, j], 0.0
-                for q in finish.kept[j, 1 : finish.n_kept[j]]:
-                    left = finish.drawn[j, q] - price * finish.paid[j, q]
-                    if left > most:
-                        best, most = q, left
-                finish.chosen[j] = best
-                total += finish.drawn[j, best]
-                spent += finish.paid[j, best]
-        if round_ == ROUNDS - 1:
+    total, spent = 0.0, 0.0
+    for k in range(n_free):
+        j = finish.free[k]
+        finish.chosen[j], finish.at[k] = finish.home[a, j], 0
+        finish.steep[k] = steepness(finish, a, j, 0)
+    while total < needed and spent < room:
+        best, steepest = -1, 0.0
+        for k in range(n_free):
+            if finish.steep[k] > steepest:
+                best, steepest = k, finish.steep[k]
+        if best < 0:
             break
-        if total >= needed or spent >= room:
-            low = price
-        else:
-            high = price
-    make_cheaper(finish, a, total - needed, spent - room)
+        j = finish.free[best]
+        now = finish.chosen[j]
+        finish.at[best] += 1
+        value = finish.hull[j, finish.at[best]]
+        finish.chosen[j] = value
+        total += finish.drawn[j, value] - finish.drawn[j, now]
+        spent += finish.paid[a, j, value] - finish.paid[a, j, now]
+        finish.steep[best] = steepness(finish, a, j, finish.at[best])
+    return make_cheaper(finish, a, n_free, total - needed, spent - room)
+
+
+@inner
+def steepness(finish: Finish, a: int, j: int, at: int) -> float:
+    """Return what the step to the next value on the hull gains by its cost; 0 if there is none."""
+    if at + 1 >= finish.n_hull[j]:
+        return 0.0
+    now, other = finish.hull[j, at], finish.hull[j, at + 1]
+    dearer = finish.paid[a, j, other] - finish.paid[a, j, now]
+    return float((finish.drawn[j, other] - finish.drawn[j, now]) / (dearer + TINY))
 
 
 @part
-def make_cheaper(finish: Finish, a: int, spare: float, excess: float) -> None:
+def make_cheaper(finish: Finish, a: int, n_free: int, spare: float, excess: float) -> float:
     """Save as much distance as the gains to spare allow, one value at a time, the most first."""
-    for _ in range(len(finish.is_free)):
+    for _ in range(n_free):
         most, feature, value, lost = 1e-12, -1, 0, 0.0
-        for j in range(len(finish.is_free)):
-            if not finish.is_free[j] or finish.chosen[j] == finish.home[a, j]:
-                continue
+        for k in range(n_free):
+            j = finish.free[k]
             now = finish.chosen[j]
-            paid = finish.paid[j, now]
+            if now == finish.home[a, j]:
+                continue
+            paid = finish.paid[a, j, now]
             for q in finish.kept[j, : finish.n_kept[j]]:
-                saved = paid - finish.paid[j, q]
+                saved = paid - finish.paid[a, j, q]
                 loses = finish.drawn[j, now] - finish.drawn[j, q]
                 if saved > most and (loses <= spare or excess >= 0.0):
                     most, feature, value, lost = saved, j, q, loses
         if feature < 0:
-            return
+            break
         finish.chosen[feature] = value
         spare -= lost
         excess -= most
+    return spare
+
+
+@part
+def shorten(
+    child: Floats, finish: Finish, a: int, n_free: int, spare: float, features: Features
+) -> None:
+    """Move one number towards the row between values of its list, as far as the gains allow."""
+    most, feature, share = 0.0, -1, 0.0
+    for k in range(n_free):
+        j = finish.free[k]
+        now, home = finish.chosen[j], finish.home[a, j]
+        if now == home or features[j].is_level:
+            continue
+        inside = now - 1 if now > home else now + 1
+        lost = finish.drawn[j, now] - finish.drawn[j, inside]
+        if lost <= spare:
+            continue
+        saved = spare / lost * (finish.paid[a, j, now] - finish.paid[a, j, inside])
+        if saved > most:
+            most, feature, share = saved, j, spare / lost
+    if feature >= 0:
+        now, home = finish.chosen[feature], finish.home[a, feature]
+        inside = now - 1 if now > home else now + 1
+        start, end = finish.value[a, feature, now], finish.value[a, feature, inside]
+        child[feature] = snap(start + share * (end - start), features[feature])
 
 
 @inner

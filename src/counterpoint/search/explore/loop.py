@@ -37,7 +37,8 @@ from counterpoint.search.explore.offspring import (
     probabilities_of,
 )
 from counterpoint.search.explore.plan import Plans, Untried, plan_candidates
-from counterpoint.search.explore.small_steps import empty_finish, step_costs, step_values
+from counterpoint.search.explore.small_steps import empty_finish
+from counterpoint.search.explore.step_values import step_costs, step_values
 from counterpoint.search.feasibility import (
     RETRIES,
     draws_of,

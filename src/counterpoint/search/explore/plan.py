@@ -36,7 +36,8 @@ from counterpoint.search.explore.offspring import (
     SHARE,
     OffspringSource,
 )
-from counterpoint.search.explore.small_steps import Finish, FinishSource, StepValues
+from counterpoint.search.explore.small_steps import Finish, FinishSource
+from counterpoint.search.explore.step_values import StepValues
 from counterpoint.search.explore.way_moves import WaySource, try_planned
 from counterpoint.search.feasibility import SearchSpace
 from counterpoint.table.space import hash_all, remember_all

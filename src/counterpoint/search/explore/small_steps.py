@@ -14,87 +14,15 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.kernels import inner, part
-from counterpoint.models.additive import AdditiveModel
-from counterpoint.models.trees import BY_THRESHOLD, Forest, is_leaf
-from counterpoint.neighbours.gower import gower_weights
-from counterpoint.problem.observed import Observed, spaced_columns
-from counterpoint.problem.own_objectives import Distance
-from counterpoint.problem.problem import Problem
 from counterpoint.search.explore.moves import ArchiveView, straighten
 from counterpoint.search.explore.niches import Niches
+from counterpoint.search.explore.step_values import StepCosts, StepValues
 from counterpoint.search.feasibility import SearchSpace
-from counterpoint.table.space import Features, Space, onto_grid, snap
+from counterpoint.table.space import snap
 
-MOST_STEPS = 512  # distinct values of a feature that lists are made of
 N_SIDE = 12  # values on each side of the row's in a list
 LEARN = 0.6  # share of what was not expected that is learnt
 NOBODY, ROW = -1, -2  # parents: no candidate was made, or it was made of the row itself
-
-
-class StepCosts(NamedTuple):
-    """What steps add to the distance of each of r rows, or to its square.
-
-    Attributes
-    ----------
-    weight, cap : ndarray of shape (r, d)
-        A feature's difference times its weight, at most the cap …
-    power : ndarray of shape (r,)
-        … to this power is what it adds: 1, or 2 for a distance like Euclid's; 0 if the distance is
-        no such sum. Then it is not finished by small steps.
-    """
-
-    weight: Floats
-    cap: Floats
-    power: Floats
-
-
-def step_costs(problem: Problem) -> StepCosts:
-    """Return what steps add to the distance: Gower's, or the caller's if it adds up."""
-    weight, cap = gower_weights(problem.rows, problem.space)
-    distance, costs, d = problem.observed.aims.distance, problem.limits.costs, weight.shape[1]
-    shares = np.full(d, 1.0 / d) if costs is None else costs / costs.sum()
-    caps = np.broadcast_to(cap, weight.shape) * np.where(shares > 0.0, shares, 1.0)
-    found = StepCosts(weight * shares, caps, np.ones(len(weight)))
-    if distance is not None:
-        for a in range(len(weight)):
-            found.power[a] = 0.0
-            for power in (2.0, 1.0):
-                own = own_costs(problem, a, distance, power)
-                if own is not None:
-                    found.weight[a], found.cap[a], found.power[a] = *own, power
-    return found
-
-
-def own_costs(
-    problem: Problem, a: int, distance: Distance, power: float
-) -> tuple[Floats, Floats] | None:
-    """Return weights and caps (d,) of the caller's distance to row a, if its powers add up.
-
-    It is asked about a step of each feature that may change to each end of its box, about half of
-    it, and about all steps together.
-    """
-    row, box, space = problem.rows[a], problem.box, problem.space
-    if (row == MISSING).any():
-        return None
-    ends = np.stack([box.lower[a], box.upper[a]])
-    ends = np.where(space.is_level & (ends == row), np.stack([box.upper[a], box.lower[a]]), ends)
-    ends = np.where(box.may_change[a], ends, row)
-    halves = onto_grid(np.where(space.is_level, ends, row + 0.5 * (ends - row)), space)
-    goals = np.concatenate([ends, halves])
-    d = len(row)
-    single = np.repeat(row[None], 4 * d, axis=0).reshape(4, d, d)
-    single[:, np.arange(d), np.arange(d)] = goals
-    asked = np.concatenate([single.reshape(-1, d), goals])
-    told = distance.ask(asked, row, problem.predictor.encoding) ** power
-    alone, joint = told[: 4 * d].reshape(4, d), told[4 * d :]
-    steps = np.abs(goals - row)
-    shares = np.divide(alone ** (1 / power), steps, out=np.zeros_like(steps), where=steps > 0.0)
-    weight = np.where(space.is_level, alone.max(axis=0) ** (1 / power), shares.max(axis=0))
-    expected = np.where(space.is_level, steps > 0.0, steps) * weight
-    adds_up = np.allclose(joint, alone.sum(axis=1), rtol=1e-6, atol=0.0)
-    if not adds_up or not np.allclose(alone, expected**power, rtol=1e-6, atol=1e-12):
-        return None
-    return weight, np.where(space.is_level, weight, np.inf)
 
 
 class Finish(NamedTuple):
@@ -123,11 +51,14 @@ class Finish(NamedTuple):
         How many candidates the archive had before they were evaluated.
     costs : StepCosts
         What steps add to the distance.
-    belief, drawn, paid : ndarray of shape (d, t)
-        What each value should gain, that with noise, and what it costs; space for the work on one
-        row.
-    kept, n_kept, eligible, chosen, is_free, state : ndarray
-        More such space, of shape (d, t), (d,), (capacity,), (d,), (d,) and (1,).
+    belief, paid : ndarray of shape (r, d, t)
+        What each value should gain, and what it costs.
+    squares, n_tried : ndarray of shape (r, d)
+        The sum of the squares of what tried values gain, and how many there are.
+    drawn, aside : ndarray of shape (d, t) and (t,)
+        What values gain with noise, and what is kept aside; space for the work on one row.
+    kept, hull, n_kept, n_hull, free, at, chosen, steep, is_free, eligible, state : ndarray
+        More such space, of shape (d, t) twice, (d,) seven times, (capacity,) and (1,).
     """
 
     value: Floats
@@ -145,60 +76,22 @@ class Finish(NamedTuple):
     n_before: Ints
     costs: StepCosts
     belief: Floats
-    drawn: Floats
     paid: Floats
+    squares: Floats
+    n_tried: Ints
+    drawn: Floats
+    aside: Floats
     kept: Ints
+    hull: Ints
     n_kept: Ints
-    eligible: Ints
+    n_hull: Ints
+    free: Ints
+    at: Ints
     chosen: Ints
+    steep: Floats
     is_free: Bools
+    eligible: Ints
     state: Keys
-
-
-class StepValues(NamedTuple):
-    """The values of each feature that lists are made of, ascending.
-
-    They are those just across the thresholds of a tree ensemble that is known as data, and observed
-    values of other models.
-
-    Attributes
-    ----------
-    below, above : ndarray of shape (d, s)
-        Values for steps down, and for steps up.
-    n_values : ndarray of shape (d,)
-        How many there are of each.
-    """
-
-    below: Floats
-    above: Floats
-    n_values: Ints
-
-
-def step_values(observed: Observed, additive: AdditiveModel | None) -> StepValues:
-    """Return the values that lists are made of; of long columns evenly spaced ones."""
-    columns = observed.once(spaced_columns, MOST_STEPS)
-    below, above = columns.copy(), columns.copy()
-    if additive is not None and additive.forest is not None:
-        for number in np.flatnonzero(~observed.space.is_level).tolist():
-            found = across_thresholds(additive.forest, number, observed.space)
-            below[number], above[number] = found
-    sizes = [min(len(column), MOST_STEPS) for column in below]
-    values = np.zeros((2, len(columns), max(1, *sizes)))
-    for j, n in enumerate(sizes):
-        places = np.linspace(0, len(below[j]) - 1, n).astype(np.int64)
-        values[0, j, :n], values[1, j, :n] = below[j][places], above[j][places]
-    return StepValues(values[0].copy(), values[1].copy(), np.array(sizes))
-
-
-def across_thresholds(forest: Forest, j: int, space: Space) -> tuple[Floats, Floats]:
-    """Return the grid points of feature j next to each threshold, on both sides of it."""
-    is_split = (forest.feature == j) & ~is_leaf(forest) & (forest.category_set == BY_THRESHOLD)
-    thresholds = np.unique(forest.threshold[is_split])
-    thresholds = thresholds[(thresholds >= space.low[j]) & (thresholds < space.high[j])]
-    if space.grid[j] <= 0.0:
-        return thresholds, np.nextafter(thresholds, np.inf)
-    steps = np.unique(np.floor(thresholds * space.grid[j] + 1e-9))
-    return steps / space.grid[j], (steps + 1.0) / space.grid[j]
 
 
 def empty_finish(costs: StepCosts, slots: int, capacity: int) -> Finish:
@@ -220,14 +113,22 @@ def empty_finish(costs: StepCosts, slots: int, capacity: int) -> Finish:
         parent=np.full((r, slots), NOBODY, dtype=np.int64),
         n_before=np.zeros(r, dtype=np.int64),
         costs=costs,
-        belief=np.zeros((d, t)),
+        belief=np.zeros((r, d, t)),
+        paid=np.zeros((r, d, t)),
+        squares=np.zeros((r, d)),
+        n_tried=np.zeros((r, d), dtype=np.int64),
         drawn=np.zeros((d, t)),
-        paid=np.zeros((d, t)),
+        aside=np.zeros(t),
         kept=np.zeros((d, t), dtype=np.int64),
+        hull=np.zeros((d, t), dtype=np.int64),
         n_kept=np.zeros(d, dtype=np.int64),
-        eligible=np.zeros(capacity, dtype=np.int64),
+        n_hull=np.zeros(d, dtype=np.int64),
+        free=np.zeros(d, dtype=np.int64),
+        at=np.zeros(d, dtype=np.int64),
         chosen=np.zeros(d, dtype=np.int64),
+        steep=np.zeros(d),
         is_free=np.zeros(d, dtype=np.bool_),
+        eligible=np.zeros(capacity, dtype=np.int64),
         state=np.empty(1, dtype=np.uint64),
     )
 
@@ -301,7 +202,7 @@ def list_values(finish: Finish, a: int, w: int, source: FinishSource) -> None:
         n_old = finish.n_values[a, j]
         for q in range(n_old):  # kept aside
             finish.drawn[j, q] = finish.value[a, j, q]
-            finish.belief[j, q] = finish.gain[a, j, q] if finish.is_tried[a, j, q] else np.nan
+            finish.aside[q] = finish.gain[a, j, q] if finish.is_tried[a, j, q] else np.nan
         known = steps.n_values[j] if feature.may_change and anchor != MISSING else 0
         is_level = feature.is_level
         finish.home[a, j] = len(finish.value[a, j])
@@ -316,7 +217,10 @@ def list_values(finish: Finish, a: int, w: int, source: FinishSource) -> None:
                 if steps.below[j, place] != anchor:
                     n = put_value(finish, a, j, n, snap(steps.below[j, place], feature))
         finish.n_values[a, j] = n
-        recall_gains(finish, a, j, n_old, source.niches)
+        recall_gains(finish, a, j, n_old, source.niches, feature)
+        for q in range(n):
+            finish.paid[a, j, q] = cost(finish.value[a, j, q], j, anchor, a, finish)
+        believe(finish, a, j, feature)
 
 
 @inner
@@ -334,9 +238,9 @@ def list_side(finish: Finish, a: int, j: int, n: int, known: Floats, feature: An
     m = last - first
     q = min(m, N_SIDE)
     for s in range(q):
-        place = first + (s * (m - 1)) // max(q - 1, 1)
-        if q == 1 and sign < 0.0:
-            place = last - 1
+        near = q - 1 - s if sign < 0.0 else s  # of values on this side, counted from the row's
+        off = near if m == q else (near * near * (m - q) // ((q - 1) * (q - 1))) + near
+        place = last - 1 - off if sign < 0.0 else first + off
         value = snap(known[place], feature)
         if is_in_reach(value, j, anchor, sign, a, finish):
             n = put_value(finish, a, j, n, value)
@@ -360,43 +264,68 @@ def put_value(finish: Finish, a: int, j: int, n: int, value: float) -> int:
 
 
 @part
-def recall_gains(finish: Finish, a: int, j: int, n_old: int, niches: Niches) -> None:
-    """Give the values of a new list what the old one knew of them, or what they gained alone."""
+def recall_gains(finish: Finish, a: int, j: int, n_old: int, niches: Niches, feature: Any) -> None:
+    """Give the values of a new list what the old one knew of them, or what they gained alone.
+
+    Between two numbers of which that is known, it is taken in proportion: asking again would cost
+    wide tables most of their candidates.
+    """
     for q in range(finish.n_values[a, j]):
-        finish.gain[a, j, q], finish.is_tried[a, j, q] = 0.0, q == finish.home[a, j]
-        for t in range(niches.n_values[a, j]):
-            if niches.value[a, j, t] == finish.value[a, j, q]:
-                finish.gain[a, j, q], finish.is_tried[a, j, q] = niches.gain[a, j, t], True
-        for t in range(n_old):
-            if finish.drawn[j, t] == finish.value[a, j, q] and not np.isnan(finish.belief[j, t]):
-                finish.gain[a, j, q], finish.is_tried[a, j, q] = finish.belief[j, t], True
-
-
-@part
-def believe(finish: Finish, a: int, features: Features) -> None:
-    """Write what each value should gain, between tried ones in proportion, and what is usual."""
-    total, n_tried = 0.0, 0
-    for j in range(finish.value.shape[1]):
-        value, gain, is_tried = finish.value[a, j], finish.gain[a, j], finish.is_tried[a, j]
-        n, before = finish.n_values[a, j], -1
-        for q in range(n):
-            finish.belief[j, q] = gain[q] if is_tried[q] else 0.0
-            if is_tried[q] and q != finish.home[a, j]:
-                total += gain[q] * gain[q]
-                n_tried += 1
-            if features[j].is_level or not is_tried[q]:
+        value = finish.value[a, j, q]
+        low, high, below, above = -np.inf, np.inf, 0.0, 0.0
+        if not feature.is_level:
+            low = feature.anchor if value >= feature.anchor else low
+            high = feature.anchor if value <= feature.anchor else high
+        for t in range(niches.n_values[a, j] + n_old):
+            old = t - niches.n_values[a, j]  # what the old list knew comes last, and counts
+            known = finish.drawn[j, old] if old >= 0 else niches.value[a, j, t]
+            gain = finish.aside[old] if old >= 0 else niches.gain[a, j, t]
+            if np.isnan(gain):
                 continue
-            for p in range(before + 1, q):
-                share = (
-                    1.0 if before < 0 else (value[p] - value[before]) / (value[q] - value[before])
-                )
-                start = 0.0 if before < 0 else gain[before]
-                finish.belief[j, p] = start + share * (gain[q] - start)
-            before = q
-        if not features[j].is_level and before >= 0:
-            for p in range(before + 1, n):
-                finish.belief[j, p] = gain[before]
-    finish.usual[a] = np.sqrt(total / max(n_tried, 1))
+            if low <= known <= value:
+                low, below = known, gain
+            if value <= known <= high:
+                high, above = known, gain
+        is_known = low == value or (not feature.is_level and low > -np.inf and high < np.inf)
+        share = (value - low) / (high - low) if is_known and high > low else 0.0
+        finish.gain[a, j, q] = below + share * (above - below) if is_known else 0.0
+        finish.is_tried[a, j, q] = is_known or q == finish.home[a, j]
+
+
+@inner
+def believe(finish: Finish, a: int, j: int, feature: Any) -> None:
+    """Write what each value of a list should gain, between tried ones in proportion."""
+    value, gain, is_tried = finish.value[a, j], finish.gain[a, j], finish.is_tried[a, j]
+    belief, n, before = finish.belief[a, j], finish.n_values[a, j], -1
+    total, n_tried = 0.0, 0
+    for q in range(n):
+        belief[q] = gain[q] if is_tried[q] else 0.0
+        if not is_tried[q]:
+            continue
+        if q != finish.home[a, j]:
+            total += gain[q] * gain[q]
+            n_tried += 1
+        if feature.is_level:
+            continue
+        for p in range(before + 1, q):
+            share = 1.0 if before < 0 else (value[p] - value[before]) / (value[q] - value[before])
+            start = 0.0 if before < 0 else gain[before]
+            belief[p] = start + share * (gain[q] - start)
+        before = q
+    if not feature.is_level and before >= 0:
+        for p in range(before + 1, n):
+            belief[p] = gain[before]
+    finish.squares[a, j], finish.n_tried[a, j] = total, n_tried
+
+
+@inner
+def usual_gain(finish: Finish, a: int) -> float:
+    """Return how much the tried values of the lists usually gain."""
+    total, n_tried = 0.0, 0
+    for j in range(finish.squares.shape[1]):
+        total += finish.squares[a, j]
+        n_tried += finish.n_tried[a, j]
+    return float(np.sqrt(total / max(n_tried, 1)))
 
 
 @inner
@@ -406,7 +335,7 @@ def believed(value: float, j: int, a: int, finish: Finish) -> float:
     for q in range(finish.n_values[a, j]):
         off = abs(finish.value[a, j, q] - value)
         if off < apart:
-            nearest, apart = finish.belief[j, q], off
+            nearest, apart = finish.belief[a, j, q], off
     return nearest
 
 
@@ -416,7 +345,9 @@ def learn(finish: Finish, a: int, w: int, source: FinishSource, first: int, ever
 
     What a candidate gained more or less than expected is shared among these values.
     """
-    archive, anchor = source.archive, source.space.anchor[w]
+    archive, anchor, features = source.archive, source.space.anchor[w], source.space.features[w]
+    is_corrected = finish.is_free
+    is_corrected[:] = False
     for slot in range(finish.parent.shape[1]):
         parent, at = finish.parent[a, slot], finish.n_before[a] + first + slot * every
         if parent == NOBODY or at >= archive.size[a]:
@@ -438,6 +369,10 @@ def learn(finish: Finish, a: int, w: int, source: FinishSource, first: int, ever
         for j in range(len(child)):
             if child[j] != other[j] and child[j] != anchor[j]:
                 correct(finish, a, j, child[j], LEARN * rest / n_moved)
+                is_corrected[j] = True
+    for j in range(len(anchor)):
+        if is_corrected[j]:
+            believe(finish, a, j, features[j])
 
 
 @inner
@@ -445,5 +380,5 @@ def correct(finish: Finish, a: int, j: int, value: float, more: float) -> None:
     """Note that a value of the list gains so much more than was believed."""
     for q in range(finish.n_values[a, j]):
         if finish.value[a, j, q] == value and q != finish.home[a, j]:
-            finish.gain[a, j, q] = finish.belief[j, q] + more
+            finish.gain[a, j, q] = finish.belief[a, j, q] + more
             finish.is_tried[a, j, q] = True
