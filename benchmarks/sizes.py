@@ -284,7 +284,7 @@ def as_markdown(records: dict[str, Any]) -> str:
 
     def header(*names: str) -> list[str]:
         suffix = {"before": ", before", "after": ", now" if len(sides) > 1 else ""}
-        return [f"{name}{suffix[side]}" for name in names for side in sides]
+        return [f"{name}{suffix[side]}".lstrip(", ") for name in names for side in sides]
 
     by_size = lines(
         "size",
@@ -307,7 +307,11 @@ def as_markdown(records: dict[str, Any]) -> str:
     sized = ["model and table", *header("total (ms/row)", "own (ms/row)", "total ÷ limit")]
     cored = ["model and table", *header("one worker (s)", "all (s)", "share of the cores")]
     return "\n\n".join(
-        [table_of(sized, by_size), table_of(cored, by_core), table_of(["", *header("")], others)]
+        [
+            table_of(sized, by_size),
+            table_of(cored, by_core),
+            table_of(["what", *header("")], others),
+        ]
     )
 
 

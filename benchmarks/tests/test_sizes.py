@@ -43,6 +43,7 @@ def test_two_checkouts_stand_in_one_table() -> None:
     assert "| linear, 8 features, numbers | 20.0 | 20.0 | 8.0 | 8.0 | 2.0 | 2.0 |" in text
     assert "| linear, 8 features, numbers | 20.0 | 20.0 | 12.5 | 12.5 | 80 % | 80 % |" in text
     assert "total (ms/row), before | total (ms/row), now" in text
+    assert "| what | before | now |" in text
     assert "| compiling the kernels, once | 12.0 s | 12.0 s |" in text
     alone = {name: {"after": sides["after"]} for name, sides in records.items()}
     assert "before" not in sizes.as_markdown(alone)
