@@ -202,12 +202,12 @@ def test_an_error_points_at_its_place(text: str, carets: str, problem: str) -> N
     ],
 )
 def test_deep_nesting_is_refused_at_once(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
 
     with pytest.raises(InvalidInput, match=r"may nest 30 levels at most; split it|expected"):
         parse(text)
 
-    assert time.perf_counter() - started < 1.0
+    assert time.process_time() - started < 1.0
 
 
 def test_ten_thousand_parentheses_are_refused() -> None:
@@ -244,7 +244,7 @@ def test_long_rules_take_time_in_proportion() -> None:
     texts = [" + ".join(["a"] * 2400) + " > 1", " or ".join(["a > 1"] * 1100)]
     texts += ["a in {" + ", ".join(["b"] * 3300) + "}", '"' * 9990, "'a" * 4990]
 
-    started = time.perf_counter()
+    started = time.process_time()
     for text in texts:
         try:
             statement = parse(text)
@@ -252,7 +252,7 @@ def test_long_rules_take_time_in_proportion() -> None:
             continue
         assert len(re.findall("a", str(statement))) > 0
 
-    assert time.perf_counter() - started < 5.0
+    assert time.process_time() - started < 5.0
 
 
 @pytest.mark.parametrize(
