@@ -330,9 +330,10 @@ class Problem:
         return low, high
 
     @cached_property
-    def _wins_ties(self) -> Bools:
-        """Whether a tie of two classes reaches each row's target, as a column."""
-        return np.array([[target.wins_ties] for target in self.targets])
+    def _wins_ties(self) -> Bools | None:
+        """Whether a tie of two classes reaches each row's target, as a column; None if nowhere."""
+        wins = np.array([[target.wins_ties] for target in self.targets])
+        return wins if wins.any() else None
 
     def evaluate(self, genomes: Floats) -> Evaluation:
         """Return predictions and objectives of genomes (r, n, d)."""
@@ -341,7 +342,7 @@ class Problem:
     def judge(self, genomes: Floats, predictions: Floats) -> Evaluation:
         """Return the objectives of genomes (r, n, d) whose predictions (r, n) are known."""
         gaps = gap(predictions, *self._interval)
-        if self._wins_ties.any():
+        if self._wins_ties is not None:
             gaps[(gaps == TIE) & self._wins_ties] = 0.0
         if self.asks_labels:
             gaps = np.where(self.confirmed(genomes), 0.0, denied_gaps(gaps, predictions))

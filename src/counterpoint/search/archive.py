@@ -153,6 +153,8 @@ class Archive:
         }
         is_going = np.ones(len(rows), dtype=np.bool_)
         for reason, is_met in reasons.items():
+            if not is_met.any():
+                continue
             self.stop(rows[is_going & is_met], reason)
             is_going &= ~is_met
         return np.flatnonzero(is_going)

@@ -65,7 +65,7 @@ def explore(problem: Problem, search: Explore, watch: Watch | None = None) -> Ar
     rows = np.arange(len(problem.rows))  # those still searched
     last = np.full(len(rows), len(sizes) - 1)
     archive, source, plans = start(problem, int(sizes.sum()), search.population)
-    untried = Untried(len(rows))
+    untried, n_forced = Untried(len(rows)), problem.box.is_forced.sum(axis=1)
 
     for wave, size in enumerate(sizes.tolist()):
         try:
@@ -80,7 +80,6 @@ def explore(problem: Problem, search: Explore, watch: Watch | None = None) -> Ar
         archive.add(children, judged, rows, wave, counts=is_new)
         learn_slopes(children, is_new, judged.predictions, source)
         learned = EvaluatedWave(children, is_new, judged.predictions, judged.objectives, at)
-        n_forced = problem.box.is_forced.sum(axis=1)
         learn_niches(plans.niches, learned, source.places, source.space.anchor, n_forced)
         archive.renew(rows[plans.niches.has_found[rows]])
         source = source.after(size)
@@ -93,7 +92,7 @@ def explore(problem: Problem, search: Explore, watch: Watch | None = None) -> Ar
         if len(going) == 0:
             break
         if len(going) < len(rows):
-            rows, problem = rows[going], problem.take(going)
+            rows, problem, n_forced = rows[going], problem.take(going), n_forced[going]
             source = source.of_rows(going, problem)
     return archive
 

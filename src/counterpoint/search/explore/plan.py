@@ -298,6 +298,8 @@ class Untried:
         rows = source.places
         self.n_empty[rows] = np.where(has_new, 0, self.n_empty[rows] + 1)
         is_exhausted = np.zeros(len(rows), dtype=np.bool_)
+        if has_new.all() and not self.points:  # mostly
+            return {"exhausted": is_exhausted, "repeats": is_exhausted}
         for w in np.flatnonzero(~has_new | self.is_listed[rows]).tolist():
             a, memory = int(rows[w]), source.memory[w : w + 1]
             if not self.is_listed[a]:
