@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import pandas as pd
+from tests.kernels import compiled
 
 from counterpoint.arrays import Bools, Floats, Keys
 from counterpoint.problem.limits import Limits
@@ -88,5 +88,4 @@ def _repair_each(genomes: Floats, repair: Repair, states: Keys, is_repaired: Boo
         is_repaired[i] = repair_genome(genomes[i], repair)
 
 
-_njit: Any = numba.njit
-_repair_all = _njit(_repair_each)
+_repair_all = compiled(_repair_each)
