@@ -26,6 +26,7 @@ from counterpoint.table.frames import in_form
 
 Minimality = Literal["proved", "no subset found", "has a smaller way"]
 COLUMNS = ["way", "features", "distance", "implausibility", "margin", "minimality", "ranges"]
+MOST_CHANGES = 4  # of a larger set that is shown before the ways that are part of it
 Result = TypeVar("Result", bound=ResultData)
 
 
@@ -213,12 +214,14 @@ class Ways(Sequence[Way[Result]]):
 
         These come by the distance of what is shown, the others by how far inside it is. If all are
         others, a larger set whose counterfactual is farther inside comes before them, because what
-        is shown first should last: the nearest with the margin, if there is one.
+        is shown first should last: the nearest with the margin, if there is one. Nobody reads a
+        first answer of thirty changes, so such a set has at most four features.
         """
         order, inside = self._by_safety(self._which)
         which = self._which[order]
         if len(which) and inside.max() < self.margin:
-            larger = np.setdiff1d(np.flatnonzero(~self._rows.is_minimal), which)
+            is_short = self._rows.changed.sum(axis=1) <= MOST_CHANGES
+            larger = np.setdiff1d(np.flatnonzero(~self._rows.is_minimal & is_short), which)
             places, insides = self._by_safety(larger)
             if len(larger) and insides.max() > inside.max():
                 which = np.append(larger[places[0]], which)

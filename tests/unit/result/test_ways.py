@@ -164,6 +164,22 @@ def test_a_choice_by_ways_has_each_way_once_and_near_misses_last() -> None:
     assert len({tuple(row) for row in diverse}) == n
 
 
+def test_a_larger_set_that_is_safer_comes_first_only_if_it_is_short() -> None:
+    """With a score that grows by every column, larger sets are safer without an end."""
+    names = [f"sensor {i}" for i in range(20)]
+    at = np.arange(120)
+    data = pd.DataFrame({name: at * (7 + i) % 101 / 101 for i, name in enumerate(names)})
+    explainer = cp.Explainer(lambda rows: rows.sum(axis=1) / 20, data)
+    found = explainer.explain(data[:1] * 0, (0.04, None), seed=0)
+
+    ways = found.ways(margin=0.9).safe_first()
+
+    assert ways[0].minimality == "has a smaller way"
+    assert 2 <= len(ways[0].features) <= 4
+    assert found.changed.sum(axis=1).max() > 4
+    assert found.select(1, margin=0.9).changed.sum() <= 4
+
+
 def test_what_is_shown_stands_a_margin_inside_the_target_if_it_can() -> None:
     data = pd.DataFrame({"x": np.arange(0.0, 100.0), "y": np.arange(100) % 7})
     explainer = cp.Explainer(lambda rows: rows["x"] / 100 + rows["y"] / 1000, data)
