@@ -19,12 +19,6 @@ from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.types.functions import BaseFunction
 from numba.core.untyped_passes import InlineInlinables
 
-llvm: Any = import_module("llvmlite.binding")  # which has no types
-
-# Bytes of LLVM's code of a kernel and all that it calls: more than that are branches and loops over
-# a few features, which run no faster unrolled or on vectors, and take a third longer to compile.
-LARGE = 180_000
-
 
 class KernelCode(JITCodeLibrary):
     """The code of a kernel, optimized once and together with all that it calls.
@@ -40,13 +34,7 @@ class KernelCode(JITCodeLibrary):
         if not isinstance(self._codegen._module_pass_manager(), tuple):  # an older Numba
             super()._optimize_final_module()
             return
-        options = llvm.create_pipeline_tuning_options()
-        is_large = len(self._final_module.as_bitcode()) > LARGE
-        options.speed_level = 1 if is_large else 2  # no slower than 3, sooner done
-        options.loop_vectorization = options.slp_vectorization = not is_large
-        options.loop_unrolling = options.loop_interleaving = not is_large
-        builder = llvm.create_pass_builder(self._codegen._tm, options)
-        passes = builder.getModulePassManager()
+        passes, builder = self._codegen._module_pass_manager(opt=2)  # no slower, sooner done
         passes.run(self._final_module, builder)
 
 
