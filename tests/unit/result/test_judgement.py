@@ -175,7 +175,8 @@ def test_what_is_broken_is_told() -> None:
 
 
 def test_keywords_join_the_limits_as_in_explain() -> None:
-    rows, ranges = drawn(4, 20), {"debt": (0.0, 1.0)}
+    debt = float(ROW["debt"].iloc[0])
+    rows, ranges = pd.concat([ROW, drawn(4, 20)]), {"debt": (debt - 0.5, debt + 0.5)}
 
     judged = EXPLAINER.judge(rows, ROW, "good", cp.Limits(fixed=["job"]), ranges=ranges)
 

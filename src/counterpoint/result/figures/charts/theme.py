@@ -24,6 +24,7 @@ from counterpoint.result.figures.frames.common import (
     VALID,
     Axis,
     Frames,
+    clean,
     titled,
 )
 from counterpoint.result.words.language import say, spoken_now
@@ -165,7 +166,7 @@ MOST_HEADING = 34  # characters of a line below an axis
 def headed(axis: Axis) -> list[str]:
     """Return the title of a feature's axis in lines; what does not fit into three is left out."""
     lines = textwrap.wrap(axis.heading, MOST_HEADING, max_lines=3, placeholder=" …")
-    return [titled(line) for line in lines or [axis.heading]]
+    return [titled(clean(line)) for line in lines or [axis.heading]]
 
 
 def date_ticks(axis: Axis) -> list[float]:

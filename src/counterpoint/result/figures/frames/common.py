@@ -254,7 +254,8 @@ def wrapped(text: str, width: int = 14, lines: int = 3) -> str:
     """
     spaced = re.sub(r"([_.\-/:])(?=\S)", r"\1 ", text)
     parts = textwrap.wrap(spaced, width, max_lines=lines, placeholder=" …") or [text]
-    return "\n".join(re.sub(r"([_.\-/:]) ", r"\1", part) for part in parts)
+    broken = "\n".join(re.sub(r"([_.\-/:]) ", r"\1", part) for part in parts)
+    return clean(broken) if broken in OF_EVERY_OBJECT else broken
 
 
 def prediction_name(found: ResultData) -> str:
