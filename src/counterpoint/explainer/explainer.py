@@ -28,7 +28,7 @@ from counterpoint.explainer.task import (
 )
 from counterpoint.explainer.warm_up import warm_up
 from counterpoint.neighbours.gower import Gower
-from counterpoint.problem.limits import Constraint, LimitKeywords, Limits, join_limits
+from counterpoint.problem.limits import Constraint, LimitKeywords, Limits, join_added, join_limits
 from counterpoint.problem.observed import find_ids, remarks_on_data
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_objectives
 from counterpoint.problem.ranges import Range
@@ -385,7 +385,7 @@ class Explainer(Built):
         given = self._as_frame(frame, "frame")
         none = np.empty((0, len(self.schema)))
         genomes = self.encoding.encode(given, "frame") if len(given) else none
-        asked = join_limits(limits, **added)
+        asked = join_added("judge", limits, added)
         task = task_of_one(self._as_frame(row, "row"), target, None, 0, asked, self)
         with self.predictor.one_thread():
             return judge_rows(problem_of(task, np.arange(1), self), genomes, given.index, safety)
@@ -414,7 +414,7 @@ class Explainer(Built):
         search : Explore, optional
             Budget of the search; its `seconds`, 10 for each row if not given, are the solver's too.
         """
-        frame, joined = self._as_frame(rows, "rows"), join_limits(limits, **added)
+        frame, joined = self._as_frame(rows, "rows"), join_added("verify", limits, added)
         checked = joined.check(self.schema, self.kept)
         task = Task.of(frame, "rows", target, proving(search), seed, checked, self)
         asked: Any = {"target": target, "search": task.search, "seed": seed, "limits": joined}

@@ -10,7 +10,7 @@ import numpy as np
 
 from counterpoint.arrays import Bools, Floats
 from counterpoint.checks import as_float, check_list, check_whole, is_number
-from counterpoint.errors import InvalidInput, listed
+from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.problem.ranges import (
     Range,
     check_ranges,
@@ -185,6 +185,22 @@ class LimitKeywords(TypedDict, total=False):
     max_changed: int | None
     constraints: Iterable[Constraint]
     costs: Mapping[Any, float] | None
+
+
+def join_added(door: str, limits: Limits | None, added: LimitKeywords) -> Limits:
+    """Return what `join_limits` does, for a method that takes these keywords without listing them.
+
+    Raises
+    ------
+    TypeError
+        If one of them is unknown; as Python says it, with what may have been meant.
+    """
+    names = [*LimitKeywords.__annotations__]
+    for name in added:
+        if name not in names:
+            hint = did_you_mean(name, names) or f"it takes {listed(names)}."
+            raise TypeError(f"{door}() got an unexpected keyword argument {name!r}; {hint}")
+    return join_limits(limits, **added)
 
 
 def join_limits(

@@ -190,3 +190,7 @@ def test_keywords_join_the_limits_as_in_explain() -> None:
     assert str(by_keywords) == str(by_limits) != str(explainer.verify(rows, "high"))
     with pytest.raises(cp.InvalidInput, match="fixed is given twice"):
         explainer.verify(rows, "high", cp.Limits(fixed=["a"]), fixed=["b"])
+    with pytest.raises(TypeError, match=r"verify\(\) got .* argument 'fixd'; did you mean 'fixed'"):
+        explainer.verify(rows, "high", fixd=["b"])  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"judge\(\) got .* 'zzz'; it takes 'fixed', 'vary'"):
+        explainer.judge(rows, rows[:1], "high", zzz=3)  # type: ignore[call-arg]
