@@ -127,7 +127,7 @@ def next_single(child: Floats, finish: Finish, a: int, w: int, source: FinishSou
     return False
 
 
-@inner
+@part
 def choose_parent_near(
     finish: Finish, a: int, source: FinishSource, n: int, nearest: int, draws: Draws
 ) -> int:
@@ -135,10 +135,12 @@ def choose_parent_near(
     if n == 0 or draw(draws) < P_NEAREST:
         return nearest
     best = finish.eligible[pick(n, draws)]
+    most = gain_of(best, a, source)
     for _ in range(2):
         other = finish.eligible[pick(n, draws)]
-        if gain_of(other, a, source) > gain_of(best, a, source):
-            best = other
+        gain = gain_of(other, a, source)
+        if gain > most:
+            best, most = other, gain
     return int(best)
 
 
@@ -158,30 +160,25 @@ def step(
     n_trees, lot = len(steps.trees.roots), draw(draws)
     if lot < P_TIGHTEN + P_NUDGE and n_trees > 0 and draw(draws) < P_SHIFT:
         shift(child, anchor, features, steps, draws)
-        return combine(child, parent, finish, a, w, source, draws)
-    if lot < P_TIGHTEN:
-        j = pick_number(child, anchor, features, draws)
-        if j < 0:
-            return NOBODY
-        child[j] = move_towards(child[j], anchor[j], 0.5 ** (6.0 * draw(draws)), features[j])
-        return parent
-    if lot < P_TIGHTEN + P_NUDGE:
+    elif lot < P_TIGHTEN:
+        return parent if tighten(child, anchor, features, draws) else NOBODY
+    elif lot < P_TIGHTEN + P_NUDGE:
         nudge(child, finish, a, anchor, features, draws)
         return parent
-    if n_trees > 0 and lot < P_TIGHTEN + P_NUDGE + P_LEAF:
-        if draw(draws) * n_trees < 1.0:  # few trees: a leaf of one may be all that is needed
+    elif n_trees > 0 and lot < P_TIGHTEN + P_NUDGE + P_LEAF:
+        is_enough = draw(draws) * n_trees < 1.0  # few trees: a leaf of one may be all it needs
+        if is_enough:
             assign(child, anchor)
-            enter_leaf(child, features, steps.trees, draws)
-            return ROW
         enter_leaf(child, features, steps.trees, draws)
-        return combine(child, parent, finish, a, w, source, draws)
-    if lot > 1.0 - P_ALL:
+        if is_enough:
+            return ROW
+    elif lot > 1.0 - P_ALL:
         assign(child, anchor)
-        return combine(child, ROW, finish, a, w, source, draws)
+        parent = ROW
     return combine(child, parent, finish, a, w, source, draws)
 
 
-@inner
+@part
 def combine(
     child: Floats, parent: int, finish: Finish, a: int, w: int, source: FinishSource, draws: Draws
 ) -> int:
@@ -213,7 +210,7 @@ def combine(
     return parent
 
 
-@inner
+@part
 def nudge(
     child: Floats, finish: Finish, a: int, anchor: Floats, features: Features, draws: Draws
 ) -> None:
@@ -226,7 +223,16 @@ def nudge(
     child[j] = snap(anchor[j] + (reach if draw(draws) < 0.5 else -reach), features[j])
 
 
-@inner
+@part
+def tighten(child: Floats, anchor: Floats, features: Features, draws: Draws) -> bool:
+    """Move one changed number towards the row's value; False if there is none."""
+    j = pick_number(child, anchor, features, draws)
+    if j >= 0:
+        child[j] = move_towards(child[j], anchor[j], 0.5 ** (6.0 * draw(draws)), features[j])
+    return j >= 0
+
+
+@part
 def pick_number(child: Floats, anchor: Floats, features: Features, draws: Draws) -> int:
     """Return a changed number, or -1."""
     n = 0
@@ -286,22 +292,26 @@ def draw_gains(finish: Finish, a: int, n_free: int, room: float, draws: Draws) -
 def keep_better(
     finish: Finish, a: int, j: int, places: range, room: float, scale: float, draws: Draws
 ) -> None:
-    """Keep the values at these places, cheapest first, that gain more than those before them."""
+    """Keep the values at these places, cheapest first, that gain more than those before them.
+
+    They are kept without a branch, which nobody could guess: each is written, and stays if the next
+    place is taken then.
+    """
     most, n = 0.0, finish.n_kept[j]
+    kept, drawn = finish.kept[j], finish.drawn[j]
     for q in places:
         if finish.paid[a, j, q] >= room:
             break
         spread = TRIED if finish.is_tried[a, j, q] else UNTRIED
         gain = finish.belief[a, j, q] + next_difference(draws.state) * scale * spread
-        finish.drawn[j, q] = gain
-        if gain > most:
-            most = gain
-            finish.kept[j, n] = q
-            n += 1
+        drawn[q] = gain
+        kept[n] = q
+        n += gain > most
+        most = max(most, gain)
     finish.n_kept[j] = n
 
 
-@inner
+@part
 def keep_hull(finish: Finish, a: int, j: int, middle: int) -> None:
     """Write which of the kept values, those before the middle and the others, are on the hull."""
     kept, hull, paid, drawn = finish.kept[j], finish.hull[j], finish.paid[a, j], finish.drawn[j]
@@ -415,7 +425,7 @@ def shorten(
         child[feature] = snap(start + share * (end - start), features[feature])
 
 
-@inner
+@part
 def is_worth(child: Floats, finish: Finish, a: int, w: int, source: FinishSource) -> bool:
     """Whether a candidate is nearer than the nearest counterfactual, allowed, and new."""
     anchor, n_changed = source.space.anchor[w], 0

@@ -331,12 +331,14 @@ def usual_gain(finish: Finish, a: int) -> float:
 @inner
 def believed(value: float, j: int, a: int, finish: Finish) -> float:
     """Return what a value of feature j should gain: that of the nearest in the list."""
-    nearest, apart = 0.0, np.inf
+    home = finish.home[a, j]
+    if value == finish.value[a, j, home]:  # most often
+        return float(finish.belief[a, j, home])
+    nearest, apart = 0, np.inf
     for q in range(finish.n_values[a, j]):
         off = abs(finish.value[a, j, q] - value)
-        if off < apart:
-            nearest, apart = finish.belief[a, j, q], off
-    return nearest
+        nearest, apart = q if off < apart else nearest, min(off, apart)
+    return float(finish.belief[a, j, nearest])
 
 
 @part
