@@ -317,7 +317,8 @@ def note_kinds(front: Floats, n_sizes: int, n: int, kind: Ints) -> None:
         gap, changes = front[block, GAP], front[block, CHANGES]
         for q in range(LANES):
             sort = VALID if gap[q] <= 0.0 else NEAR_MISS
-            kind[block * LANES + q] = sort * n_sizes + int(changes[q])
+            count = changes[q] if changes[q] >= 0.0 else 0.0  # NaN, in the places left over
+            kind[block * LANES + q] = sort * n_sizes + int(count)
 
 
 @inner
