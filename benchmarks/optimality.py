@@ -224,8 +224,8 @@ default search alone, and with `Search(prove=True)`, which is given ten seconds 
 nearest, the fewest changes, each number of changes and each way, in that order. **Excess** is
 that of the search alone over the least distance that is known; **proved nearest** the share of
 rows of which the solver proved that no nearer counterfactual exists, and **at worst within** how
-far it may be from the optimum where it did not. Seconds are CPU time of a row: in the median
-alone and with the proof, and at most.
+far it may be from the optimum where it did not ("no bound" where it knew none in time). Seconds
+are CPU time of a row: in the median alone and with the proof, and at most.
 
 {large}
 

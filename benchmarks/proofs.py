@@ -130,10 +130,11 @@ def cells(own: list[Proved]) -> str:
     alone, total = (
         np.array([getattr(each, name) for each in own]) for name in ("seconds_alone", "seconds")
     )
+    within = f"{gaps.max():.1%}" if np.isfinite(gaps.max()) else "no bound"
     return (
         f"{len(own)} | {(excess < SAME).mean():.0%} | {(excess <= 0.01).mean():.0%} | "
         f"{np.quantile(excess, 0.9, method='higher'):.1%} | {excess.max():.1%} | "
-        f"{(gaps < SAME).mean():.0%} | {gaps.max():.1%} | "
+        f"{(gaps < SAME).mean():.0%} | {within} | "
         f"{np.mean([each.fewest for each in own]):.0%} | {np.median(alone):.2f} | "
         f"{np.median(total):.2f} | {total.max():.1f}"
     )

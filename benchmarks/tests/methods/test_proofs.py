@@ -34,7 +34,7 @@ def test_a_line_says_how_far_the_search_and_the_proof_are() -> None:
     assert as_markdown([OPTIMAL, far]).count("\n") == 3
 
 
-def test_what_nobody_bounds_is_infinitely_far() -> None:
+def test_what_nobody_bounds_is_said_to_have_no_bound() -> None:
     unknown = Proved("iris", "forest", 0.1, 0.1, 0.0, False, 0.1, 0.3)
 
-    assert "| inf% |" in cells([unknown])
+    assert "| no bound |" in cells([unknown])
