@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from tests.browser.browser import Visit
 from tests.browser.conftest import EVIL_LEVEL, EVIL_NAME, observed, score
+from tests.browser.test_six_tables import ENGLISH
 from tests.served import Gated, served
 from tests.served import observed as incomplete
 
@@ -162,8 +163,8 @@ def test_a_field_without_a_value_is_told_and_nothing_is_asked(page: Any) -> None
 def test_rules_that_are_wrong_are_told_with_their_place(page: Any) -> None:
     page.locator("#ask-rules-text").fill("age increases\nage >> 21")
 
-    fault = page.locator("#ask-faults pre")
-    fault.wait_for()
+    page.locator("#ask-faults pre").wait_for()
+    fault = page.locator("#ask-faults .fault")
     assert fault.inner_text().startswith('Line 2: rule "age >> 21": expected a value')
     assert fault.inner_text().endswith("age >> 21\n           ^")
     page.locator("#ask-go").click()
@@ -450,3 +451,75 @@ def test_the_page_and_the_letter_of_a_customer_are_saved_in_a_language(page: Any
     assert all('<html lang="de">' in text for text in saved)
     assert "Wege zum Ziel" in saved[0]
     assert all("Wie das Ergebnis hätte anders ausfallen können" in text for text in saved[1:])
+
+
+@pytest.fixture(scope="module")
+def german() -> Iterator[Explorer]:
+    names = {"age": "das Alter", "income": "das Einkommen", "duration": "die Laufzeit"}
+    names |= {EVIL_NAME: "der Beruf", "since": "der Beginn", "sex": "das Geschlecht"}
+    labels = cp.Labels(
+        features=names,
+        levels={EVIL_NAME: {"clerk": "Büro", "cook": "Küche", EVIL_LEVEL: "Sonstiges"}},
+        classes={"no": "abgelehnt", "yes": "genehmigt"},
+        lang="de",
+    )
+    data = observed()
+    explainer = cp.Explainer(Held(), data, classes=["no", "yes"], labels=labels, protected=["sex"])
+    with served(explainer, data, lang="de") as running:
+        yield running
+
+
+def shown(page: Any) -> str:
+    """Return what is to be read or heard on a page, without rules and names of the data."""
+    page.evaluate("document.querySelectorAll('#ask-text, [lang=en]').forEach((e) => e.remove())")
+    texts = page.locator("body").all_inner_texts()
+    for name in ("aria-label", "placeholder", "title"):
+        said = f"(all) => all.map((each) => each.getAttribute('{name}'))"
+        texts += page.eval_on_selector_all(f"[{name}]:not([aria-hidden] *)", said)
+    code = re.compile(r"\b[A-Z]\w+\([^()]*\)|„(fixed|increases)“|\b\w+( >= [\d.]+| increases)$")
+    return "\n".join(code.sub("", text) for text in texts).replace("JSON", "")
+
+
+def test_a_german_explorer_has_no_english_word(visit: Open, german: Explorer) -> None:
+    page: Any = visit(german.address).page
+    page.locator("#ask-row-1").click()
+    page.locator("#ask-values-title", has_text="Zeile 1").wait_for()
+    for summary in page.locator("#ask-main summary").all():
+        summary.click()
+    page.locator(".scatter-point").first.wait_for(state="attached")
+    page.locator("#ask-value-0").fill("-5")
+    page.locator("#ask-low").fill("0.6")
+    page.locator("#ask-said", has_text="abgelehnt").wait_for()
+    assert "außerhalb der Daten (20 bis 59)" in page.locator("#ask-was-0").inner_text()
+    text = page.locator("#ask-text").input_value()
+    assert text.startswith("Zeile: 1\nage = -5\n")
+    assert "\nZiel: yes:0.6..\n" in text
+    page.locator("#ask-text").fill(text.replace("age = -5", "age = 31"))
+    page.locator("#ask-text-apply").click()
+    assert page.locator("#ask-value-0").input_value() == "31"
+    page.locator("#ask-go").click()
+    page.locator("#answer .groups").wait_for()
+    page.locator("#figures .figure-frame svg").nth(5).wait_for()
+    page.locator("#start-interview").click()
+
+    assert page.locator("html").get_attribute("lang") == "de"
+    assert page.locator("#answer h1").inner_text().startswith("Zeile 1, geändert: Was hätte")
+    assert page.locator("#save-lang").input_value() == "de"
+    page.locator("#answer article.card", has_text="Als meine Werte").first.wait_for()
+    assert ENGLISH.findall(shown(page).lower()) == []
+    page.locator("#back").click()
+    page.locator("li", has_text="Zeile 1, geändert: P(„genehmigt“) mindestens 0,6").wait_for()
+    assert ENGLISH.findall(shown(page).lower()) == []
+
+
+def test_a_german_explorer_says_what_is_wrong_in_german(visit: Open, german: Explorer) -> None:
+    page: Any = visit(german.address).page
+    page.locator("#ask-value-0").fill("")
+    page.locator("#ask-go").click()
+    page.locator("#ask-error", has_text="Alter braucht einen Wert.").wait_for()
+    page.locator("details.panel summary").click()
+    page.locator("#ask-text").fill("Zeile: 1\nage = x")
+    page.locator("#ask-text-apply").click()
+
+    said = page.locator("#ask-text-fault").inner_text()
+    assert said == "Zeile 2: age muss eine Zahl sein, nicht „x“."

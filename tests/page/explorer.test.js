@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import "./example.js";
 import { splitEvents } from "../../src/counterpoint/explorer/page/api.js";
 import {
   fits,

@@ -64,11 +64,11 @@ for (const [line, words] of [
   ["fixed: sex", /Line 2: “sex” is no feature of the table\./],
   ["range: job = 1..2", /Line 2: a range is a number or date, such as range: job = 1\.\.2\./],
   ["range: age", /Line 2: “age” lacks “=” after the feature's name\./],
-  ["cost: age = much", /Line 2: a cost must be a number, not “much”\./],
+  ["cost: age = much", /Line 2: cost must be a number, not “much”\./],
   ["target: best", /Line 2: “best” is no target: one of bad, good, opposite, or such as bad:0\.6/],
   ["target:", /Line 2: “” is no target/],
   ["changes at most: -1", /Line 2: changes at most must be a whole number of at least 0/],
-  ["seed: 0.5", /Line 2: a seed must be a whole number/],
+  ["seed: 0.5", /Line 2: seed must be a whole number/],
 ]) {
   test(`a line that says nothing is named with what is right: ${line}`, () => {
     assert.throws(() => readQuestion(`\n${line}`, SETUP, QUESTION), { message: words });

@@ -60,6 +60,11 @@ class Parser(argparse.ArgumentParser):
         if unknown := re.match(r"unrecognized arguments: (--[^\s=]+)", message):
             known = {flag for flags in self.flags.values() for flag in flags}
             message = f"{message}; {did_you_mean(unknown[1], sorted(known))}".rstrip("; ")
+        if unknown := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message):
+            choices = re.findall(r"[\w-]+", unknown[2])
+            message = f"{message}; {did_you_mean(unknown[1], choices)}".rstrip("; ")
+            if "--lang" in message:
+                message = f"--lang must be en (English) or de (German), got {unknown[1]!r}"
         super().error(message)
 
     def in_flags(self, text: str, command: str) -> str:
@@ -214,6 +219,8 @@ def add_serve(commands: argparse._SubParsersAction[Parser]) -> None:
     server = serve.add_argument_group("the server")
     server.add_argument("--port", type=int, default=0, metavar="N", help="0 takes a free one")
     server.add_argument("--open", action="store_true", help="open the page in a browser")
+    about = "the language of the page, en by default"
+    server.add_argument("--lang", choices=["en", "de"], default="en", help=about)
     server.add_argument(
         "--seconds", type=float, default=60.0, metavar="S", help="the longest search, 60 by default"
     )

@@ -161,7 +161,8 @@ def serve(options: argparse.Namespace) -> int:
     )
     reading.take_rows(data if rows is None else rows, [options.row])
     limits, first = starting_with(options, explainer)
-    explorer = Explorer(explainer, data, rows, port=options.port, limits=limits, first=first)
+    setting = {"limits": limits, "first": first, "lang": options.lang}
+    explorer = Explorer(explainer, data, rows, port=options.port, **setting)
     serve_until_ended(explorer, opens=options.open)
     return FOUND
 

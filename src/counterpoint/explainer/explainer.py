@@ -41,7 +41,7 @@ from counterpoint.search.settings import Explore, Search, WhatIf
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Declared, Precision
 from counterpoint.table.frames import Rows, read_data
-from counterpoint.table.labels import Labels
+from counterpoint.table.labels import Labels, Lang
 from counterpoint.table.schema import infer_schema, remarked
 
 
@@ -79,10 +79,9 @@ class Explainer(Built):
         ``Real(0, 1, decimals=2)``, ``Ordered(["low", "mid", "high"])``, ``Categorical()``,
         ``Date("2020-01-01", "2024-12-31")``. `schema` prints what is used.
     groups : dict of name to list of columns, optional
-        Columns that are one categorical feature, one-hot encoded, full or without the first. They
-        change together, as one feature of that name. Others are looked for among columns of the
-        same prefix and announced by one `DataWarning`; ``{}`` keeps all columns apart, and so does
-        declaring one of a group's columns in `features`.
+        Columns that are one feature of that name, one-hot encoded, full or without the first.
+        Others are looked for among columns of the same prefix and announced by one `DataWarning`;
+        ``{}`` keeps all apart, and so does declaring one of a group's columns in `features`.
     allow_missing : iterable of column names or bool, default=False
         What counterfactuals may lack though the row has it; the data must miss some of its values
         too. True allows all such. What the row lacks may always stay missing.
@@ -420,12 +419,14 @@ class Explainer(Built):
         asked: Any = {"target": target, "search": task.search, "seed": seed, "limits": joined}
         return verify_rows(task, self, partial(self.explain_many, **asked))
 
-    def serve(self, rows: Rows | None = None, *, port: int = 0, opens: bool = True) -> None:
+    def serve(
+        self, rows: Rows | None = None, *, port: int = 0, opens: bool = True, lang: Lang = "en"
+    ) -> None:
         """Show the explorer of this model, to pick from `rows` or the data, until Ctrl-C."""
         frame = None if rows is None else self._as_frame(rows, "rows")
         for name in ("fastapi", "uvicorn", "counterpoint.explorer.server"):
-            module = require_package(name, "Explainer.serve", '"counterpoint[serve]"')
-        module.serve_model(self, frame, port, opens)
+            server = require_package(name, "Explainer.serve", '"counterpoint[serve]"')
+        server.serve_model(self, frame, port, lang, opens=opens)
 
     def _results(
         self, task: Task, workers: int, memory: float, progress: bool | None

@@ -7,9 +7,11 @@ import copy
 import datetime
 import json
 import logging
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from html import escape
 from importlib.resources import files
 from typing import Any, TypeVar
 
@@ -25,8 +27,9 @@ from counterpoint.explorer import requests
 from counterpoint.explorer.guard import Guard, read_object
 from counterpoint.explorer.sessions import SearchAnswer, Sessions, VisitorSession, events_of
 from counterpoint.result.figures.plots import drawing_library
+from counterpoint.result.report.page import script_json
 from counterpoint.result.report.summary import title_of
-from counterpoint.result.words.language import texts_of
+from counterpoint.result.words.language import speaking, spoken_now, texts_of
 from counterpoint.result.words.letters import customer_page, letter_page
 from counterpoint.table.labels import LANGS, Lang
 
@@ -101,8 +104,9 @@ class Desk:
                 "classes": labels,
                 "class_labels": None
                 if explainer.classes is None
-                else [explainer.schema.labels.class_(each) for each in explainer.classes],
-                "texts": texts_of("en"),
+                else [
+                    explainer.schema.labels.class_(each, spoken_now()) for each in explainer.classes
+                ],
                 "n_rows": len(self.rows),
                 "per_page": requests.ROWS_PER_PAGE,
                 "seconds": self.limits.seconds,
@@ -251,7 +255,7 @@ READERS = ("analyst", "customer")
 
 def lang_of(request: Request) -> Lang:
     """Return the language that is asked for."""
-    lang = request.query_params.get("lang", "en")
+    lang = request.query_params.get("lang", spoken_now())
     if lang not in LANGS:
         raise InvalidInput(f"lang must be one of {', '.join(LANGS)}, got {lang!r}.")
     return lang
@@ -265,6 +269,7 @@ def create_app(
     port: int,
     limits: VisitorLimits | None = None,
     first: dict[str, Any] | None = None,
+    lang: Lang = "en",
 ) -> Guard:
     """Return the guarded application.
 
@@ -282,6 +287,8 @@ def create_app(
         What a visitor may take.
     first : dict, optional
         The question the page starts with: row, target, fixed, rules, max_changed, seed.
+    lang : {"en", "de"}, default="en"
+        The language of the page.
     """
     limits, polite = limits or VisitorLimits(), copy.copy(explainer)
     polite.predictor = explainer.predictor.taking_turns()
@@ -297,11 +304,16 @@ def create_app(
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.state.desk = desk
     add_routes(app, desk)
-    add_files(app)
+    add_files(app, lang)
     for kind, answer in ((CounterpointError, tell_wrong), (StarletteHTTPException, tell_http)):
         app.add_exception_handler(kind, answer)
     app.add_exception_handler(Exception, tell_failure)
-    return Guard(app, token, port)
+
+    async def spoken(scope: Any, receive: Any, send: Any) -> None:
+        with speaking(lang):
+            await app(scope, receive, send)
+
+    return Guard(spoken, token, port)
 
 
 def add_routes(app: FastAPI, desk: Desk) -> None:
@@ -326,7 +338,7 @@ def add_routes(app: FastAPI, desk: Desk) -> None:
         app.add_api_route(path, route, methods=[method], response_model=None)
 
 
-def add_files(app: FastAPI) -> None:
+def add_files(app: FastAPI, lang: Lang) -> None:
     """Serve the page, our modules and styles, and the library that draws; nothing else."""
     package = files("counterpoint")
     texts = {
@@ -336,7 +348,7 @@ def add_files(app: FastAPI) -> None:
         if file.name.endswith(tuple(TYPES))
     }
     page = package.joinpath("explorer/page/explorer.html").read_text("utf-8")
-    texts["/"] = (page, "text/html")
+    texts["/"] = (filled(page, lang), "text/html")
     for path, (text, kind) in texts.items():
         app.add_api_route(path, _file(text, kind), methods=["GET"], response_model=None)
 
@@ -348,6 +360,13 @@ def add_files(app: FastAPI) -> None:
         return Response(text, media_type="text/javascript")
 
     app.add_api_route("/library.js", library, methods=["GET"], response_model=None)
+
+
+def filled(page: str, lang: Lang) -> str:
+    """Return the page in a language: its few texts, and all others as data for its modules."""
+    texts = {key: escape(text) for key, text in texts_of(lang).items()}
+    parts = texts | {"lang": lang, "texts": script_json(texts_of(lang))}
+    return re.sub(r"\{([a-z. ]+)\}", lambda match: parts[match[1]], page)
 
 
 def _file(text: str, kind: str) -> Callable[[], Any]:

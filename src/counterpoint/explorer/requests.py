@@ -17,11 +17,12 @@ from counterpoint.explainer.explainer import Explainer
 from counterpoint.models.predictor import CHUNK
 from counterpoint.problem.limits import CheckedLimits, Limits
 from counterpoint.problem.target import TargetLike
+from counterpoint.result.words.language import say, spoken_now
 from counterpoint.rules.rules import Rules
 from counterpoint.search.settings import Search
 from counterpoint.streams import check_seed
 from counterpoint.table.features import Feature, Kind
-from counterpoint.table.labels import Labels
+from counterpoint.table.labels import SIGNS, Labels
 from counterpoint.table.schema import Schema
 from counterpoint.table.values import write_level, write_number
 
@@ -70,19 +71,21 @@ def describe_features(schema: Schema) -> list[dict[str, Any]]:
 
 def _describe(feature: Feature, labels: Labels) -> dict[str, Any]:
     """Return one feature: its kind, levels, range, and how finely it is written."""
-    is_numeric = feature.is_numeric
+    is_numeric, ends = feature.is_numeric, (feature.low, feature.high)
     return {
         "name": str(feature.name),
-        "label": labels.feature(feature.name),
+        "label": labels.feature(feature.name, spoken_now()),
         "kind": str(feature.kind),
         "is_numeric": is_numeric,
         "levels": [write_level(level) for level in feature.levels],
-        "level_labels": [labels.level(feature.name, level) for level in feature.levels],
+        "level_labels": [
+            labels.level(feature.name, level, spoken_now()) for level in feature.levels
+        ],
         "low": feature.low if is_numeric else None,
         "high": feature.high if is_numeric else None,
         "decimals": 0 if feature.kind in (Kind.INTEGER, Kind.DATE) else feature.decimals,
-        "unit": labels.unit(feature),
-        "range": f"{labels.value(feature, feature.low)} to {labels.value(feature, feature.high)}"
+        "unit": labels.unit(feature, spoken_now()),
+        "range": f" {say('to')} ".join(labels.value(feature, end, spoken_now()) for end in ends)
         if is_numeric
         else "",
         "may_miss": feature.has_missing,
@@ -158,12 +161,13 @@ def describe_rows(
 def describe_row(rows: Rows, explainer: Explainer, position: int) -> dict[str, Any]:
     """Return one row: its label, its values for the form, the same as texts, its prediction."""
     genome, features = rows.genomes[position], explainer.schema.features
-    labels = explainer.schema.labels
+    labels, lang = explainer.schema.labels, spoken_now()
+    texts = [labels.value(each, gene, lang) for each, gene in zip(features, genome, strict=True)]
     return {
         "position": position,
         "label": rows.labels[position],
         "values": [value_of(gene) for gene in genome],
-        "texts": [labels.value(each, gene) for each, gene in zip(features, genome, strict=True)],
+        "texts": texts,
         "prediction": describe_prediction(explainer, rows.outputs[position]),
     }
 
@@ -210,23 +214,23 @@ def describe_prediction(
 
     Without the code of that class it is the likeliest.
     """
-    classes = explainer.classes
+    classes, lang = explainer.classes, spoken_now()
     if classes is None:
-        value = float(outputs[0])
-        return {"decision": None, "text": write_number(value), "outputs": [_output(None, value)]}
+        output = _output(None, float(outputs[0]))
+        return {"decision": None, "text": output["text"], "outputs": [output]}
     chosen = int(np.argmax(outputs)) if code is None else code
-    called = [explainer.schema.labels.class_(label) for label in classes]
+    called = [explainer.schema.labels.class_(label, lang) for label in classes]
     return {
         "decision": str(classes[chosen]),
         "called": called[chosen],
-        "text": f"{called[chosen]} ({write_number(outputs[chosen])})",
+        "text": f"{called[chosen]} ({write_number(outputs[chosen], SIGNS[lang])})",
         "outputs": [_output(c, float(v)) for c, v in zip(called, outputs, strict=True)],
     }
 
 
 def _output(label: str | None, value: float) -> dict[str, Any]:
     """Return one output of the model."""
-    return {"label": label, "value": value, "text": write_number(value)}
+    return {"label": label, "value": value, "text": write_number(value, SIGNS[spoken_now()])}
 
 
 def predict(explainer: Explainer, genome: Floats) -> dict[str, Any]:
@@ -346,7 +350,7 @@ def read_label(row: object, genome: Floats, rows: Rows) -> str:
     if not isinstance(row, int) or isinstance(row, bool) or not 0 <= row < len(rows):
         raise InvalidInput(f"row must be a whole number from 0 to {len(rows) - 1}, got {row!r}.")
     is_edited = not np.array_equal(rows.genomes[row], genome[0])
-    return f"{rows.labels[row]}, edited" if is_edited else rows.labels[row]
+    return say("ask.edited", label=rows.labels[row]) if is_edited else rows.labels[row]
 
 
 def read_fixed(fixed: object, names: Sequence[Hashable]) -> list[Hashable]:

@@ -17,6 +17,7 @@ import pandas as pd
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from counterpoint.checks import check_choice
 from counterpoint.cli.reading import limits_of, read_target
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.explainer import Explainer
@@ -26,6 +27,7 @@ from counterpoint.explorer.requests import Rows
 from counterpoint.problem.limits import CheckedLimits
 from counterpoint.rules.tree import InRange, Word
 from counterpoint.streams import check_seed
+from counterpoint.table.labels import LANGS, Lang
 
 HOST = "127.0.0.1"
 MOST_SEARCHES = 64
@@ -101,6 +103,8 @@ class Explorer:
         What a visitor may take.
     first : dict, optional
         The question the page starts with.
+    lang : {"en", "de"}, default="en"
+        The language of the page.
 
     Attributes
     ----------
@@ -119,13 +123,14 @@ class Explorer:
         port: int = 0,
         limits: VisitorLimits | None = None,
         first: dict[str, Any] | None = None,
+        lang: Lang = "en",
     ) -> None:
         self._socket = bound(port)
         port, token = self._socket.getsockname()[1], secrets.token_urlsafe(24)
         self.address = f"http://{HOST}:{port}/?token={token}"
         pickable = Rows.of(explainer, data, rows)
         self.app = create_app(
-            explainer, pickable, token=token, port=port, limits=limits, first=first
+            explainer, pickable, token=token, port=port, limits=limits, first=first, lang=lang
         )
         config = uvicorn.Config(
             self.app,
@@ -146,10 +151,13 @@ class Explorer:
         self._server.should_exit = True
 
 
-def serve_model(explainer: Explainer, rows: pd.DataFrame | None, port: int, opens: bool) -> None:
+def serve_model(
+    explainer: Explainer, rows: pd.DataFrame | None, port: int, lang: Lang, *, opens: bool
+) -> None:
     """Serve a model in memory; its rows are numbered unless others are given."""
+    check_choice("lang", lang, LANGS)
     data = pd.DataFrame(index=pd.RangeIndex(len(explainer.observed.genomes)))
-    serve_until_ended(Explorer(explainer, data, rows, port=port), opens=opens)
+    serve_until_ended(Explorer(explainer, data, rows, port=port, lang=lang), opens=opens)
 
 
 def starting_with(

@@ -15,6 +15,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 from typing import Any
 
@@ -32,6 +33,8 @@ from counterpoint.progress import Watch
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.report.page import draw_figures, report_page
 from counterpoint.result.report.summary import summarise
+from counterpoint.result.words.language import spoken_now
+from counterpoint.result.words.printed import target_text
 from counterpoint.search.archive import Archive
 from counterpoint.table.labels import Lang
 
@@ -91,7 +94,7 @@ class SearchAnswer:
 
     def __init__(self, found: Counterfactuals, question: SearchRequest, number: int = 1) -> None:
         self.found, self.question, self.number = found, question, number
-        self.summary = summarise(found, datetime.datetime.now(datetime.UTC))
+        self.summary = summarise(found, datetime.datetime.now(datetime.UTC), spoken_now())
         self._lock = threading.Lock()
         self._drawings: dict[Lang, dict[str, Any]] = {}
 
@@ -100,7 +103,7 @@ class SearchAnswer:
         return {
             "number": self.number,
             "label": self.question.label,
-            "target": str(self.found.target),
+            "target": target_text(self.found),
             "n_found": int(self.found.reaches.sum()),
         }
 
@@ -122,7 +125,7 @@ class SearchAnswer:
 
     def figures(self) -> bytes:
         """Return the figures as the page reads them."""
-        drawings = self.drawings()
+        drawings = self.drawings(spoken_now())
         return json.dumps({"figures": drawings["figures"] if drawings else []}).encode()
 
     def page(self, lang: Lang = "en") -> str:
@@ -225,7 +228,8 @@ class Sessions:
             self._active.add(running)
         session.cancel()
         session.running = running
-        running.future = self._pool.submit(self._search, session, question, running)
+        search = copy_context().run  # in the language of the page
+        running.future = self._pool.submit(search, self._search, session, question, running)
         running.future.add_done_callback(lambda _: self._end(session, running))
         return running
 

@@ -132,10 +132,16 @@ def write_value(feature: Written, gene: float, signs: Signs = PLAIN, digits: int
         return write_number(gene, signs, digits)
     if places is None or places > PADDED:
         return _write_real(gene, feature, signs, digits)
-    rounded = round(gene, places)
-    if abs(gene - rounded) > 1e-6 * abs(rounded):  # float32 is no closer
-        return write_number(gene, signs, digits, places + 2)
+    if not _has_places(gene, places, 1e-6):  # float32 is no closer
+        few = _has_places(gene, places + 2, 1e-12)  # of a short value all, else those that matter
+        return write_number(gene, signs, digits, places + 2 * few)
     return signs.number(f"{gene + 0.0:,.{places}f}")  # + 0.0, because -0.0 would be "-0.00"
+
+
+def _has_places(gene: float, places: int, tolerance: float) -> bool:
+    """Whether a number has no more decimals than so many."""
+    rounded = round(gene, places)
+    return abs(gene - rounded) <= tolerance * abs(rounded)
 
 
 def _write_real(gene: float, feature: Written, signs: Signs, digits: int) -> str:

@@ -87,3 +87,21 @@ def test_an_error_names_the_flag_where_the_command_has_it(
 
 def test_the_same_words_are_a_flag_of_another_command(parser: Parser) -> None:
     assert parser.in_flags("part_rows must be", "batch") == "--part-rows must be"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["expain"], "invalid choice: 'expain' .*; did you mean 'explain'\\?"),
+        (["show", "found.json", "--reader", "custmer"], "; did you mean 'customer'\\?"),
+        (["show", "found.json", "--lang", "fr"], r"en \(English\) or de \(German\), got 'fr'$"),
+        (["serve", "--lang", "german"], r"en \(English\) or de \(German\), got 'german'$"),
+    ],
+)
+def test_a_mistyped_choice_is_answered_by_what_may_be_meant(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(arguments)
+
+    assert re.search(said, _err(capsys))

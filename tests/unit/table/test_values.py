@@ -105,6 +105,14 @@ def test_a_value_between_the_steps_of_its_column_keeps_more_decimals_than_it() -
     assert write_value(feature_of([0.5, 90000.1]), 12345.678) == "12,345.678"
 
 
+def test_a_long_value_between_the_steps_of_its_column_has_the_decimals_that_matter() -> None:
+    column = feature_of([0.25, 9000.5])
+
+    assert write_value(column, 3.141593) == "3.142"
+    assert write_value(column, 1234.567891, DE) == "1.234,57"
+    assert write_pair(column, 1234.567891, 1234.57, EN) == ("1,234.568", "1,234.57")
+
+
 @pytest.mark.parametrize("gene", [1e15, 1e200, -1e200])
 def test_the_largest_numbers_are_short(gene: float) -> None:
     assert len(write_value(feature_of([0.5, 1.0]), gene)) < 12

@@ -2,6 +2,7 @@
 import { h } from "../../result/report/page/dom.js";
 import { mount } from "../../result/report/page/mount.js";
 import { readReport } from "../../result/report/page/report.js";
+import { say, spokenNow } from "../../result/report/page/texts.js";
 import { themeLabel } from "../../result/report/page/theme.js";
 import { getJson } from "./api.js";
 
@@ -21,7 +22,7 @@ function loaded(source) {
       h("script", {
         src: source,
         onload: resolve,
-        onerror: () => reject(new Error("the library that draws is missing")),
+        onerror: () => reject(new Error(say("ask.no library"))),
       }),
     );
   });
@@ -80,30 +81,37 @@ function buildEdit(each, take) {
     {
       type: "button",
       class: "quiet",
-      "aria-label": `Take the values of ${each.number} as my edit`,
+      "aria-label": say("ask.edit label", { number: each.number }),
       onclick: take,
     },
-    "As my edit",
+    say("ask.edit"),
   );
 }
 
-// What can be saved: the id of its link, its path, and what the link says.
+// What can be saved: the id of its link, which is also the key of its text, and its path.
 const SAVED = [
-  ["save-report", "report?", "Save the report"],
-  ["save-page", "report?reader=customer&", "Save a customer's page"],
-  ["save-letter", "letter?", "Save a letter"],
+  ["save-report", "report?"],
+  ["save-page", "report?reader=customer&"],
+  ["save-letter", "letter?"],
+];
+
+// What a language calls itself.
+const LANGUAGES = [
+  ["en", "English"],
+  ["de", "Deutsch"],
 ];
 
 /** Return the buttons of an answer: back to the question, its report and its letter. */
 function buildExtra(session, number, back) {
-  const links = SAVED.map(([id, path, text]) =>
-    h("a", { class: "quiet button", id, download: "", "data-path": path }, text),
+  const links = SAVED.map(([id, path]) =>
+    h("a", { class: "quiet button", id, download: "", "data-path": path }, say(`ask.${id}`)),
   );
   const lang = h(
     "select",
-    { id: "save-lang", "aria-label": "Language of what is saved", onchange: point },
-    h("option", { value: "en" }, "English"),
-    h("option", { value: "de" }, "Deutsch"),
+    { id: "save-lang", "aria-label": say("ask.save lang"), onchange: point },
+    LANGUAGES.map(([value, name]) =>
+      h("option", { value, selected: value === spokenNow(), lang: value }, name),
+    ),
   );
   function point() {
     for (const link of links)
@@ -111,11 +119,7 @@ function buildExtra(session, number, back) {
   }
   point();
   return [
-    h(
-      "button",
-      { type: "button", class: "quiet", id: "back", onclick: back },
-      "Change the question",
-    ),
+    h("button", { type: "button", class: "quiet", id: "back", onclick: back }, say("ask.back")),
     lang,
     ...links,
   ];

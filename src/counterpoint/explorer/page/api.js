@@ -1,4 +1,5 @@
 /** The server: JSON there and back, and a search whose events come as they happen. */
+import { say } from "../../result/report/page/texts.js";
 
 /** Return what is whole of a text of server-sent events, and the rest that is still to come. */
 export function splitEvents(text) {
@@ -26,7 +27,7 @@ export function splitEvents(text) {
 /** Return what the server answers, or throw what it says is wrong. */
 async function answered(response) {
   const answer = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error(answer.error ?? `the server answered ${response.status}.`);
+  if (!response.ok) throw new Error(answer.error ?? say("ask.status", { status: response.status }));
   return answer;
 }
 
@@ -67,8 +68,6 @@ async function reached(path, options) {
     return await fetch(path, { ...options, credentials: "same-origin" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Error("the server cannot be reached; is counterpoint serve still running?", {
-      cause: error,
-    });
+    throw new Error(say("ask.unreached"), { cause: error });
   }
 }

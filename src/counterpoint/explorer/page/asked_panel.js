@@ -1,6 +1,6 @@
 /** What was asked before, each with its answer, and the question as it stands as text. */
 import { fill, h } from "../../result/report/page/dom.js";
-import { counted } from "../../result/report/page/texts.js";
+import { counted, say } from "../../result/report/page/texts.js";
 import { getJson } from "./api.js";
 import { chosenRow } from "./question.js";
 import { questionText, readQuestion } from "./question_text.js";
@@ -11,7 +11,7 @@ export function buildAsked(session, open) {
   const element = h(
     "section",
     { class: "panel", hidden: true, "aria-labelledby": "ask-before-title" },
-    h("h2", { id: "ask-before-title" }, "Asked before"),
+    h("h2", { id: "ask-before-title" }, say("ask.before")),
     list,
   );
   async function refresh() {
@@ -22,7 +22,8 @@ export function buildAsked(session, open) {
     fill(list, questions.reverse().map(line));
   }
   function line({ number, label, target, n_found: n }) {
-    const text = `Row ${label}: ${target}, ${counted(n, "counterfactual")}`;
+    const found = counted(n, "counterfactual");
+    const text = say("ask.before line", { label, target, found });
     return h(
       "li",
       {},
@@ -44,7 +45,7 @@ export function buildText(setup, store, changed) {
     rows: 12,
     spellcheck: "false",
     autocapitalize: "off",
-    "aria-label": "The question as text",
+    "aria-label": say("ask.text"),
     "aria-describedby": "ask-text-fault",
     oninput: () => (isEdited = true),
   });
@@ -75,15 +76,15 @@ export function buildText(setup, store, changed) {
   const element = h(
     "details",
     { class: "panel" },
-    h("summary", {}, "The question as text"),
-    h("p", { class: "hint" }, "Copy it, or edit it and apply what it says."),
+    h("summary", {}, say("ask.text")),
+    h("p", { class: "hint" }, say("ask.text how")),
     text,
     fault,
     h(
       "div",
       { class: "text-actions" },
-      button("ask-text-apply", "main", "Apply", apply),
-      button("ask-text-discard", "quiet", "Discard my edits", discard),
+      button("ask-text-apply", "main", say("ask.apply"), apply),
+      button("ask-text-discard", "quiet", say("ask.discard"), discard),
     ),
   );
   function refresh(question) {
@@ -96,7 +97,7 @@ export function buildText(setup, store, changed) {
 async function rowCalled(label) {
   const { rows } = await getJson(`/api/rows?find=${encodeURIComponent(label)}`);
   const row = rows.find((each) => each.label === label);
-  if (!row) throw new Error(`There is no row “${label}”.`);
+  if (!row) throw new Error(say("ask.no row", { label }));
   const { values: own, ...chosen } = chosenRow(row);
   return { ...chosen, own };
 }

@@ -1,5 +1,6 @@
 /** The curve beside an edited field: what the model says as this value changes and all others stay. */
 import { fill, h, svg } from "../../result/report/page/dom.js";
+import { say } from "../../result/report/page/texts.js";
 import { postJson } from "./api.js";
 import { placeOn } from "./scatter_panel.js";
 import { putOff } from "./waiting.js";
@@ -37,14 +38,16 @@ function drawCurve(setup, feature, curve, value) {
   const y = (output) =>
     TALL - ROOM - (high > low ? (output - low) / (high - low) : 0.5) * (TALL - 2 * ROOM);
   const points = curve.map(([gene, output]) => `${x(gene)},${y(output)}`).join(" ");
-  const what = setup.classes ? `probability of “${setup.class_labels.at(-1)}”` : "prediction";
+  const what = setup.classes
+    ? say("ask.curve class", { label: setup.class_labels.at(-1) })
+    : say("ask.curve value");
   return [
     svg(
       "svg",
       {
         viewBox: `0 0 ${WIDE} ${TALL}`,
         role: "img",
-        "aria-label": `The ${what} by ${feature.label}`,
+        "aria-label": say("ask.curve label", { what, name: feature.label }),
       },
       svg("rect", { class: "scatter-ground", width: WIDE, height: TALL }),
       feature.is_numeric
@@ -56,6 +59,6 @@ function drawCurve(setup, feature, curve, value) {
         ? null
         : svg("line", { class: "curve-now", x1: x(value), x2: x(value), y1: 0, y2: TALL }),
     ),
-    h("span", { class: "hint" }, setup.classes ? `${what}, 0 to 1` : what),
+    h("span", { class: "hint" }, setup.classes ? say("ask.curve scale", { what }) : what),
   ];
 }

@@ -1,20 +1,16 @@
 /** How hard a feature is to change, beside its field, and between which ends it may go. */
 import { h } from "../../result/report/page/dom.js";
-import { dayText, fieldNumber } from "../../result/report/page/numbers.js";
+import { dayText, fieldNumber, writeNumber } from "../../result/report/page/numbers.js";
+import { say } from "../../result/report/page/texts.js";
 
-const DIFFICULTIES = [
-  [0.5, "easy to change"],
-  [1, "usual effort"],
-  [2, "hard to change"],
-  [5, "very hard to change"],
-];
+const DIFFICULTIES = [0.5, 1, 2, 5];
 
 /** Return how hard a feature is to change, and between which ends it may go. */
 export function buildEffort(feature, j, store, changed) {
   const set = (key, value) => changed({ [key]: withValue(store.get()[key], feature.name, value) });
   const select = h("select", {
     id: `ask-cost-${j}`,
-    "aria-label": `How hard ${feature.label} is to change`,
+    "aria-label": say("ask.cost label", { name: feature.label }),
     onchange: () => set("costs", select.value === "1" ? null : Number(select.value)),
   });
   const isDate = feature.kind === "date";
@@ -26,7 +22,7 @@ export function buildEffort(feature, j, store, changed) {
       step: isDate ? null : "any",
       id: `ask-${word}-${j}`,
       placeholder: isDate ? null : text([feature.low, feature.high][k]),
-      "aria-label": `${feature.label} ${word}`,
+      "aria-label": `${feature.label}: ${say(`ask.${word}`)}`,
       onchange: () => {
         const both = ends.map((input) => fieldNumber(input.value, isDate));
         set("ranges", both.some((end) => end !== null) ? both : null);
@@ -35,11 +31,10 @@ export function buildEffort(feature, j, store, changed) {
   }
   function refresh({ costs, ranges }, isFixed) {
     const now = costs[feature.name] ?? 1;
-    const known = DIFFICULTIES.some(([value]) => value === now);
-    const options = known ? DIFFICULTIES : [...DIFFICULTIES, [now, `costs ${now}`]];
+    const options = DIFFICULTIES.includes(now) ? DIFFICULTIES : [...DIFFICULTIES, now];
     if (document.activeElement !== select)
       select.replaceChildren(
-        ...options.map(([value, word]) => h("option", { value, selected: value === now }, word)),
+        ...options.map((value) => h("option", { value, selected: value === now }, costText(value))),
       );
     const limits = ranges[feature.name] ?? [null, null];
     ends.forEach((input, k) => {
@@ -48,8 +43,17 @@ export function buildEffort(feature, j, store, changed) {
     });
     select.disabled = isFixed;
   }
-  const pair = ends.map((input, k) => h("label", { class: "end" }, ["from", "to"][k], input));
+  const pair = ends.map((input, k) =>
+    h("label", { class: "end" }, say(["ask.from", "ask.to"][k]), input),
+  );
   return { element: h("div", { class: "effort" }, select, pair), refresh };
+}
+
+/** Return how hard a cost makes a change, in words. */
+function costText(cost) {
+  return DIFFICULTIES.includes(cost)
+    ? say(`ask.cost ${cost}`)
+    : say("ask.cost other", { cost: writeNumber(cost, 15) });
 }
 
 /** Return values by name with one replaced, or left out if it is null. */

@@ -1,7 +1,7 @@
 /** The explorer: a question and its answer, one of them shown at a time. */
 import { h } from "../../result/report/page/dom.js";
 import { createStore } from "../../result/report/page/store.js";
-import { useTexts } from "../../result/report/page/texts.js";
+import { say, useTexts, wholeText } from "../../result/report/page/texts.js";
 import { applyTheme, nextTheme, themeLabel } from "../../result/report/page/theme.js";
 import { getJson, postJson } from "./api.js";
 import { fits, keepTab, namesOf, recallTab, restored } from "./memory.js";
@@ -39,18 +39,14 @@ function buildHead(setup) {
     h(
       "div",
       { class: "bar" },
-      h("p", { class: "brand" }, "Counterfactual explorer"),
+      h("p", { class: "brand" }, say("ask.brand")),
       h("div", { class: "bar-actions" }, theme),
     ),
     h(
       "div",
       { class: "ask-hero" },
-      h("h1", {}, "What would have to be different?"),
-      h(
-        "p",
-        { class: "lead" },
-        `Pick one of ${setup.n_rows.toLocaleString("en")} rows, say what the model should answer, and search for the changes that get there.`,
-      ),
+      h("h1", {}, say("ask.title")),
+      h("p", { class: "lead" }, say("ask.lead", { n: wholeText(setup.n_rows) })),
     ),
   ];
 }
@@ -94,8 +90,8 @@ function buildAsk(setup, store, { session, ended, asked }) {
 
 async function start() {
   history.replaceState(null, "", location.pathname); // a reload begins at the question; the cookie has the token now; addresses get around
+  useTexts(JSON.parse(at("texts").textContent), document.documentElement.lang);
   const setup = await getJson("/api/setup");
-  useTexts(setup.texts);
   const kept = recallTab();
   const session = await sessionOf(kept);
   const isSame = fits(kept, setup);

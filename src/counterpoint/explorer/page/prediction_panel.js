@@ -1,5 +1,6 @@
 /** The prediction: what the model says of the row as it is now. */
 import { fill, h, svg } from "../../result/report/page/dom.js";
+import { say } from "../../result/report/page/texts.js";
 import { postJson } from "./api.js";
 import { editedPlaces, isComplete } from "./question.js";
 import { putOff } from "./waiting.js";
@@ -18,7 +19,7 @@ export function buildPrediction() {
     h(
       "div",
       {},
-      h("h3", { id: "ask-said-title" }, "The model says"),
+      h("h3", { id: "ask-said-title" }, say("ask.says")),
       h("div", { "aria-live": "polite" }, text),
       hint,
     ),
@@ -40,8 +41,8 @@ export function buildPrediction() {
     text.textContent = said.called ?? said.text;
     fill(bars, likeliest(said.outputs).map(drawOutput));
     hint.textContent = editedPlaces(question).length
-      ? `Before your edits: ${question.said.text}.`
-      : "Of the row as it is in the table.";
+      ? say("ask.said before", { text: question.said.text })
+      : say("ask.said as is");
   }
   function refresh(question) {
     const now = JSON.stringify([question.row, question.values]);
@@ -49,7 +50,7 @@ export function buildPrediction() {
       last = null;
       ask.drop();
       element.classList.add("stale");
-      hint.textContent = "Of the values before: one is no value now.";
+      hint.textContent = say("ask.said stale");
       return;
     }
     if (now === last) return;

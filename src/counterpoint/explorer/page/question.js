@@ -1,4 +1,5 @@
 /** The question: what the form holds, and the request that says the same. */
+import { decimalText, say, wholeText } from "../../result/report/page/texts.js";
 
 /** Return the question the page starts with. */
 export function firstQuestion(setup) {
@@ -97,11 +98,10 @@ export function requestOf(question) {
 /** Return why the question cannot be asked yet; empty if it can. */
 export function whyNot(question, features) {
   const lacking = features.find((_, j) => question.values[j] === undefined);
-  if (lacking) return `${lacking.label} needs a value.`;
-  if (!targetText(question.wish)) return "Say what you want: the prediction from, to, or both.";
-  if (question.nFaults) return "Mend the rules first.";
-  if (question.fixed.length === features.length)
-    return "Everything is kept, so nothing could change.";
+  if (lacking) return say("ask.lacks", { name: lacking.label });
+  if (!targetText(question.wish)) return say("ask.no wish");
+  if (question.nFaults) return say("ask.mend");
+  if (question.fixed.length === features.length) return say("ask.all kept");
   return "";
 }
 
@@ -113,8 +113,11 @@ export function progressText({
   found,
   elapsed,
 }) {
-  if (isStopping) return "Stopping ...";
-  if (isWaiting) return "Waiting for other searches ...";
-  const seconds = elapsed < 10 ? elapsed.toFixed(1) : elapsed.toFixed(0);
-  return `${evaluations.toLocaleString("en")} rows asked, ${found.toLocaleString("en")} found, ${seconds} s`;
+  if (isStopping) return say("ask.stopping");
+  if (isWaiting) return say("ask.waiting");
+  return say("ask.going", {
+    asked: wholeText(evaluations),
+    found: wholeText(found),
+    seconds: decimalText(elapsed, elapsed < 10 ? 1 : 0, elapsed < 10 ? 1 : 0),
+  });
 }

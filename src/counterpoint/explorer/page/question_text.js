@@ -1,11 +1,16 @@
 /** The question as text that can be edited: the row's values, what is wanted, limits and rules. */
 import { dayText, fieldNumber } from "../../result/report/page/numbers.js";
+import { say } from "../../result/report/page/texts.js";
 import { readWish, targetText } from "./question.js";
 
-const MISSING = "missing";
+// What a line may begin with; a reader of another language finds and writes its own words.
+const KEYS = ["row", "target", "fixed", "range", "cost", "changes at most", "rule", "seed"];
+const keyText = (key) => say(`ask.key ${key}`);
+const keyOf = (text) => KEYS.find((key) => key === text || keyText(key) === text);
+const isMissing = (text) => text === "missing" || text === say("missing");
 
 function valueText({ is_numeric: isNumeric, kind, levels }, value) {
-  if (value === null || value === undefined) return MISSING;
+  if (value === null || value === undefined) return say("missing");
   if (!isNumeric) return levels[value];
   return kind === "date" ? dayText(value) : String(value);
 }
@@ -13,23 +18,24 @@ function valueText({ is_numeric: isNumeric, kind, levels }, value) {
 /** Return the question as text: one thing on each line. */
 export function questionText(question, features) {
   const byName = new Map(features.map((feature) => [feature.name, feature]));
+  const line = (key, rest) => `${keyText(key)}: ${rest}`;
   const end = (name, value) => (value === null ? "" : valueText(byName.get(name), value));
   return [
-    `row: ${question.label}`,
+    line("row", question.label),
     ...features.map((feature, j) => `${feature.name} = ${valueText(feature, question.values[j])}`),
     "",
-    `target: ${targetText(question.wish)}`,
-    ...question.fixed.map((name) => `fixed: ${name}`),
-    ...Object.entries(question.ranges).map(
-      ([name, [low, high]]) => `range: ${name} = ${end(name, low)}..${end(name, high)}`,
+    line("target", targetText(question.wish)),
+    ...question.fixed.map((name) => line("fixed", name)),
+    ...Object.entries(question.ranges).map(([name, [low, high]]) =>
+      line("range", `${name} = ${end(name, low)}..${end(name, high)}`),
     ),
-    ...Object.entries(question.costs).map(([name, cost]) => `cost: ${name} = ${cost}`),
-    ...(question.maxChanged ? [`changes at most: ${question.maxChanged}`] : []),
+    ...Object.entries(question.costs).map(([name, cost]) => line("cost", `${name} = ${cost}`)),
+    ...(question.maxChanged ? [line("changes at most", question.maxChanged)] : []),
     ...question.rules
       .split("\n")
       .filter((rule) => rule.trim())
-      .map((rule) => `rule: ${rule}`),
-    `seed: ${question.seed}`,
+      .map((rule) => line("rule", rule)),
+    line("seed", question.seed),
   ].join("\n");
 }
 
@@ -55,13 +61,11 @@ export function readQuestion(text, setup, question) {
     try {
       readLine(line.trim(), said, rules, setup);
     } catch (error) {
-      throw new Error(`Line ${k + 1}: ${error.message}`, { cause: error });
+      throw new Error(`${say("ask.line", { line: k + 1 })} ${error.message}`, { cause: error });
     }
   });
   return { ...said, rules: rules.join("\n") };
 }
-
-const KEYS = ["row", "target", "fixed", "range", "cost", "changes at most", "rule", "seed"];
 
 function readLine(line, said, rules, setup) {
   const value = valueLine(line, setup.features);
@@ -71,12 +75,12 @@ function readLine(line, said, rules, setup) {
     return;
   }
   const colon = line.indexOf(":");
-  const key = line.slice(0, colon).trim();
+  const key = colon < 0 ? undefined : keyOf(line.slice(0, colon).trim());
   const rest = line.slice(colon + 1).trim();
-  if (colon < 0 || !KEYS.includes(key))
-    throw new Error(
-      `“${line}” is none of: a feature = a value, ${KEYS.map((each) => `${each}: ...`).join(", ")}.`,
-    );
+  if (!key) {
+    const keys = KEYS.map((each) => `${keyText(each)}: ...`).join(", ");
+    throw new Error(say("ask.text unknown", { line, keys }));
+  }
   READERS[key](rest, said, rules, setup);
 }
 
@@ -88,18 +92,18 @@ const READERS = {
     const [feature, ends] = assigned(rest, features);
     const parts = ends.split("..");
     if (parts.length !== 2 || !feature.is_numeric)
-      throw new Error(`a range is a number or date, such as range: ${feature.name} = 1..2.`);
+      throw new Error(say("ask.text range", { key: keyText("range"), name: feature.name }));
     said.ranges[feature.name] = parts.map((part) =>
       part.trim() === "" ? null : readValue(feature, part.trim()),
     );
   },
   cost: (rest, said, _, { features }) => {
     const [feature, text] = assigned(rest, features);
-    said.costs[feature.name] = numberOf(text, "a cost");
+    said.costs[feature.name] = numberOf(text, keyText("cost"));
   },
-  "changes at most": (rest, said) => (said.maxChanged = wholeOf(rest, "changes at most")),
+  "changes at most": (rest, said) => (said.maxChanged = wholeOf(rest, keyText("changes at most"))),
   rule: (rest, _, rules) => rules.push(rest),
-  seed: (rest, said) => (said.seed = wholeOf(rest, "a seed")),
+  seed: (rest, said) => (said.seed = wholeOf(rest, keyText("seed"))),
 };
 
 /** Return the place of the feature that a line gives a value, and that value; null if it is none. */
@@ -119,28 +123,29 @@ function assigned(rest, features) {
   if (found) return [features[found[0]], found[1]];
   const name = rest.split("=")[0].trim();
   featureCalled(name, features);
-  throw new Error(`“${rest}” lacks “=” after the feature's name.`);
+  throw new Error(say("ask.text lacks", { text: rest }));
 }
 
 function featureCalled(name, features) {
   const found = features.find((feature) => feature.name === name);
-  if (!found) throw new Error(`“${name}” is no feature of the table.`);
+  if (!found) throw new Error(say("ask.text no feature", { name }));
   return found;
 }
 
 function readValue(feature, text) {
-  if (text === MISSING && feature.may_miss) return null;
+  if (isMissing(text) && feature.may_miss) return null;
   if (!feature.is_numeric) {
     const code = feature.levels.indexOf(text);
-    if (code < 0)
-      throw new Error(`“${text}” is no level of ${feature.name}: ${feature.levels.join(", ")}.`);
+    const levels = feature.levels.join(", ");
+    if (code < 0) throw new Error(say("ask.text no level", { text, name: feature.name, levels }));
     return code;
   }
   const value = fieldNumber(text, feature.kind === "date");
-  const what = feature.kind === "date" ? "a date such as 2024-12-31" : "a number";
-  if (value === null) throw new Error(`${feature.name} must be ${what}, not “${text}”.`);
+  const { name } = feature;
+  const wanted = feature.kind === "date" ? "ask.text no date" : "ask.text no number";
+  if (value === null) throw new Error(say(wanted, { name, text }));
   if (feature.kind !== "real" && !Number.isInteger(value))
-    throw new Error(`${feature.name} must be a whole number, not “${text}”.`);
+    throw new Error(say("ask.text not whole", { name, text }));
   return value;
 }
 
@@ -151,21 +156,21 @@ function wishOf(text, classes) {
   if (!isNumber || !isKnown || (classes && !wish.label))
     throw new Error(
       classes
-        ? `“${text}” is no target: one of ${classes.join(", ")}, opposite, or such as ${classes[0]}:0.6..1.`
-        : `“${text}” is no target; write such as 100..150, or ..150 with an open end.`,
+        ? say("ask.text no class", { text, classes: classes.join(", "), first: classes[0] })
+        : say("ask.text no target", { text }),
     );
   return wish;
 }
 
 function numberOf(text, what) {
   const value = fieldNumber(text);
-  if (value === null) throw new Error(`${what} must be a number, not “${text}”.`);
+  if (value === null) throw new Error(say("ask.text no number", { name: what, text }));
   return value;
 }
 
 function wholeOf(text, what) {
   const value = numberOf(text, what);
   if (!Number.isInteger(value) || value < 0)
-    throw new Error(`${what} must be a whole number of at least 0, not “${text}”.`);
+    throw new Error(say("ask.text not natural", { name: what, text }));
   return value;
 }

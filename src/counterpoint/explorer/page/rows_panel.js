@@ -1,5 +1,6 @@
 /** The rows' panel: find one by its label, page through them, pick one. */
 import { fill, h } from "../../result/report/page/dom.js";
+import { say, wholeText } from "../../result/report/page/texts.js";
 import { getJson } from "./api.js";
 import { pickedRow } from "./question.js";
 import { buildScatter } from "./scatter_panel.js";
@@ -14,13 +15,13 @@ export function buildRows(setup, store, changed) {
     class: "scroll",
     tabindex: 0,
     role: "region",
-    "aria-label": "Rows to pick from",
+    "aria-label": say("ask.rows region"),
   });
   const count = h("p", { class: "hint", role: "status" });
   const find = h("input", {
     type: "search",
     id: "ask-find",
-    placeholder: "label",
+    placeholder: say("ask.find hint"),
     autocomplete: "off",
     oninput: () => look(0),
   });
@@ -28,12 +29,12 @@ export function buildRows(setup, store, changed) {
   const sort = buildSort(setup, () => look(0));
   const scatter = buildScatter(setup, (position) => pickAt(position, pick));
   const pager = buildPager((way) => look(Math.max(0, shown.start + way * setup.per_page)));
-  const findLabel = h("label", { for: "ask-find" }, "Find");
-  const whereLabel = h("label", { for: "ask-where" }, "where");
+  const findLabel = h("label", { for: "ask-find" }, say("ask.find"));
+  const whereLabel = h("label", { for: "ask-where" }, say("ask.where"));
   const element = h(
     "section",
     { class: "panel", "aria-labelledby": "ask-rows-title" },
-    h("h2", { id: "ask-rows-title" }, "Pick a row"),
+    h("h2", { id: "ask-rows-title" }, say("ask.pick")),
     h("div", { class: "finder" }, findLabel, find, whereLabel, where, sort.element, count),
     table,
     pager.element,
@@ -54,8 +55,12 @@ export function buildRows(setup, store, changed) {
   function draw() {
     const last = shown.start + shown.rows.length;
     count.textContent = shown.n_found
-      ? `${shown.start + 1} to ${last} of ${shown.n_found.toLocaleString("en")}`
-      : "No row is like that.";
+      ? say("ask.rows shown", {
+          first: wholeText(shown.start + 1),
+          last: wholeText(last),
+          n: wholeText(shown.n_found),
+        })
+      : say("ask.rows none");
     pager.refresh(shown.start === 0, last >= shown.n_found);
     fill(table, shown.n_found ? drawTable(setup, shown.rows, store.get().row, pick) : []);
   }
@@ -68,13 +73,13 @@ function buildSort(setup, changed) {
   const option = (value, text) => h("option", { value }, text);
   const select = h(
     "select",
-    { id: "ask-sort", "aria-label": "Order of the rows", onchange: changed },
-    option("", "in their order"),
-    option("prediction", "by prediction, smallest first"),
-    option("prediction.1", "by prediction, largest first"),
+    { id: "ask-sort", "aria-label": say("ask.order"), onchange: changed },
+    option("", say("ask.order own")),
+    option("prediction", say("ask.order up", { name: say("ask.order prediction") })),
+    option("prediction.1", say("ask.order down", { name: say("ask.order prediction") })),
     setup.features.flatMap((feature, j) => [
-      option(`${j}`, `by ${feature.label}, smallest first`),
-      option(`${j}.1`, `by ${feature.label}, largest first`),
+      option(`${j}`, say("ask.order up", { name: feature.label })),
+      option(`${j}.1`, say("ask.order down", { name: feature.label })),
     ]),
   );
   const query = () => {
@@ -90,7 +95,7 @@ function buildWhere(setup, changed) {
     type: "search",
     id: "ask-where",
     placeholder: whereExample(setup),
-    "aria-label": "Only rows for which this rule holds",
+    "aria-label": say("ask.where label"),
     autocomplete: "off",
     oninput: changed,
   });
@@ -106,15 +111,15 @@ function whereExample({ features }) {
   const number = features.find(
     (feature) => feature.is_numeric && /^[A-Za-z_]\w*$/.test(feature.name),
   );
-  return number ? `${number.name} >= ${number.low}` : "a rule";
+  return number ? `${number.name} >= ${number.low}` : say("ask.where hint");
 }
 
 /** Return the buttons that turn pages; `turn` is told which way. */
 function buildPager(turn) {
   const button = (id, way, text) =>
     h("button", { type: "button", class: "quiet", id, onclick: () => turn(way) }, text);
-  const before = button("ask-before", -1, "Previous");
-  const after = button("ask-after", 1, "Next");
+  const before = button("ask-before", -1, say("ask.previous"));
+  const after = button("ask-after", 1, say("ask.next"));
   function refresh(isFirst, isLast) {
     before.disabled = isFirst;
     after.disabled = isLast;
@@ -134,8 +139,8 @@ function drawTable(setup, rows, current, pick) {
       h(
         "tr",
         {},
-        h("th", { scope: "col" }, "Row"),
-        h("th", { scope: "col" }, "Prediction"),
+        h("th", { scope: "col" }, say("ask.row")),
+        h("th", { scope: "col" }, say("prediction")),
         places.map((j) => h("th", { scope: "col", class: number(j) }, setup.features[j].label)),
       ),
     ),
@@ -158,7 +163,7 @@ function drawTable(setup, rows, current, pick) {
                 type: "button",
                 class: "link",
                 id: `ask-row-${row.position}`,
-                "aria-label": `Pick row ${row.label}`,
+                "aria-label": say("ask.pick row", { label: row.label }),
                 onclick: () => pick(row),
               },
               row.label,

@@ -1,6 +1,7 @@
 /** The scatter: rows over two features, coloured by what the model says; a click picks one. */
 import { fill, h, svg } from "../../result/report/page/dom.js";
 import { writeNumber } from "../../result/report/page/numbers.js";
+import { say, wholeText } from "../../result/report/page/texts.js";
 import { getJson } from "./api.js";
 
 const [SIDE, EDGE] = [360, 34];
@@ -13,20 +14,27 @@ export function placeOn(feature, value) {
   return high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0.5;
 }
 
+/** Return the two features to begin with: numbers, in which points lie apart, if there are two. */
+export function firstPlaces(features) {
+  const places = features.map((_, j) => j);
+  const sorted = [
+    ...places.filter((j) => features[j].is_numeric),
+    ...places.filter((j) => !features[j].is_numeric),
+  ];
+  return [sorted[0], sorted[1] ?? sorted[0]];
+}
+
 /** Return the panel; `pick` is told the position of a row. */
 export function buildScatter(setup, pick) {
   const drawing = h("div", { class: "scatter" });
   const status = h("p", { class: "hint", role: "status" });
+  const places = firstPlaces(setup.features);
   const selects = ["x", "y"].map((name, k) =>
     h(
       "select",
-      { id: `ask-scatter-${name}`, "aria-label": `Feature of the ${name} axis`, onchange: draw },
+      { id: `ask-scatter-${name}`, "aria-label": say("ask.axis", { axis: name }), onchange: draw },
       setup.features.map((feature, j) =>
-        h(
-          "option",
-          { value: j, selected: j === Math.min(k, setup.features.length - 1) },
-          feature.label,
-        ),
+        h("option", { value: j, selected: j === places[k] }, feature.label),
       ),
     ),
   );
@@ -34,7 +42,12 @@ export function buildScatter(setup, pick) {
     const [x, y] = selects.map((select) => Number(select.value));
     try {
       const { points, n_rows: n } = await getJson(`/api/points?x=${x}&y=${y}`);
-      status.textContent = `${points.length} of ${n.toLocaleString("en")} rows; deeper: ${setup.classes ? `more likely “${setup.class_labels.at(-1)}”` : "a larger prediction"}.`;
+      const label = setup.class_labels?.at(-1);
+      status.textContent = say(setup.classes ? "ask.scatter class" : "ask.scatter value", {
+        n: wholeText(points.length),
+        of: wholeText(n),
+        label,
+      });
       fill(drawing, drawPoints(setup, points, [x, y], pick));
     } catch (error) {
       status.textContent = error.message;
@@ -43,7 +56,7 @@ export function buildScatter(setup, pick) {
   const element = h(
     "details",
     { class: "scatter-panel", ontoggle: (event) => event.target.open && draw() },
-    h("summary", {}, "Pick from a scatter"),
+    h("summary", {}, say("ask.scatter")),
     h("div", { class: "finder" }, selects, status),
     drawing,
   );
@@ -58,7 +71,7 @@ function drawPoints(setup, points, [x, y], pick) {
   const text = (attributes, words) => svg("text", { class: "map-text", ...attributes }, words);
   return svg(
     "svg",
-    { viewBox: `0 0 ${SIDE} ${SIDE}`, role: "group", "aria-label": "Rows to pick from" },
+    { viewBox: `0 0 ${SIDE} ${SIDE}`, role: "group", "aria-label": say("ask.rows region") },
     svg("rect", {
       class: "scatter-ground",
       x: EDGE,
@@ -80,7 +93,7 @@ function drawPoints(setup, points, [x, y], pick) {
           "data-position": position,
           onclick: () => pick(position),
         },
-        svg("title", {}, `prediction ${writeNumber(output)}`),
+        svg("title", {}, say("ask.scatter point", { at: writeNumber(output) })),
       ),
     ),
   );

@@ -1,6 +1,7 @@
 /** The search's panel: begin, watch, cancel. */
 import { h } from "../../result/report/page/dom.js";
 import { fieldNumber } from "../../result/report/page/numbers.js";
+import { decimalText, say } from "../../result/report/page/texts.js";
 import { postJson, postStream } from "./api.js";
 import { progressText, requestOf, whyNot } from "./question.js";
 
@@ -10,7 +11,7 @@ export function buildSearch(setup, store, { session, changed, ended }) {
   const go = h(
     "button",
     { type: "button", class: "main", id: "ask-go", onclick: () => search() },
-    "Search",
+    say("ask.search"),
   );
   const running = buildRunning(() =>
     postJson(`/api/sessions/${session}/cancel`, {}).catch((error) => tell(error.message)),
@@ -19,7 +20,7 @@ export function buildSearch(setup, store, { session, changed, ended }) {
   const element = h(
     "section",
     { class: "panel", id: "ask-search", tabindex: -1, "aria-labelledby": "ask-search-title" },
-    h("h2", { id: "ask-search-title" }, "Search"),
+    h("h2", { id: "ask-search-title" }, say("ask.search")),
     h("div", { class: "go" }, go),
     running.element,
     status,
@@ -49,16 +50,16 @@ export function buildSearch(setup, store, { session, changed, ended }) {
 
 /** Return what is shown while a search runs; `cancel` stops it. */
 function buildRunning(cancel) {
-  const bar = h("progress", { id: "ask-progress", "aria-label": "Progress of the search" });
+  const bar = h("progress", { id: "ask-progress", "aria-label": say("ask.progress") });
   const told = h("p", { id: "ask-told" });
   const button = h(
     "button",
     { type: "button", class: "quiet", id: "ask-cancel", onclick: stop },
-    "Cancel and show what was found",
+    say("ask.cancel"),
   );
   const element = h("div", { class: "running", hidden: true }, bar, told, button);
   function begin() {
-    told.textContent = "Starting ...";
+    told.textContent = say("ask.starting");
     bar.removeAttribute("value");
     button.disabled = false;
     element.hidden = false;
@@ -73,7 +74,7 @@ function buildRunning(cancel) {
   }
   function stop() {
     button.disabled = true;
-    told.textContent = "Stopping ...";
+    told.textContent = say("ask.stopping");
     cancel();
   }
   return { element, begin, hear };
@@ -97,14 +98,10 @@ function buildOptions(setup, changed) {
   const element = h(
     "details",
     { class: "more-options" },
-    h("summary", {}, "Options"),
-    h("div", { class: "ends" }, h("label", { for: "ask-seed" }, "Seed"), seed),
-    h("label", { class: "check", for: "ask-afresh" }, afresh, "Start from scratch"),
-    h(
-      "p",
-      { class: "hint" },
-      `A search of the same row starts from what the one before it found, unless this is checked. None takes longer than ${setup.seconds} s.`,
-    ),
+    h("summary", {}, say("ask.options")),
+    h("div", { class: "ends" }, h("label", { for: "ask-seed" }, say("ask.seed")), seed),
+    h("label", { class: "check", for: "ask-afresh" }, afresh, say("ask.afresh")),
+    h("p", { class: "hint" }, say("ask.afresh how", { seconds: decimalText(setup.seconds, 3) })),
   );
   function refresh(question) {
     if (document.activeElement !== seed) seed.value = question.seed;

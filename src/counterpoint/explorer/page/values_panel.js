@@ -2,8 +2,8 @@
 import { h } from "../../result/report/page/dom.js";
 import { buildCurve } from "./curve.js";
 import { buildEffort } from "./effort.js";
-import { dayText, fieldNumber } from "../../result/report/page/numbers.js";
-import { counted } from "../../result/report/page/texts.js";
+import { dateText, dayText, fieldNumber, writeNumber } from "../../result/report/page/numbers.js";
+import { counted, say } from "../../result/report/page/texts.js";
 
 /** Return the panel of values below the prediction; `changed` is told what changes of the question. */
 export function buildValues(setup, store, changed, prediction) {
@@ -31,18 +31,14 @@ export function buildValues(setup, store, changed, prediction) {
       id: "ask-undo",
       onclick: () => changed({ values: store.get().own }),
     },
-    "Undo the edits",
+    say("ask.undo"),
   );
   const element = h(
     "section",
     { class: "panel", "aria-labelledby": "ask-values-title" },
     h("div", { class: "panel-head" }, title, undo),
     prediction.element,
-    h(
-      "p",
-      { class: "hint" },
-      "Edit a value and the prediction follows. What you keep, no counterfactual changes; what is hard to change is changed less; between “from” and “to” it may go.",
-    ),
+    h("p", { class: "hint" }, say("ask.values how")),
     h(
       "div",
       { class: "fields" },
@@ -50,7 +46,7 @@ export function buildValues(setup, store, changed, prediction) {
     ),
   );
   function refresh(question) {
-    title.textContent = `Row ${question.label}`;
+    title.textContent = say("row.named", { label: question.label });
     undo.hidden = question.values.every((value, j) => value === question.own[j]);
     fields.forEach((field, j) =>
       field.refresh(
@@ -75,9 +71,9 @@ function buildField(feature, j, { set, fix, changed, setup, store }) {
   const effort = buildEffort(feature, j, store, changed);
   const control = feature.is_numeric ? buildNumber(feature, j, set) : buildLevel(feature, j, set);
   const was = h("span", { class: "hint", id: `ask-was-${j}` });
-  const keep = buildCheck(`ask-keep-${j}`, "Keep", feature.label, fix);
+  const keep = buildCheck(`ask-keep-${j}`, say("ask.keep"), feature.label, fix);
   const lacks = feature.may_miss
-    ? buildCheck(`ask-missing-${j}`, "Missing", feature.label, (lacking) =>
+    ? buildCheck(`ask-missing-${j}`, say("ask.missing"), feature.label, (lacking) =>
         set(lacking ? null : control.read()),
       )
     : null;
@@ -89,7 +85,7 @@ function buildField(feature, j, { set, fix, changed, setup, store }) {
       { for: `ask-value-${j}` },
       h("span", { title: feature.label === feature.name ? null : feature.name }, feature.label),
       feature.unit ? h("span", { class: "hint" }, ` ${feature.unit}`) : null,
-      feature.is_protected ? h("span", { class: "hint" }, " (protected)") : null,
+      feature.is_protected ? h("span", { class: "hint" }, ` ${say("protected")}`) : null,
     ),
     control.element,
     curve.element,
@@ -103,13 +99,13 @@ function buildField(feature, j, { set, fix, changed, setup, store }) {
     if (value !== own || !curve.element.hidden) curve.refresh(store.get().values);
     const isEdited = value !== own;
     element.classList.toggle("edited", isEdited);
-    const outside = isOutside(feature, value) ? `outside the data (${feature.range})` : "";
+    const outside = isOutside(feature, value) ? say("ask.outside", { range: feature.range }) : "";
     was.classList.toggle("warning", Boolean(outside));
     was.textContent =
       value === undefined
-        ? "needs a value"
+        ? say("ask.needs")
         : isEdited
-          ? [`was ${own === null ? "missing" : control.text(own)}`, outside]
+          ? [say("ask.was", { value: own === null ? say("missing") : control.text(own) }), outside]
               .filter(Boolean)
               .join("; ")
           : outside || feature.range || counted(feature.levels.length, "level");
@@ -146,12 +142,13 @@ function buildNumber(feature, j, set) {
     "aria-describedby": `ask-was-${j}`,
     oninput: () => set(read()),
   });
-  const text = (value) => (isDate ? dayText(value) : String(value));
+  const text = (value) => (isDate ? dateText(value) : writeNumber(value, 15));
+  const field = (value) => (isDate ? dayText(value) : String(value));
   function refresh(value) {
     input.disabled = value === null;
     input.setAttribute("aria-invalid", String(value === undefined));
     if (document.activeElement !== input && value !== undefined && value !== null)
-      input.value = text(value);
+      input.value = field(value);
   }
   return { element: input, read, text, refresh };
 }

@@ -1,6 +1,7 @@
 /** The wish's panel: which outcome is wanted, and what counterfactuals must obey. */
 import { fill, h } from "../../result/report/page/dom.js";
 import { fieldNumber } from "../../result/report/page/numbers.js";
+import { say } from "../../result/report/page/texts.js";
 import { postJson } from "./api.js";
 import { putOff } from "./waiting.js";
 
@@ -18,35 +19,34 @@ export function buildWish(setup, store, changed) {
       setup.classes.map((each, k) => h("option", { value: each }, setup.class_labels[k])),
       setup.classes.includes("opposite")
         ? null
-        : h("option", { value: "opposite" }, "anything but what it says now"),
+        : h("option", { value: "opposite" }, say("ask.opposite")),
     );
+  const what = say(setup.classes ? "ask.probability" : "prediction");
   const ends = ["low", "high"].map((end) =>
     h("input", {
       type: "number",
       step: "any",
       id: `ask-${end}`,
       inputmode: "decimal",
-      "aria-label": `${setup.classes ? "Probability" : "Prediction"} ${end === "low" ? "from" : "to"}`,
+      "aria-label": `${what}: ${say(end === "low" ? "ask.from" : "ask.to")}`,
       oninput: (event) => set({ [end]: fieldNumber(event.target.value) }),
     }),
   );
   const element = h(
     "section",
     { class: "panel", "aria-labelledby": "ask-wish-title" },
-    h("h2", { id: "ask-wish-title" }, "What you want"),
-    label ? h("div", { class: "field" }, h("label", { for: "ask-label" }, "Outcome"), label) : null,
+    h("h2", { id: "ask-wish-title" }, say("ask.wish")),
+    label
+      ? h("div", { class: "field" }, h("label", { for: "ask-label" }, say("ask.outcome")), label)
+      : null,
     h(
       "div",
       { class: "ends pair" },
-      h("span", {}, setup.classes ? "Probability" : "Prediction"),
-      h("label", { class: "end" }, "from", ends[0]),
-      h("label", { class: "end" }, "to", ends[1]),
+      h("span", {}, what),
+      h("label", { class: "end" }, say("ask.from"), ends[0]),
+      h("label", { class: "end" }, say("ask.to"), ends[1]),
     ),
-    h(
-      "p",
-      { class: "hint" },
-      setup.classes ? "Left empty, the model's own decision counts." : "One end may stay open.",
-    ),
+    h("p", { class: "hint" }, say(setup.classes ? "ask.wish class" : "ask.wish value")),
   );
   function refresh({ wish }) {
     if (label) label.value = wish.label;
@@ -83,12 +83,12 @@ export function buildRules(setup, store, changed) {
   const element = h(
     "section",
     { class: "panel", "aria-labelledby": "ask-rules-title" },
-    h("h2", { id: "ask-rules-title" }, "Rules"),
-    h("label", { class: "unseen", for: "ask-rules-text" }, "Rules, one on each line"),
+    h("h2", { id: "ask-rules-title" }, say("ask.rules")),
+    h("label", { class: "unseen", for: "ask-rules-text" }, say("ask.rules label")),
     area,
     faults,
-    h("p", { class: "hint", id: "ask-rules-hint" }, "One on each line; all must hold."),
-    h("div", { class: "ends" }, h("label", { for: "ask-most" }, "Changes at most"), most),
+    h("p", { class: "hint", id: "ask-rules-hint" }, say("ask.rules how")),
+    h("div", { class: "ends" }, h("label", { for: "ask-most" }, say("ask.most")), most),
   );
   const check = putOff(async (signal, text) => {
     const { faults: found } = await postJson(
@@ -103,9 +103,7 @@ export function buildRules(setup, store, changed) {
     changed({ nFaults: found.length });
     fill(
       faults,
-      found.map((fault) =>
-        h("pre", { class: "fault", tabindex: 0 }, `Line ${fault.line + 1}: ${fault.error}`),
-      ),
+      found.map((fault) => drawFault(fault)),
     );
   }, 250);
   let last = "";
@@ -117,6 +115,19 @@ export function buildRules(setup, store, changed) {
     check(rules);
   }
   return { element, refresh };
+}
+
+/** Return what is wrong with a line; rules are a language of their own, and so is what is said of them. */
+function drawFault({ line, error }) {
+  const at = say("ask.line", { line: line + 1 });
+  const [first, ...where] = error.split("\n");
+  return h(
+    "div",
+    { class: "fault" },
+    `${at} `,
+    h("span", { lang: "en" }, first),
+    where.length ? h("pre", { tabindex: 0 }, where.join("\n")) : null,
+  );
 }
 
 /** Return rules that fit the features, to show what one looks like. */

@@ -110,12 +110,11 @@ def why_none(found: ResultData, conditions: str | Iterable[str], keep: Iterable[
     texts = [conditions] if isinstance(conditions, str) else list(conditions)
     each = [(f'"{text}"', matching(found, text, ())) for text in texts]
     each += [(f"keep={name!r}", matching(found, (), [name])) for name in keep]
-    left = [f"{name} leaves {found.reaches[places].sum():,}" for name, places in each]
-    alone = " by itself" if len(each) > 1 else ""
-    return (
-        f"the filter leaves none of {counted(len(found), 'counterfactual')}: "
-        f"{', '.join(left)}{alone}."
-    )
+    left = [f"{name}: {found.reaches[places].sum():,}" for name, places in each]
+    none = f"the filter leaves none of {counted(len(found), 'counterfactual')}"
+    if len(each) == 1:
+        return f"{none}: {each[0][0]}."
+    return f"{none}; each condition by itself leaves: {', '.join(left)}."
 
 
 def in_order(found: ResultData, *scores: Floats) -> Ints:

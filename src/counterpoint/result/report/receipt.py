@@ -13,7 +13,10 @@ import pandas as pd
 from counterpoint.problem.limits import Limits
 from counterpoint.problem.ranges import range_text
 from counterpoint.result.data import ResultData
-from counterpoint.table.values import EXACT, write_number
+from counterpoint.result.words.language import say, spoken_now, translated
+from counterpoint.result.words.printed import target_text
+from counterpoint.table.labels import SIGNS
+from counterpoint.table.values import EXACT, write_date, write_number
 from counterpoint.version import __version__
 
 
@@ -51,6 +54,34 @@ def write_receipt(found: ResultData, now: datetime.datetime) -> dict[str, Any]:
             "pandas": pd.__version__,
         },
     }
+
+
+def receipt_texts(found: ResultData, receipt: dict[str, Any]) -> dict[str, Any]:
+    """Return what the page shows in place of parts of the receipt, in the language of the page.
+
+    The search is written as one would type it, and rules are as they were written.
+    """
+    day = datetime.datetime.fromisoformat(receipt["date"])
+    kind, *settings = receipt["search"].items()
+    given = ", ".join(f"{name}={value!r}" for name, value in settings if value is not None)
+    names, ranges = receipt["objectives"], receipt["limits"]["ranges"]
+    known = {f"objective.{name}" for name in ("gap", "distance", "changes", "implausibility")}
+    texts = {
+        "date": f"{write_date(day.date(), SIGNS[spoken_now()])}, {day:%H:%M:%S} UTC",
+        "search": f"{kind[1]}({given})",
+        "target": target_text(found),
+        "limits": receipt["limits"] | {"ranges": [translated(each, "range") for each in ranges]},
+        "objectives": [
+            say(key) if (key := f"objective.{name}") in known else name for name in names
+        ],
+        "ended by": say(f"ended.{receipt['ended by']}"),
+        "notes": [translated(note) for note in receipt["notes"]],
+    }
+    if found.live is None:
+        saved = {"saved": found.remembered.version, "version": __version__}
+        versions = receipt["versions"] | {"counterpoint": say("written by", **saved)}
+        texts |= {"model": say("absent"), "versions": versions}
+    return texts
 
 
 # A setting is used only with some values of another; see `NSGA2`.

@@ -39,9 +39,16 @@ from counterpoint.result.figures.frames.common import (
     varied,
 )
 from counterpoint.result.figures.frames.response import CURVE_POINTS
-from counterpoint.result.report.receipt import write_receipt
+from counterpoint.result.report.receipt import receipt_texts, write_receipt
 from counterpoint.result.ways import Way, name_of, ways_of
-from counterpoint.result.words.language import Lang, say, speaking, spoken_now, texts_of
+from counterpoint.result.words.language import (
+    Lang,
+    say,
+    speaking,
+    spoken_now,
+    texts_of,
+    translated,
+)
 from counterpoint.result.words.printed import message, target_text
 from counterpoint.result.words.sentences import (
     changes_protected,
@@ -116,6 +123,7 @@ FORMAT = "counterpoint/report"
 VERSION = 1
 DIGITS = 6  # of an objective, which only ranks and draws
 MOST_CARDS = 12
+ELSEWHERE = ("ask.", "note.", "step.", "range.", "ended.")  # texts that the page never says
 MOST_CHANGES = 4  # of what is on a card, where a way has so few
 
 
@@ -138,11 +146,11 @@ def _summarise(found: ResultData, now: datetime.datetime) -> dict[str, Any]:
         "version": VERSION,
         "title": title_of(found),
         "lang": lang,
-        "texts": texts_of(lang),
+        "texts": {k: v for k, v in texts_of(lang).items() if not k.startswith(ELSEWHERE)},
         "message": message(found),
         "headline": protected_headline(found, lang),
         "status": found.status,
-        "notes": list(found.notes),
+        "notes": [translated(note) for note in found.notes],
         "is_loaded": found.live is None,
         "target": _write_target(found),
         "row": {
@@ -162,7 +170,8 @@ def _summarise(found: ResultData, now: datetime.datetime) -> dict[str, Any]:
         "counterfactuals": _write_all(whole, len(found.genomes)),
         "representatives": _representatives(found, lang),
         "interview": write_questions(found),
-        "receipt": write_receipt(found, now),
+        "receipt": (receipt := write_receipt(found, now)),
+        "receipt_texts": receipt_texts(found, receipt),
     }
 
 

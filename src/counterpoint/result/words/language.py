@@ -9,6 +9,7 @@ its language; figures, which many functions put together, speak the language of 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -80,6 +81,39 @@ def spoken_now() -> Lang:
 def say(key: str, **values: object) -> str:
     """Return a text of the language that is spoken, with values put where braces name them."""
     return texts_of(spoken_now())[key].format_map(values)
+
+
+@cache
+def _patterns(kind: str) -> dict[str, re.Pattern[str]]:
+    """Return what the English texts of a kind look like, by key."""
+    found = {}
+    for key, text in texts_of("en").items():
+        if key.startswith(f"{kind}."):
+            plain = re.split(r"\{(\w+)\}", text)  # texts and names in turns
+            parts = [f"(?P<{p}>.+)" if k % 2 else re.escape(p) for k, p in enumerate(plain)]
+            found[key] = re.compile("".join(parts), re.DOTALL)
+    return found
+
+
+def translated(text: str, kind: str = "note") -> str:
+    """Return what a result keeps in English in the language that is spoken; the unknown as it is.
+
+    Examples
+    --------
+    >>> with speaking("de"):
+    ...     translated("free 'sex'", "step"), translated("a note of somebody's")
+    ('„sex“ freigeben', "a note of somebody's")
+    """
+    if spoken_now() == "en":
+        return text
+    signs = SIGNS[spoken_now()]
+    for key, pattern in _patterns(kind).items():
+        if match := pattern.fullmatch(text):
+            values = match.groupdict()
+            if "name" in values:
+                values["name"] = re.sub(r"^(['\"])(.*)\1$", signs.quoted(r"\2"), values["name"])
+            return say(key, **values)
+    return text
 
 
 def counted(n: int, noun: str) -> str:

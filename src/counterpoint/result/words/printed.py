@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import textwrap
@@ -15,7 +16,15 @@ from counterpoint.problem.objectives import GAP
 from counterpoint.result.data import ResultData
 from counterpoint.result.ways import ways_of
 from counterpoint.result.words.english import ENGLISH
-from counterpoint.result.words.language import count_candidates, counted, say, spoken_now, started
+from counterpoint.result.words.language import (
+    count_candidates,
+    counted,
+    joined,
+    say,
+    spoken_now,
+    started,
+    translated,
+)
 from counterpoint.result.words.sentences import (
     GRAMMARS,
     edge_texts,
@@ -110,8 +119,17 @@ def observed_hint(found: ResultData) -> str:
     reach = say(f"message.rows reach.{form}", rows=rows)
     if known.limits_bind:
         what = say("message.limits and rules" if found.constraints else "message.limits")
-        return say(f"message.excluded.{form}", reach=reach, what=what, relaxation=known.relaxation)
+        return say(
+            f"message.excluded.{form}", reach=reach, what=what, relaxation=_steps(known.relaxation)
+        )
     return f"{reach}." if found.stopped in ENDED else say("message.more", reach=reach)
+
+
+def _steps(relaxation: str) -> str:
+    """Return what would admit an observed row, in the language that is spoken."""
+    begins = r'(?:, | and )(?=free |widen ranges|raise max_changed|drop ")'
+    steps = re.split(begins, relaxation)
+    return joined([translated(step, "step") for step in steps], say("and"))
 
 
 def own_cells(found: ResultData) -> pd.DataFrame:

@@ -7,7 +7,8 @@ import datetime
 import pandas as pd
 
 import counterpoint as cp
-from counterpoint.result.report.receipt import write_receipt
+from counterpoint.result.report.receipt import receipt_texts, write_receipt
+from counterpoint.result.words.language import speaking
 
 NOW = datetime.datetime(2026, 5, 4, 12, 30, tzinfo=datetime.UTC)
 
@@ -29,3 +30,18 @@ def test_the_receipt_lists_only_settings_that_are_used() -> None:
     assert not {"step", "p_min", "p_max", "method"} & set(conditional)
     assert gaussian["step"] == "deviation"
     assert gaussian["p_min"] == 0.01
+
+
+def test_the_receipt_is_shown_in_the_language_that_is_spoken() -> None:
+    found = explained(cp.Search(evaluations=30))
+    receipt = write_receipt(found, NOW)
+
+    with speaking("de"):
+        texts = receipt_texts(found, receipt)
+
+    assert texts["date"] == "4. Mai 2026, 12:30:00 UTC"
+    assert texts["target"] == "Vorhersage mindestens 2"
+    assert texts["objectives"][1] == "Größe der Änderungen"
+    assert texts["search"].startswith("Explore(evaluations=30, ")
+    assert "None" not in texts["search"]
+    assert receipt_texts(found, receipt)["date"] == "4 May 2026, 12:30:00 UTC"

@@ -15,6 +15,7 @@ from counterpoint.result.words.language import (
     speaking,
     spoken_now,
     texts_of,
+    translated,
 )
 
 SOURCE = Path(counterpoint.__file__).parent
@@ -27,6 +28,13 @@ ENGLISH = re.compile(
 )
 BRACES = re.compile(r"\{(\w+)\}")
 SAID = re.compile(r"""\bsay\(\s*(?:f?["'`]([^"'`]*)["'`]|[^()]*?\?\s*"([^"]*)"\s*:\s*"([^"]*)")""")
+
+
+def speaking_files() -> list[Path]:
+    """Return the files that say texts."""
+    folders = [SOURCE / "result/report/page", SOURCE / "explorer/page"]
+    pages = [place for folder in folders for place in folder.iterdir() if place.suffix != ".css"]
+    return [*(SOURCE / "result").rglob("*.py"), *(SOURCE / "explorer").glob("*.py"), *pages]
 
 
 def test_both_languages_have_the_same_keys() -> None:
@@ -55,8 +63,7 @@ def test_no_german_text_has_an_english_word() -> None:
 def test_every_key_that_is_said_has_a_text() -> None:
     known = texts_of("en")
     said: set[str] = set()
-    places = [*(SOURCE / "result").rglob("*.py"), *(SOURCE / "result/report/page").glob("*.js")]
-    for place in places:
+    for place in speaking_files():
         for groups in SAID.findall(place.read_text(encoding="utf-8")):
             said.update(key for key in groups if key and not re.search(r"[{$]", key))
 
@@ -65,12 +72,12 @@ def test_every_key_that_is_said_has_a_text() -> None:
 
 
 def test_every_text_is_said_somewhere() -> None:
-    places = [*(SOURCE / "result").rglob("*.py"), *(SOURCE / "result/report/page").glob("*.js")]
-    code = "\n".join(place.read_text(encoding="utf-8") for place in places)
+    code = "\n".join(place.read_text(encoding="utf-8") for place in speaking_files())
     # Of these only the beginning is written where they are said.
     begins = (
         *("named.", "meaning.", "receipt.", "limit.", "relax.", "objective.", "colours."),
-        *("figure.outcome.", "message.", "tip."),
+        *("figure.outcome.", "message.", "tip.", "note.", "step.", "range.", "ended."),
+        *("ask.cost ", "ask.key ", "ask.save-"),
     )
     plural = re.compile(r"\.(one|many)$")
     silent = [
@@ -79,6 +86,7 @@ def test_every_text_is_said_somewhere() -> None:
         if not key.startswith(begins)
         and f'"{key}"' not in code
         and f"'{key}'" not in code
+        and f"{{{key}}}" not in code  # in the explorer's page
         and not (plural.search(key) and re.search(rf"""["']{plural.sub("", key)}["']""", code))
     ]
 
@@ -93,3 +101,41 @@ def test_a_language_is_spoken_inside_of_a_with_only() -> None:
     with pytest.raises(ZeroDivisionError), speaking("de"):
         raise ZeroDivisionError
     assert say("print") == "Print"
+
+
+NOTES = [
+    "the row's 'credit amount' = 1,234.5 lies outside the data's range, 2 to 9; the search box was "
+    "widened to it.",
+    "the range given for \"a'b\" excludes the row's own value 3, so every counterfactual changes "
+    "it.",
+    "the search started from the 1,200 counterfactuals of an earlier one, as far as they are still "
+    "allowed; from scratch it may find others.",
+    'the filter leaves none of 3 counterfactuals; each condition by itself leaves: "age < 22": 0.',
+    'the filter leaves none of 1 counterfactual: "age < 22".',
+]
+
+
+@pytest.mark.parametrize("note", NOTES)
+def test_a_note_is_translated_with_all_that_it_names(note: str) -> None:
+    assert translated(note) == note
+    with speaking("de"):
+        german = translated(note)
+
+    assert german != note
+    assert not ENGLISH.search(re.sub(r"„.*?“|\".*?\"", "", german))
+    for named in re.findall(r"\d[\d.,]*\d|credit amount|a'b|age < 22", note):
+        assert named in german
+
+
+def test_every_text_that_is_kept_in_english_is_known_again() -> None:
+    for kind in ("note", "step", "range"):
+        for key, text in texts_of("en").items():
+            if key.startswith(f"{kind}."):
+                filled = BRACES.sub("7", text)
+                with speaking("de"):
+                    assert translated(filled, kind) == BRACES.sub("7", texts_of("de")[key])
+
+
+def test_what_is_not_known_stays_as_it_is() -> None:
+    with speaking("de"):
+        assert translated("somebody's own words") == "somebody's own words"

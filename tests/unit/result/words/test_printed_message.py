@@ -155,10 +155,8 @@ def test_a_filter_that_leaves_nothing_is_not_blamed_on_the_search(explainer: cp.
         "is left; ask less of them, or look at the result before it was filtered."
     )
     n = len(found)
-    assert none_left.notes[-1] == (
-        f'the filter leaves none of {n} counterfactuals: "age < 22" leaves 0.'
-    )
+    assert none_left.notes[-1] == (f'the filter leaves none of {n} counterfactuals: "age < 22".')
     kept = found.filter(["age < 22", "age > 0"], keep=["fix"])
     assert kept.notes[-1].endswith(
-        f'"age < 22" leaves 0, "age > 0" leaves {n}, keep=\'fix\' leaves {n} by itself.'
+        f'each condition by itself leaves: "age < 22": 0, "age > 0": {n}, keep=\'fix\': {n}.'
     )

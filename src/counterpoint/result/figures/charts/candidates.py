@@ -434,7 +434,7 @@ def history(found: ResultData, width: int | None, dark: bool) -> Any:
     line = base.mark_line(color=colors.valid, strokeWidth=2, interpolate="step-after")
     dots = base.mark_point(color=colors.valid, filled=True, size=20, opacity=1)
     chart = alt.layer(line, dots).properties(width=480 if width is None else width, height=260)
-    stopped = f"Stopped by {found.stopped}" if found.stopped else ""
+    stopped = f"Ended by {say(f'ended.{found.stopped}')}" if found.stopped else ""
     return theme.finished(
         chart,
         {"history": frame},

@@ -283,6 +283,7 @@ def _locale() -> dict[str, Any]:
         return {}
     signs, days = SIGNS[lang], ("So", "Mo", "Di", "Mi", "Do", "Fr", "Sa")
     number = {"decimal": signs.decimal, "thousands": signs.thousands, "grouping": [3]}
+    number |= {"percent": signs.percent}
     time = {
         "dateTime": "%d.%m.%Y",
         "date": "%d.%m.%Y",

@@ -48,7 +48,7 @@ export function buildHeader(report, onTheme, extra = []) {
           ? h("p", { class: "now" }, say("model says now", { label: report.row.lands }))
           : null,
         report.headline ? h("p", { class: "note", id: "headline" }, report.headline) : null,
-        report.notes.map((note) => h("p", { class: "note", lang: "en" }, note)),
+        report.notes.map((note) => h("p", { class: "note" }, sentenceCase(note))),
         report.is_loaded ? h("p", { class: "note" }, say("loaded")) : null,
       ),
       drawScale(report),

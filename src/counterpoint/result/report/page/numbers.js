@@ -1,5 +1,5 @@
 /** Numbers and days as texts, and texts as numbers. */
-import { counted, decimalText, say } from "./texts.js";
+import { counted, decimalText, say, spokenNow } from "./texts.js";
 
 const DAY = 86_400_000;
 
@@ -31,6 +31,13 @@ export function nounOf(each) {
 /** Return days since 1970-01-01 as what a date field holds. */
 export function dayText(days) {
   return new Date(days * DAY).toISOString().slice(0, 10);
+}
+
+/** Return days since 1970-01-01 as the language writes a date. */
+export function dateText(days) {
+  const format = { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" };
+  const place = spokenNow() === "en" ? "en-GB" : spokenNow(); // the day before the month
+  return new Date(days * DAY).toLocaleDateString(place, format);
 }
 
 /** Return what a field holds as a number, or null if it is empty; dates as days since 1970-01-01. */

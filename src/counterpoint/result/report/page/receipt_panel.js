@@ -1,7 +1,7 @@
 /** The receipt's panel: to read, to print, or to save as JSON. */
 import { fill, h } from "./dom.js";
 import { fullReceipt, receiptLines } from "./receipt.js";
-import { say } from "./texts.js";
+import { decimalText, say } from "./texts.js";
 
 /** Return the section of the receipt. */
 export function buildReceipt(report) {
@@ -33,7 +33,7 @@ export function buildReceipt(report) {
     latest = fullReceipt(report, state, view);
     fill(
       list,
-      receiptLines(shortened(latest)).map(([name, lines]) =>
+      receiptLines(shortened(latest, report)).map(([name, lines]) =>
         h(
           "div",
           {},
@@ -46,14 +46,18 @@ export function buildReceipt(report) {
   return { element, refresh };
 }
 
-/** Return the receipt as it is shown: bookmarks by number, for the table has the rest. */
-function shortened(receipt) {
+/** Return the receipt as it is shown: in the page's language, bookmarks by number. */
+function shortened(receipt, { receipt_texts: texts, objectives }) {
+  const labels = new Map(objectives.map(({ name, label }) => [name, label]));
   const choices = {
     ...receipt.choices,
+    weights: Object.entries(receipt.choices.weights).map(
+      ([name, weight]) => `${labels.get(name)} ${decimalText(weight, 3)}`,
+    ),
     bookmarks: receipt.choices.bookmarks.map((each) => each.counterfactual),
     answers: receipt.choices.answers.length || null,
   };
-  return { ...receipt, choices };
+  return { ...receipt, ...texts, choices };
 }
 
 /** Let the browser save a value as a file of JSON. */

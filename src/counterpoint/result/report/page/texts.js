@@ -3,10 +3,15 @@
 let spoken = {};
 let language = "en";
 
-/** Take the texts of a language, which come with a report; all modules speak it from then on. */
+/** Take texts of a language, which come with a page or a report, beside those that are known. */
 export function useTexts(texts, lang = "en") {
-  spoken = texts;
+  spoken = { ...spoken, ...texts };
   language = lang;
+}
+
+/** Return the language that is spoken. */
+export function spokenNow() {
+  return language;
 }
 
 /** Return a text by its key, with values put where braces name them. */
@@ -25,9 +30,10 @@ export function wholeText(n) {
   return n.toLocaleString(language);
 }
 
-/** Return a number with at most so many decimals. */
-export function decimalText(value, places) {
-  return value.toLocaleString(language, { maximumFractionDigits: places });
+/** Return a number with at most so many decimals, and at least some. */
+export function decimalText(value, places, least = 0) {
+  const decimals = { minimumFractionDigits: least, maximumFractionDigits: places };
+  return value.toLocaleString(language, decimals);
 }
 
 /** Return texts as a list in a sentence: "a", "a and b", "a, b and c". */

@@ -70,4 +70,4 @@ def test_each_pair_of_objectives_has_one_panel(found: cp.Counterfactuals) -> Non
 def test_the_history_says_why_the_search_ended(found: cp.Counterfactuals) -> None:
     subtitle = found.plot.history().to_dict()["title"]["subtitle"]
 
-    assert subtitle[0].endswith(f"Stopped by {found.stopped}")
+    assert subtitle[0].endswith("Ended by its budget")
