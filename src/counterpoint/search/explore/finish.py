@@ -101,11 +101,10 @@ def find_eligible(finish: Finish, a: int, source: FinishSource) -> tuple[int, in
         block, lane = k // LANES, k % LANES
         if front[block, GAP, lane] <= 0.0 and front[block, DISTANCE, lane] < least:
             nearest, least = archive.members[a, k], front[block, DISTANCE, lane]
-    n = 0
-    for k in range(archive.n_members[a]):
-        if front[k // LANES, DISTANCE, k % LANES] <= 1.1 * least:
-            finish.eligible[n] = archive.members[a, k]
-            n += 1
+    n, most = 0, 1.1 * least
+    for k in range(archive.n_members[a]):  # without a branch, as in `keep_better`
+        finish.eligible[n] = archive.members[a, k]
+        n += front[k // LANES, DISTANCE, k % LANES] <= most
     return n, int(nearest)
 
 
