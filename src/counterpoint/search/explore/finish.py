@@ -29,13 +29,13 @@ from counterpoint.search.explore.small_steps import (
     list_values,
     usual_gain,
 )
-from counterpoint.search.explore.step_values import enter_leaf, shift
+from counterpoint.search.explore.step_values import StepValues, enter_leaf, shift
 from counterpoint.search.front import LANES
 from counterpoint.streams import WHOLE, Stage, next_difference, word_at
 from counterpoint.table.space import Features, is_remembered, snap
 
 FINISH = np.int64(Stage.FINISH)
-STALE = 40  # waves without anything nearer after which fewer candidates are made …
+STALE = 40  # waves without anything nearer after which fewer are made of unknown models …
 NEARER = 0.999  # … where nearer is what has at most this share of the least distance
 FEWEST = 3  # then every other place, and later every third, is left to other moves
 ATTEMPTS = 4  # tries to make a candidate that is new, and nearer than the nearest
@@ -77,7 +77,7 @@ def finish_wave(finish: Finish, source: FinishSource, wave: int, first: int, eve
             list_values(finish, a, w, source)
         finish.usual[a] = max(usual_gain(finish, a), LEAST * source.niches.needed[a])
         draws = Draws(finish.state)
-        few = min(1 + finish.n_stale[a] // STALE, FEWEST)
+        few = n_apart(finish.n_stale[a], source.steps)
         for slot in range(0, finish.parent.shape[1], few):
             draws.state[0] = word_at(source.keys[w], FINISH, wave, slot, WHOLE)
             child = finish.candidate[a, slot]
@@ -90,6 +90,16 @@ def finish_wave(finish: Finish, source: FinishSource, wave: int, first: int, eve
                 if parent != NOBODY and is_worth(child, finish, a, w, source):
                     finish.parent[a, slot] = parent
                     break
+
+
+@inner
+def n_apart(n_stale: int, steps: StepValues) -> int:
+    """Return how many places apart candidates are, after waves without anything nearer.
+
+    Where the trees are known all places are kept: their thresholds and leaves still lead to what
+    was not tried, and other moves find no more of the front in these places.
+    """
+    return 1 if len(steps.trees.roots) > 0 else min(1 + n_stale // STALE, FEWEST)
 
 
 @part
