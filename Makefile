@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo explore test check check-all coverage docs site bench ways study clean
+.PHONY: help demo explore test test-slow check check-all coverage docs site bench ways study clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 10
@@ -17,7 +17,10 @@ explore: .venv/demo.done  ## the same, and serve the explorer until Ctrl-C
 
 # The documentation's examples are run by `make docs`, the benchmarks' own tests by `make -C benchmarks test`; the gate runs all.
 test: .venv/dev.done  ## run the tests of the library and the examples in the docstrings
-	$(BIN)/python -m pytest -n 2 --dist loadfile -q tests src $(addprefix --ignore tests/,browser cluster docs)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q -m "not slow" tests src $(addprefix --ignore tests/,browser cluster docs)
+
+test-slow: .venv/dev.done  ## the few tests of the library that `make test` leaves to the gate; see CONTRIBUTING.md
+	$(BIN)/python -m pytest -q -m slow $$(grep -rl "^@pytest.mark.slow" tests)
 
 check: .venv/dev.done  ## lint, types and tests
 	$(BIN)/ruff check .
@@ -25,7 +28,7 @@ check: .venv/dev.done  ## lint, types and tests
 	$(BIN)/mypy
 	$(MAKE) test
 
-check-all: check .venv-packages/done  ## the same, then what is slow: wheels, each extra alone, lowest versions, PYTHONS="python3.12 ..."
+check-all: check test-slow .venv-packages/done  ## the same, then what is slow: wheels, each extra alone, lowest versions, PYTHONS="python3.12 ..."
 	.venv-packages/bin/python -m scripts.packages --lowest tests/unit --pythons $(PYTHONS)
 
 docs: site  ## the site, with every example of it run and its links checked; build/site/index.html

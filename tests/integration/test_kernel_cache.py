@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import counterpoint
 from counterpoint.explainer.warm_up import names_of_default_kernels
 
@@ -104,6 +106,7 @@ def test_an_installation_that_cannot_be_written_to_uses_the_users_cache(tmp_path
     assert not list(installed.rglob("*.nbi"))
 
 
+@pytest.mark.slow  # which compiles all kernels, into a folder of its own
 def test_the_first_search_compiles_every_kernel_of_default_searches_and_later_ones_none(
     tmp_path: Path,
 ) -> None:

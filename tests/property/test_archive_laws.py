@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, get_args
 
 import moocore
@@ -264,12 +265,20 @@ def mixed() -> pd.DataFrame:
     )
 
 
+@cache
+def counted(kind: str) -> tuple[cp.Explainer, Counting]:
+    """Return an explainer and its model; what is learnt of the data is learnt once."""
+    model = Counting()
+    if kind == "mixed":
+        return cp.Explainer(model, mixed()), model
+    return cp.Explainer(model, numbers(12), precision="full"), model
+
+
 @pytest.mark.parametrize("method", ["random", "nsga2"])
 @pytest.mark.parametrize("evaluations", [17, 18, 33, 300, 301, 481, 500])
 def test_evaluations_are_the_rows_the_model_was_asked(method: Any, evaluations: int) -> None:
     """Blocks of 16 candidates and 240 points of curves need no padding: calls tell the count."""
-    model = Counting()
-    explainer = cp.Explainer(model, numbers(12), precision="full")
+    explainer, model = counted("numbers")
     search = cp.Search(method=method, evaluations=evaluations, population=16, patience=None)
     model.calls.clear()
 
@@ -290,8 +299,7 @@ def test_evaluations_are_the_rows_the_model_was_asked(method: Any, evaluations: 
 def test_a_budget_is_never_exceeded(
     search: cp.Search, evaluations: int, limits: dict[str, Any]
 ) -> None:
-    model = Counting()
-    explainer = cp.Explainer(model, mixed())
+    explainer, model = counted("mixed")
     budget = search.with_(evaluations=evaluations, population=min(8, evaluations - 1))
     model.calls.clear()
 
@@ -313,7 +321,7 @@ def test_rows_with_different_costs_spend_the_same_budget_alone_and_together(
 ) -> None:
     """The second row widens the box, so its curves have more points and may not fit."""
     rows = pd.DataFrame({"a": [0, 12], "b": [0, 0], "c": [0.0, 9.5]})
-    explainer = cp.Explainer(Counting(), mixed())
+    explainer, _ = counted("mixed")
     search = cp.Search(method=method, evaluations=evaluations, population=8)
 
     together = explainer.explain_many(rows, (0.2, 0.3), search)

@@ -66,7 +66,7 @@ def bits(found: cp.Counterfactuals) -> tuple[Any, ...]:
 @given(
     aims(),
     st.sampled_from(get_args(Method)),
-    st.lists(st.integers(0, 9), min_size=1, max_size=5),
+    st.lists(st.integers(0, 9), min_size=1, max_size=3),
     st.integers(1, 2),
 )
 def test_a_row_gets_the_same_bits_in_any_company(
@@ -77,8 +77,8 @@ def test_a_row_gets_the_same_bits_in_any_company(
 
     together = explainer.explain_many(DATA.iloc[batch], (0.7, 1.0), search, 5, workers=workers)
 
-    for i, found in zip(batch, together, strict=True):
-        assert bits(found) == bits(explainer.explain(DATA.iloc[[i]], (0.7, 1.0), search, 5))
+    alone = {i: bits(explainer.explain(DATA.iloc[[i]], (0.7, 1.0), search, 5)) for i in set(batch)}
+    assert [bits(found) for found in together] == [alone[i] for i in batch]
 
 
 @SLOW

@@ -36,6 +36,7 @@ N_KNOTS = 64  # values of a number at which its columns are looked at
 MOST_CELLS = 2**25  # of what an encoder is asked to fill at first
 NO_GENES = "a column of the model is no function of one gene that rises, falls or has levels"
 WIDEN = 16  # how much wider each step of the search for a threshold is than the one before
+PIECES, MOST_PROBES = 16, 512  # into how many an interval is cut at once; rows of one call
 MOST_THRESHOLDS = 512  # at which a trial asks
 TOLERANCE = 1e-6  # how far answers may be from the model's, of numbers above 1 relative to them
 
@@ -209,16 +210,22 @@ def last_before(columns: ModelColumns, which: Ints, at: Floats) -> Floats:
     probe = np.clip(place_of(guesses(columns, which, at), is_whole), low, high - 1)
     step = 1
     while len(open_ := np.flatnonzero(high > low + 1)):
-        rows = np.repeat(columns.base[None], len(open_), axis=0)
-        rows[np.arange(len(open_)), gene[open_]] = number_at(probe[open_], is_whole[open_])
-        made = columns.encode(rows)[np.arange(len(open_)), which[open_]]
+        is_between = (has_low & has_high)[open_]
+        probes = probes_of(low[open_], high[open_], probe[open_], is_between)
+        n_probes = probes.shape[1]
+        rows = np.repeat(columns.base[None], probes.size, axis=0)
+        genes = number_at(probes.ravel(), np.repeat(is_whole[open_], n_probes))
+        rows[np.arange(len(rows)), np.repeat(gene[open_], n_probes)] = genes
+        made = columns.encode(rows)[np.arange(len(rows)), np.repeat(which[open_], n_probes)]
         if np.isnan(made).any():
             raise ValueError(NO_GENES)
-        is_first = (made <= at[open_]) ^ is_falling[open_]
-        low[open_] = np.where(is_first, probe[open_], low[open_])
-        high[open_] = np.where(is_first, high[open_], probe[open_])
-        has_low[open_] |= is_first
-        has_high[open_] |= ~is_first
+        is_first = (made.reshape(probes.shape) <= at[open_, None]) ^ is_falling[open_, None]
+        n_first = np.where(is_first.all(axis=1), n_probes, np.argmin(is_first, axis=1))
+        bounds = np.column_stack([low[open_], probes, high[open_]])
+        low[open_] = bounds[np.arange(len(open_)), n_first]
+        high[open_] = bounds[np.arange(len(open_)), n_first + 1]
+        has_low[open_] |= n_first > 0
+        has_high[open_] |= n_first < n_probes
         middle = (low & high) + ((low ^ high) >> 1)  # of numbers whose difference is too large
         is_near = high.astype(np.float64) - low <= step
         upwards = np.where(is_near, high - 1, low + step)
@@ -226,6 +233,25 @@ def last_before(columns: ModelColumns, which: Ints, at: Floats) -> Floats:
         probe = np.where(has_low & has_high, middle, np.where(has_low, upwards, downwards))
         step = min(step * WIDEN, 2**60)
     return number_at(low, is_whole)
+
+
+def probes_of(low: Ints, high: Ints, probe: Ints, is_between: Bools) -> Ints:
+    """Return places to ask about (m, k), rising: `probe` again and again, or spread in between.
+
+    An encoder takes about as long for a few hundred rows as for one, so that few thresholds are
+    each cut into several pieces at once.
+
+    Examples
+    --------
+    >>> one, yes = np.array([0]), np.array([True])
+    >>> probes_of(one, one + 32, one + 16, yes)[0, [0, 7, 14]].tolist()
+    [2, 16, 30]
+    """
+    n_pieces = 1 + int(np.clip(MOST_PROBES // len(low), 1, PIECES - 1))
+    is_far = high.astype(np.float64) - low > 2.0**62  # the difference would overflow
+    span, part = np.where(is_far, 0, high - low)[:, None], np.arange(1, n_pieces)
+    spread = low[:, None] + span // n_pieces * part + span % n_pieces * part // n_pieces
+    return np.where((is_between & ~is_far)[:, None], spread, probe[:, None])
 
 
 def guesses(columns: ModelColumns, which: Ints, at: Floats) -> Floats:

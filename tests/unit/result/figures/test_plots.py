@@ -47,10 +47,10 @@ NO_MODEL = {
 
 @pytest.mark.parametrize("name", EVERY)
 def test_each_figure_is_drawn(found: cp.Counterfactuals, name: str) -> None:
-    chart = EVERY[name](found)
+    spec = EVERY[name](found).to_dict()
 
-    assert fields_of(chart.to_dict()) <= FIELDS | {f"objective_{m}" for m in range(4)}
-    svg = drawn(chart)
+    assert fields_of(spec) <= FIELDS | {f"objective_{m}" for m in range(4)}
+    svg = drawn(spec)
     assert "NaN" not in svg
     assert LIGHT.row in svg or name in ("frequency", "history")
 
