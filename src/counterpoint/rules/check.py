@@ -18,6 +18,7 @@ from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.rules import tree
 from counterpoint.rules.tree import Expression, Role, Word
 from counterpoint.table.features import Feature, Kind
+from counterpoint.table.labels import LANGS
 from counterpoint.table.schema import Schema
 from counterpoint.table.values import day_of
 
@@ -156,7 +157,9 @@ class _Checker:
     def feature_of_levels(self, node: Expression) -> Word | None:
         """Return the word for a feature of levels, if the value is one or the row's own of one."""
         word = node.feature if isinstance(node, tree.Was) else node
-        if not isinstance(word, Word) or word.role is Role.LEVEL or word.text not in self.columns:
+        if not isinstance(word, Word) or word.role is Role.LEVEL:
+            return None
+        if (word := self.known(word)).text not in self.columns:
             return None
         word = self.name(word)
         return None if self.feature(word).is_numeric else word
@@ -249,9 +252,12 @@ class _Checker:
             is_moved = node.is_sum and not any(self.is_date(value) for _, value in node.rest)
             return is_moved and self.is_date(node.first)
         word = node.feature if isinstance(node, tree.Was) else node
-        if not isinstance(word, Word) or word.role is Role.LEVEL or self.times[word.text] != 1:
+        if not isinstance(word, Word) or word.role is Role.LEVEL:
             return False
-        return self.features[self.columns[word.text]].kind is Kind.DATE
+        word = self.known(word)
+        return (
+            self.times[word.text] == 1 and self.features[self.columns[word.text]].kind is Kind.DATE
+        )
 
     def day(self, node: Expression) -> Word:
         """Return a date in quotes with its day for a code; refuse what else stands beside dates."""
@@ -274,9 +280,22 @@ class _Checker:
             raise self.invalid(
                 word, f"several columns are written {word.text!r}; rename all but one."
             )
+        word = self.known(word)
         if word.text not in self.columns:
             raise tree.unknown(self.text, word.span, self.unknown(word.text))
         return replace(word, role=Role.FEATURE, place=self.columns[word.text], is_quoted=False)
+
+    def known(self, word: Word) -> Word:
+        """Return the word of a column that is named as pages do: by label, without underscores."""
+        if word.text in self.columns or word.role is Role.LEVEL:
+            return word
+        said, called = word.text.casefold(), self.schema.labels.feature
+        alike = [
+            str(name)
+            for name in self.schema.names
+            if said in {called(name, lang).casefold() for lang in LANGS}
+        ]
+        return replace(word, text=alike[0]) if len(alike) == 1 else word
 
     def unknown(self, text: str) -> str:
         """Return what is wrong with a name of nothing, and which feature it may be meant for."""

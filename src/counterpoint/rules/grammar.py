@@ -24,8 +24,8 @@
 
 What people say instead, such as "age only increases" or "age is fixed", is rewritten first.
 
-One token of look-ahead decides, so a rule is read once. Parentheses hold conditions and values
-alike; that a condition stands where one is needed is checked as the tree is built.
+One token of look-ahead decides. Parentheses hold conditions and values alike; that a condition
+stands where one is needed is checked as the tree is built.
 """
 
 from __future__ import annotations
@@ -42,34 +42,59 @@ from counterpoint.rules.tree import Role, Word
 
 COMPARATORS = get_args(tree.Comparator)
 LONGEST_SAID = 300  # characters of what people say
-NAME = r"""(?:`[^`]+`|"[^"]+"|[^\W\d]\w*)"""
-NAMES = rf"(?P<names>{NAME}(?:\s*(?:,\s*and\b|,|\band\b)\s*{NAME})*)"
+# A name as people write it; of several words only if none of them is one of a sentence.
+_OTHERS = "|".join(
+    [*sorted(tree.KEYWORDS), "are", "if", "is", "keep", "only", "then", "do", "does"]
+)
+_WORD = rf"(?!(?:{_OTHERS}|can|may|must|should|never|no|cannot)\b)[^\W\d]\w*"
+NAME = rf"""(?:`[^`]+`|"[^"]+"|{_WORD}(?:\s+{_WORD})*?)"""
+AND = r"\s*(?:,\s*and\b|,|\band\b)\s*"
+NAMES = rf"(?P<names>{NAME}(?:{AND}{NAME})*)"
 NUMBER = r"-?\d+(?:\.\d+)?"
+VALUE = rf"""(?:{NUMBER}|'[^']+'|"[^"]+"|{_WORD}(?:\s+{_WORD})*)"""
+IS = r"(?:(?:is|are|must\s+be|should\s+be|has\s+to\s+be)\s+)?"
 MAY = r"(?:can|may|must|should|is\s+allowed\s+to)"
 NOT = (
     r"(?:never|(?:does|do|can|may|must|should)\s+(?:not|never)|cannot|doesn't|don't|can't|mustn't)"
 )
-UP = r"(?:increases?|rises?|grows?|go(?:es)?\s+up)"
-DOWN = r"(?:decreases?|falls?|shrinks?|go(?:es)?\s+down)"
+UP = r"(?:increases?|rises?|grows?|go(?:es)?\s+up|(?:be|get)\s+(?:larger|higher|greater))"
+DOWN = r"(?:decreases?|falls?|shrinks?|go(?:es)?\s+down|(?:be|get)\s+(?:smaller|lower|less))"
 # What people say, and the rule that it is; each name of a list has a rule of its own.
 PHRASES = [
     (rf"(?:{MAY}\s+)?only\s+{UP}|{MAY}\s+{UP}|{NOT}\s+{DOWN}", "{} increases"),
     (rf"(?:{MAY}\s+)?only\s+{DOWN}|{MAY}\s+{DOWN}|{NOT}\s+{UP}", "{} decreases"),
     (
         rf"{NOT}\s+(?:changes?|vary|varies|differs?)|"
-        r"(?:is|are|stays?|remains?|must\s+(?:be|stay|remain))\s+"
-        r"(?:fixed|constant|unchanged|the\s+same|as\s+it\s+is|as\s+they\s+are)",
+        r"(?:(?:is|are|stays?|remains?|must\s+(?:be|stay|remain))\s+)?"
+        r"(?:fixed|constant|unchanged|the\s+same|as\s+it\s+is|as\s+they\s+are)|stays?|remains?",
         "fixed {}",
     ),
-    (rf"(?:(?:is|are|must\s+be)\s+)?at\s+least\s+(?P<low>{NUMBER})", "{} >= {low}"),
-    (rf"(?:(?:is|are|must\s+be)\s+)?at\s+most\s+(?P<high>{NUMBER})", "{} <= {high}"),
     (
-        rf"(?:(?:is|are|must\s+be)\s+)?between\s+(?P<low>{NUMBER})\s+and\s+(?P<high>{NUMBER})",
+        rf"{IS}(?:at\s+least|no(?:t)?\s+(?:less\s+than|below|under))\s+(?P<low>{NUMBER})",
+        "{} >= {low}",
+    ),
+    (
+        rf"{IS}(?:at\s+most|up\s+to|no(?:t)?\s+(?:more\s+than|above|over)|"
+        rf"(?:cannot|{NOT})\s+(?:exceed|be\s+(?:more\s+than|above|over)))\s+(?P<high>{NUMBER})",
+        "{} <= {high}",
+    ),
+    (rf"{IS}(?:less\s+than|below|under)\s+(?P<high>{NUMBER})", "{} < {high}"),
+    (rf"{IS}(?:more\s+than|above|over)\s+(?P<low>{NUMBER})", "{} > {low}"),
+    (
+        rf"{IS}(?:between|from|in)\s+(?P<low>{NUMBER})\s+(?:and|to)\s+(?P<high>{NUMBER})",
         "{} in {low}..{high}",
     ),
+    (rf"(?:is|must\s+be|should\s+be|equals)\s+(?P<value>{VALUE})", "{} = {value}"),
+    (rf"(?:is\s+not|must\s+not\s+be|isn't)\s+(?P<value>{VALUE})", "{} != {value}"),
+    (rf"(?P<sign><=|>=|!=|=|<|>|≤|≥)\s*(?P<value>{NUMBER})", "{} {sign} {value}"),
 ]
+KEEP = rf"(?:keep|hold|fix|freeze|lock|(?:never|do\s+not|don't)\s+(?:change|touch|vary))\s+{NAMES}"
+KEPT = re.compile(rf"\s*{KEEP}(?:\s+(?:fixed|constant|unchanged|the\s+same|as\s+is))?\s*\.?", re.I)
+THEN = re.compile(r"\s*if\s+(?P<premise>.+?)\s*,?\s+then\s+(?P<conclusion>.+)", re.I)
 FEWER = re.compile(
-    r"\s*(?:no\s+more\s+than|not\s+more\s+than|up\s+to|max(?:imum|\.)?)\s+(?=\d+\s+changes?\b)",
+    r"(?!\s*at\s+most\s+\d+\s+changes?\b)\s*(?:change\s+)?"
+    r"(?:at\s+most|not?\s+more\s+than|up\s+to|max(?:imum|\.)?)"
+    r"\s+(?P<n>\d+)\s+(?:changes?|(?:features|things|values)(?:\s+(?:may\s+)?change)?)\b",
     re.I,
 )
 EXPRESSIONS = get_args(tree.Expression)
@@ -98,25 +123,39 @@ def rewritten(text: str) -> str:
 
     Examples
     --------
-    >>> rewritten("age only increases"), rewritten("age and sex are fixed")
-    ('age increases', 'fixed age, sex')
-    >>> rewritten("no more than 3 changes"), rewritten("age is between 20 and 40")
-    ('at most 3 changes', 'age in 20..40')
+    >>> rewritten("age only increases"), rewritten("no more than 3 changes")
+    ('age increases', 'at most 3 changes')
+    >>> rewritten("keep age and sex"), rewritten("if job is cook then credit amount < 9")
+    ('fixed age, sex', 'job = cook implies "credit amount" < 9')
     """
     if len(text) > LONGEST_SAID:
         return text
     if FEWER.match(text):
-        return FEWER.sub("at most ", text)
+        return FEWER.sub(r"at most \g<n> changes", text)
+    if said := KEPT.fullmatch(text):
+        return f"fixed {', '.join(_names(said['names']))}"
+    if said := THEN.fullmatch(text):
+        parts = [rewritten(part) for part in said.group("premise", "conclusion")]
+        return " implies ".join(re.sub(r"^fixed (.+)$", r"not changed(\1)", part) for part in parts)
     for phrase, rule in PHRASES:
         said = re.fullmatch(rf"\s*{NAMES}\s+(?:{phrase})\s*\.?\s*", text, re.IGNORECASE)
         if said is None:
             continue
-        names, ends = re.findall(NAME, said["names"]), said.groupdict()
-        names = [name for name in names if name.lower() != "and"]
+        names, ends = _names(said["names"]), said.groupdict()
+        if "sign" in ends and names == [said["names"]]:
+            return text  # which is a rule as it stands
+        if "value" in ends and " " in ends["value"] and ends["value"][0] not in "'\"":
+            ends["value"] = f"'{ends['value']}'"
         if rule.startswith("fixed"):
             return rule.format(", ".join(names))
         return " and ".join(rule.format(name, **ends) for name in names)
     return text
+
+
+def _names(text: str) -> list[str]:
+    """Return the names of a list, those of several words in quotes."""
+    names = re.split(rf"""{AND}(?=(?:[^"`]*["`][^"`]*["`])*[^"`]*$)""", text)
+    return [f'"{name}"' if re.search(r"^\w.*\s", name) else name for name in names]
 
 
 class _Parser(Reader):
@@ -138,7 +177,7 @@ class _Parser(Reader):
         else:
             statement = self.as_condition(self.said(self.condition()))
         if self.token.kind != "end":
-            hint = self.several_words(self.tokens[self.at - 1])
+            hint = self.several_words(self.tokens[self.at - 1]) or self.after_number()
             raise self.fault(f"expected the end or an operator, found {self.token}{hint}.")
         return statement
 
@@ -272,6 +311,14 @@ class _Parser(Reader):
             return ""
         words = re.match(r"\w+(?:\s+\w+)*", self.text[last.span[0] :])
         return "" if words is None else f'; a name of several words goes in quotes: "{words[0]}"'
+
+    def after_number(self) -> str:
+        """Say how a number is written that a comma or a unit follows."""
+        if self.tokens[self.at - 1].kind != "number":
+            return ""
+        if self.token.is_symbol(","):
+            return "; decimals are written with a point, as in 2.5"
+        return "; numbers are written without their unit" if self.token.kind == "word" else ""
 
     def member(self) -> tree.Number | Word:
         token = self.token

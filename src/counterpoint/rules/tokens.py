@@ -130,6 +130,10 @@ def hinted(problem: str, text: str) -> str:
     'expected a condition; did you mean "age increases"?'
     """
     whole = " ".join(text.split())
+    if re.match(r"only (?:change )?\w+|\w+ only(?: may change)?$", whole, re.IGNORECASE):
+        return (
+            f"{problem[:-1]}; to let only some features change, fix the others: 'fixed age, sex'."
+        )
     clauses = re.split(r" (?:and|or|implies) ", whole, flags=re.IGNORECASE)
     for clause in [whole, *clauses]:
         for pattern, rule in _MEANT:

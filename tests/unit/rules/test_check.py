@@ -7,7 +7,8 @@ from counterpoint.errors import InvalidInput, UnknownFeatureError
 from counterpoint.rules.check import check
 from counterpoint.rules.grammar import parse
 from counterpoint.rules.tree import Compare, Role, Statement, Was, Word
-from counterpoint.table.schema import Schema
+from counterpoint.table.labels import Labels
+from counterpoint.table.schema import Schema, remarked
 
 DATA = pd.DataFrame(
     {
@@ -27,6 +28,43 @@ SCHEMA = Schema.infer(DATA)
 
 def checked(text: str, schema: Schema = SCHEMA) -> Statement:
     return check(parse(text), schema, text)
+
+
+NAMED = remarked(
+    Schema.infer(
+        pd.DataFrame(
+            {
+                "credit_amount": [1, 2, 3],
+                "start": pd.to_datetime(["2024-01-01", "2024-02-01", "2024-03-01"]),
+                "job": ["cook", "clerk", "cook"],
+                "term": [3, 4, 5],
+            }
+        )
+    ),
+    labels=Labels(features={"job": "der Beruf", "start": "der Beginn"}, lang="de"),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("credit amount <= 2", "credit_amount <= 2"),
+        ("Credit amount only increases", "credit_amount increases"),
+        ("Term >= 4", "term >= 4"),
+        ("Beruf = cook", "job = cook"),
+        ("Beruf is not cook", "job != cook"),
+        ("Beginn >= '2024-02-01'", "start >= '2024-02-01'"),
+        ("fixed Beruf, term", "fixed job, term"),
+    ],
+)
+def test_features_are_also_known_by_what_pages_call_them(text: str, canonical: str) -> None:
+    assert str(checked(text, NAMED)) == canonical
+
+
+def test_a_column_of_that_name_comes_before_a_label() -> None:
+    named = remarked(SCHEMA, labels=Labels(features={"rate": "age"}))
+
+    assert str(checked("age >= 21", named)) == "age >= 21"
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,11 @@ FEATURE = "a single feature must stand here (single quotes are for levels)."
             "       ^^^^^",
             "expected a value, found 'fixed'; a name of that spelling goes in quotes.",
         ),
-        ("a > 1 b", "      ^", "expected the end or an operator, found 'b'."),
+        (
+            "a > 1 b",
+            "      ^",
+            "expected the end or an operator, found 'b'; numbers are written without their unit.",
+        ),
         ("(a > 1", "      ^", "expected ')', found the end."),
         ("was(1) > 1", "    ^", "expected a feature, found '1'."),
         ("was a > 1", "    ^", "expected '(', found 'a'."),
@@ -295,13 +299,49 @@ def test_a_name_of_several_words_is_told_to_need_quotes(text: str, found: str) -
         ("age must be between 20 and 40", "age in 20..40"),
         ("age and tenure only increase", "age increases and tenure increases"),
         ("purpose in {'new car', 'radio/TV'}", "purpose in {'new car', 'radio/TV'}"),
+        ("keep age, sex and job", "fixed age, sex, job"),
+        ("do not change age", "fixed age"),
+        ("don't touch credit amount", "fixed `credit amount`"),
+        ("age, sex fixed", "fixed age, sex"),
+        ("own home stays", "fixed `own home`"),
+        ("debt should be lower", "debt decreases"),
+        ("debt no more than 3", "debt <= 3"),
+        ("credit amount cannot exceed 200", '"credit amount" <= 200'),
+        ("credit amount <= 200", '"credit amount" <= 200'),
+        ("age not below 21", "age >= 21"),
+        ("debt is less than 4", "debt < 4"),
+        ("age is above 30", "age > 30"),
+        ("term from 6 to 24", "term in 6..24"),
+        ("term in 6 to 24", "term in 6..24"),
+        ("term is 12", "term = 12"),
+        ("purpose is new car", "purpose = 'new car'"),
+        ("purpose is not 'new car'", "purpose != 'new car'"),
+        ("change at most 2 features", "at most 2 changes"),
+        ("at most 2 things may change", "at most 2 changes"),
+        ("if purpose is car then age >= 30", "purpose = car implies age >= 30"),
+        ("if debt > 3, then age stays", "debt > 3 implies not changed(age)"),
     ],
 )
 def test_rules_are_understood_as_people_say_them(said: str, rule: str) -> None:
     assert str(parse(said)) == str(parse(rule))
 
 
-@pytest.mark.parametrize("text", ["age gets bigger", "age is old", "age only", "age not older"])
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("pay >= 2,5", "; decimals are written with a point, as in 2.5."),
+        ("term <= 12 months", "; numbers are written without their unit."),
+        ("only pay may change", "; to let only some features change, fix the others: 'fixed age"),
+    ],
+)
+def test_likely_mistakes_are_answered_with_how_to_write_them(text: str, hint: str) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        parse(text)
+
+    assert hint in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["age gets bigger", "age only", "age not older"])
 def test_what_is_not_understood_is_answered_with_sentences_to_write(text: str) -> None:
     with pytest.raises(InvalidInput) as raised:
         parse(text)

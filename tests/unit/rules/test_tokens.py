@@ -96,11 +96,9 @@ def test_a_missing_word_is_named() -> None:
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        ("do not change age", "fixed age"),
-        ("keep age", "fixed age"),
         ("debt < 5 and age is fixed", "not changed(age)"),
         ("age cannot change or debt < 5", "not changed(age)"),
-        ("age is 30", "age = 30"),
+        ("debt < 5 and age is 30", "age = 30"),
     ],
 )
 def test_what_people_write_is_answered_with_the_rule_they_mean(text: str, meant: str) -> None:

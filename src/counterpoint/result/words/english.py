@@ -22,7 +22,12 @@ from counterpoint.table.labels import SIGNS
 VOWEL = re.compile(r"(?!uni|use|usu|uti|eu|one\b)[aeiou]|hour|honest|heir", re.IGNORECASE)
 SPELT = re.compile(r"[AEFHILMNORSX](?:[^a-z]|$)")
 LONGEST_NAME = 30  # of a column that is named like a noun in the middle of a sentence
-WORDS = re.compile(r"\W?[A-Za-z]{3,}( [A-Za-z]{2,})*\W?")  # a name that can be said, and its marks
+# Names of columns that can be said like a noun, with their marks: one word, or several in small
+# letters of which none is a preposition ("a credit amount of", but not "a customer since of").
+WORDS = re.compile(
+    r"\W?(?:[A-Za-z]{3,}|[a-z]{3,}(?: "
+    r"(?!(?:of|since|in|at|for|by|to|with|on|from)\b)[a-z]{2,})+)\W?"
+)
 
 
 def with_article(noun: str) -> str:
@@ -129,11 +134,14 @@ class _English(Phrased):
         span = " to ".join(change.ends) if change.ends and all(change.ends) else new
         value = f"{span} {change.new_unit}".strip()
         old = change.old or "no value"
+        is_noun = change.is_named or (WORDS.fullmatch(name) and len(name) <= LONGEST_NAME)
+        called = name if is_noun or name.islower() else self.signs.quoted(name)
         if change.kind == "level" or not change.new:
             old = f"{old} {change.old_unit}".strip()
-            return f"{new if change.new else 'no value'} instead of {old} for {name}"
-        if not (change.is_named or (WORDS.fullmatch(name) and len(name) <= LONGEST_NAME)):
-            return f"a value of {value} instead of {old} for {name}"
+            return f"{new if change.new else 'no value'} instead of {old} for {called}"
+        if not is_noun:
+            value = value if change.kind == "date" else f"a value of {value}"
+            return f"{value} instead of {old} for {called}"
         return f"{with_article(name)} of {value} instead of {old}"
 
     def _subject(self, wish: Wish) -> str:

@@ -147,10 +147,11 @@ class _German(Phrased):
         unit = change.old_unit if change.old else change.new_unit
         unit = unit if "1" in (change.old, change.old or change.new) else in_dative(unit)
         old = f"{change.old} {unit}".strip() if change.old else "keiner Angabe"
+        called = f"als {name}" if change.is_named or article else f"für „{name}“"
         if not change.new:
-            return f"fehlender Angabe statt {old} als {name}"
+            return f"fehlender Angabe statt {old} {called}"
         if change.kind == "level":
-            return f"{change.new} statt {old} als {name}"
+            return f"{change.new} statt {old} {called}"
         if change.kind == "date":
             noun = with_dative(change.noun) if article else f"„{name}“"
             return f"{noun} {self._on(change)} statt {f'am {old}' if change.old else old}"

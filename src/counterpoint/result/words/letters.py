@@ -255,7 +255,7 @@ tbody th { font-weight: normal }
 @media print { :root { --ink: #000; --soft: #333; --line: #999; --paper: #fff; --mark: #000 }
   body { padding: 0; max-width: none; font-size: 10.5pt } h2, tr, li { break-inside: avoid }
   body.dense { font-size: 8.5pt; line-height: 1.35 } body.dense li { margin: .25em 0 }
-  .appendix { break-before: page } }
+  .appendix { break-before: page } details:not([open]) { display: none } }
 """
 PAGE = """
 .lead { font-size: 1.15em }

@@ -57,6 +57,14 @@ def test_only_the_first_change_has_a_verb() -> None:
             "a start of 3 May 2024 instead of 1 May 2024"),
         (number("start", "x", "1 May 2024", kind="date", new_unit="", old_unit="",
             ends=("3 May 2024", "")), "a start of 3 May 2024 or later instead of 1 May 2024"),
+        (Change(Noun("", "Customer since"), "5 May 2020", "4 May 2021", kind="date"),
+            "5 May 2020 instead of 4 May 2021 for “Customer since”"),
+        (Change(Noun("", "Number of children"), "0", "2", kind="number"),
+            "a value of 0 instead of 2 for “Number of children”"),
+        (Change(Noun("", "alcalinity of ash"), "30.0", "15.6", kind="number"),
+            "a value of 30.0 instead of 15.6 for alcalinity of ash"),
+        (Change(Noun("", "Has a guarantor"), "yes", "no"),
+            "yes instead of no for “Has a guarantor”"),
     ],
 )  # fmt: skip
 def test_a_change_follows_with(change: Change, text: str) -> None:

@@ -86,6 +86,9 @@ def test_what_has_a_unit_amounts_to_it(changes: list[Change], text: str) -> None
         (number("der", "Beginn", "x", "1. Mai 2024", kind="date", new_unit="", old_unit="",
             ends=("3. Mai 2024", "9. Mai 2024")),
             "einem Beginn zwischen dem 3. Mai 2024 und dem 9. Mai 2024 statt am 1. Mai 2024"),
+        (Change(Noun("", "Has a guarantor"), "ja", "nein"), "ja statt nein für „Has a guarantor“"),
+        (Change(Noun("", "Beruf"), "„Koch“", "„Büro“", is_named=True),
+            "„Koch“ statt „Büro“ als Beruf"),
     ],
 )  # fmt: skip
 def test_a_change_follows_bei_in_the_dative(change: Change, text: str) -> None:
