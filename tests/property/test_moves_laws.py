@@ -15,6 +15,7 @@ from tests.strategies import every_kind, generator, limits_of_every_kind, rows_o
 
 import counterpoint as cp
 from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.neighbours.gower import gower_weights, terms
 from counterpoint.problem.objectives import CHANGES, GAP
 from counterpoint.problem.problem import Problem
 from counterpoint.search.explore import moves
@@ -44,6 +45,7 @@ put_back, rescale, redraw = called(moves.put_back), called(moves.rescale), calle
 step_to_boundary = called(moves.step_to_boundary)
 slide_to_boundary = called(moves.slide_to_boundary)
 follow, mix = called(moves.follow), called(moves.mix)
+most_different = called(moves.most_different)
 MOVES = {
     "put_back": put_back,
     "rescale": rescale,
@@ -91,6 +93,12 @@ def parents_of(problem: Problem, n: int) -> Floats:
     return genomes
 
 
+def scale_of(problem: Problem) -> tuple[Floats, Floats]:
+    """Return weight and cap of Gower's distance around the row."""
+    weight, cap = gower_weights(problem.rows, problem.space)
+    return weight[0], cap
+
+
 def moved(problem: Problem, seed: int, name: str, n: int = 8) -> tuple[Floats, Floats]:
     """Return parents and what the named move makes of them."""
     space, parents = space_of(problem), parents_of(problem, n)
@@ -101,7 +109,7 @@ def moved(problem: Problem, seed: int, name: str, n: int = 8) -> tuple[Floats, F
         arguments: dict[str, tuple[Any, ...]] = {
             "step_to_boundary": (share,),
             "slide_to_boundary": (share - 2.0, SLOPES),
-            "follow": (OBSERVED[i],),
+            "follow": (OBSERVED[i], *scale_of(problem)),
             "mix": (parents[i - 1],),
         }
         MOVES[name](child, *arguments.get(name, ()), space, draws)
@@ -184,6 +192,40 @@ def test_following_moves_at_most_three_features_and_only_towards_the_observed_ro
     assert ((children >= low - 1e-9) & (children <= high + 1e-9)).all()
     is_level = np.broadcast_to(problem.space.is_level, children.shape)
     np.testing.assert_array_equal(children[is_moved & is_level], goals[is_moved & is_level])
+
+
+@COMPILED
+@given(row=rows_of_every_kind(), limit=limits_of_every_kind(), seed=st.integers(0, 999))
+def test_what_differs_most_is_a_feature_that_may_change_and_no_such_one_is_farther_apart(
+    row: dict[str, Any], limit: dict[str, Any], seed: int
+) -> None:
+    problem = problem_of(row, seed, **limit)
+    space, (weight, cap) = space_of(problem), scale_of(problem)
+    for genome, goal in zip(parents_of(problem, 8), OBSERVED, strict=False):
+        apart = terms(genome, goal, weight, cap)[space.free]
+
+        j = most_different(genome, goal, weight, cap, space)
+
+        if apart.max(initial=0.0) == 0.0:
+            assert j == -1
+        else:
+            assert j == space.free[np.argmax(apart)]
+
+
+def test_half_of_those_who_follow_take_what_differs_most() -> None:
+    """Of seven features one differs by all of its range, the others by little."""
+    problem = middle()
+    space, own = space_of(problem), problem.rows[0]
+    goal = own + 0.01
+    goal[KIND] = 3.0
+    children = np.repeat(own[None], 2000, axis=0)
+
+    for i, child in enumerate(children):
+        follow(child, goal, *scale_of(problem), space, draws_of(i))
+
+    is_taken = children[:, KIND] == goal[KIND]
+    by_chance = np.mean([1 / 7, 2 / 7, 3 / 7])
+    assert is_taken.mean() == pytest.approx(0.5 + 0.5 * by_chance, abs=0.05)
 
 
 @COMPILED

@@ -14,6 +14,7 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Floats, Ints, Keys, Whole
 from counterpoint.kernels import inner
+from counterpoint.neighbours.gower import term
 from counterpoint.problem.objectives import CHANGES, GAP
 from counterpoint.search.front import LANES
 from counterpoint.streams import WHOLE, Stage, next_uniform, word_at
@@ -178,14 +179,38 @@ def slide_to_boundary(
 
 
 @inner
-def follow(genome: Floats, observed: Floats, space: RowSpace, draws: Draws) -> None:
-    """Take one to three features of an observed row, in half of the cases only part of the way."""
+def follow(
+    genome: Floats, observed: Floats, weight: Floats, cap: Floats, space: RowSpace, draws: Draws
+) -> None:
+    """Take one to three features of an observed row, in half of the cases only part of the way.
+
+    In half of the cases they are those that differ most, so that few changes make the candidate
+    as typical as they can; otherwise any.
+    """
     n_features = 1 + pick(MOST_FOLLOWED, draws)
     share = 1.0 if draw(draws) < 0.5 else draw(draws)
+    is_any = draw(draws) < 0.5
     for _ in range(n_features):
-        j = pick_different(genome, observed, space, draws)
+        j = -1
+        if is_any:
+            j = pick_different(genome, observed, space, draws)
+        else:
+            j = most_different(genome, observed, weight, cap, space)
         if j >= 0:
             genome[j] = move_towards(genome[j], observed[j], share, space.features[j])
+
+
+@inner
+def most_different(
+    genome: Floats, observed: Floats, weight: Floats, cap: Floats, space: RowSpace
+) -> int:
+    """Return the feature that may change in which two genomes are farthest apart, or -1."""
+    chosen, most = -1, 0.0
+    for j in space.free:
+        apart = term((genome[j] - observed[j]) * weight[j], cap[j])
+        if apart > most:
+            chosen, most = int(j), apart
+    return chosen
 
 
 @inner

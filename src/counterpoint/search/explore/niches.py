@@ -330,7 +330,8 @@ def learn_niches(
             if n_changed == 1:
                 note_single(niches, a, i, child[i], gain)
             reaches = wave.objectives[w, c, GAP] <= 0.0
-            n = find_niche(niches, a, i, j, k, reaches)
+            is_pair = k < 0 <= j and d <= MOST_PAIRED  # triples build on what pairs have gained
+            n = find_niche(niches, a, i, j, k, reaches or is_pair)
             if n >= 0:
                 note_candidate(niches, a, n, wave.start + c, gain, wave.objectives[w, c])
 

@@ -354,7 +354,9 @@ def move(
             moves.slide_to_boundary(child, boundary - now, known.slopes[w], space, draws)
     elif lot < limits[3]:
         choose_observed(child, w, source, draws)
-        moves.follow(child, source.scratch.model, space, draws)
+        near = source.near_rows
+        weight, model = near.weight[near.at[w]], source.scratch.model
+        moves.follow(child, model, weight, near.cap, space, draws)
     elif lot < limits[4]:
         mate = archive.members[a, pick(archive.n_members[a], draws)]
         moves.mix(child, archive.genomes[a, mate], space, draws)

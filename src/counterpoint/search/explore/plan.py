@@ -46,6 +46,7 @@ N_FIRST = 8  # single changes of every feature that come before pairs
 PLANS = 16  # after so many plans it is computed anew how late each set's turn is
 FIRST_SINGLES = -8.0  # how urgent sets are: the least number is tried first
 PER_SINGLE, PER_TRY, PER_REFINED = 0.4, 0.1, 0.12
+NO_HURRY = 1.0  # a pair that promises less than half of what is needed holds up no triples
 OF_THREE = 0.3  # a pair comes before a triple that promises as much
 MOST_TRIES = np.array([0, 64, 60, 40])  # to find out whether a set of so many features is a way
 MOST_REFINED = np.array([0, 64, 24, 12])  # to find its nearest
@@ -216,11 +217,16 @@ def grow(niches: Niches, a: int, trials: TrialValues, free: Ints, max_free: int)
 
 @part
 def is_untried(niches: Niches, a: int, trials: TrialValues) -> bool:
-    """Whether some set of the size made last still waits for its first tries."""
+    """Whether some set of the size made last still waits for its first tries, and should not.
+
+    A set that promises little waits until all others were tried often. If it held up larger sets,
+    these would never be tried in a table of many features.
+    """
     size = niches.stage[a]
     for n in range(niches.n_niches[a]):
         niche = niches.niche[a, n]
-        if niche.size == size and not (niche.is_way or niche.is_shut):
+        is_due = niches.late[a, n] < NO_HURRY and not niche.is_shut
+        if niche.size == size and is_due and not niche.is_way:
             least = min(N_FIRST, trials.n_values[niches.features[a, n, 0]]) if size == 1 else 1
             if niche.n_tries < least:
                 return True

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 from tests.strategies import generator
 
 import counterpoint as cp
+from counterpoint.problem.problem import Problem
 from counterpoint.search.explore.loop import explore, start
 from counterpoint.search.explore.niches import Niches
 from counterpoint.search.settings import Explore
@@ -18,6 +20,11 @@ def searched(text: str, evaluations: int = 1500, **limits: object) -> Niches:
     explainer = cp.Explainer(lambda rows: rows.to_numpy() @ weights / 10, DATA)
     row = DATA[:1] * 0.0
     problem = explainer.explain(row, (1.5, None), cp.WhatIf(), **limits).problem  # type: ignore[arg-type]
+    return niches_after(problem, evaluations)
+
+
+def niches_after(problem: Problem, evaluations: int) -> Niches:
+    """Return the niches after a search."""
     made: list[Niches] = []
 
     def keep(*given: object) -> object:
@@ -70,13 +77,39 @@ def test_triples_follow_pairs_and_limits_forbid_them() -> None:
     assert not len(of_size(searched("abcde", max_changed=1), 2))
 
 
-def test_patience_does_not_end_a_search_that_still_finds_ways() -> None:
+def test_pairs_that_promise_little_do_not_hold_up_triples() -> None:
+    """Of twenty features six gain something, of which four are needed; most pairs gain nothing."""
+    data = pd.DataFrame(generator(0).random((200, 20))).rename(columns=str)
+    data.iloc[0], data.iloc[1] = 0.0, 1.0
+    weights = np.where(np.arange(20) < 6, 0.3, 0.0)
+    explainer = cp.Explainer(lambda rows: rows.to_numpy() @ weights, data)
+    problem = explainer.explain(data[:1], (1.0, None), cp.WhatIf()).problem
+
+    niches = niches_after(problem, evaluations=3520)
+
+    assert (niches.niche[0, of_size(niches, 2)]["n_tries"] == 0).any()
+    assert niches.niche[0, of_size(niches, 3)]["n_tries"].sum() > 100
+
+
+def test_what_a_pair_has_gained_is_known_before_pairs_are_tried() -> None:
+    """Else a triple could not build on what moves have made, since nothing is asked twice."""
+    niches = searched("a", evaluations=200)  # which is not enough by itself
+
+    pairs = of_size(niches, 2)
+
+    assert niches.stage[0] < 2
+    assert (niches.niche[0, pairs]["best"] >= 0).all()
+    assert len(pairs) > 0
+
+
+@pytest.mark.parametrize("seed", [0, 4, 5])
+def test_patience_does_not_end_a_search_that_still_finds_ways(seed: int) -> None:
     """Any three of nine features are a way; the hypervolume has stopped to grow long before."""
     levels = generator(0).integers(0, 4, (60, 9)).astype(str)
     data = pd.DataFrame(levels, columns=list("abcdefghi")).astype("category")
     explainer = cp.Explainer(lambda rows: (rows == "3").to_numpy().mean(axis=1), data)
     row = data[:1].assign(**dict.fromkeys("abcdefghi", pd.Categorical(["0"], list("0123"))))
 
-    found = explainer.explain(row, (3 / 9, None), cp.Search(evaluations=3520, patience=25))
+    found = explainer.explain(row, (3 / 9, None), cp.Search(evaluations=3520, patience=25), seed)
 
     assert [len(way.features) for way in found.ways()] == [3] * 84
