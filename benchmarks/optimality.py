@@ -46,6 +46,7 @@ ASKED = {"counterpoint": METHODS["counterpoint"], PROVED.name: PROVED} | {
 SEARCHES = tuple(ASKED)
 SAME = 1e-6  # relative: what tells a better row from rounding
 ROUNDING = 1e-4  # relative: how far a solver's tolerance lets an optimum be from the true one
+OTHERS = "\n## Two solvers"  # begins what other commands write
 NEVER = np.inf  # the distance of a search that found nothing
 MODELS = {
     "logistic regression": LogisticRegression(max_iter=1000),
@@ -184,6 +185,7 @@ def as_markdown(found: list[Gap], large: list[proofs.Proved], n_rows: int) -> st
         words="\n".join(sentence(s, [g for g in found if g.search == s]) for s in SEARCHES),
         n_rows=n_rows,
         large=proofs.as_markdown(large),
+        claims=proofs.count_claims(large),
         median=np.median(seconds),
         most=max(seconds),
         margin=max(g.margin for g in found),
@@ -229,6 +231,11 @@ are CPU time of a row: in the median alone and with the proof, and at most.
 
 {large}
 
+What the solver was asked of these rows, and how often it said what ("within" some share of the
+optimum, which is that of the table for the nearest):
+
+{claims}
+
 Measured on {day}: {machine}, {versions}; `python -m benchmarks.optimality --rows {n_rows}`.
 """
 
@@ -246,7 +253,14 @@ def main() -> None:
         few = {name: table for name, table in tables().items() if name != "iris"}
         large = list(proofs.measure(few, arguments.rows))
     arguments.write.parent.mkdir(parents=True, exist_ok=True)
-    arguments.write.write_text(as_markdown(found, large, arguments.rows))
+    kept = others(arguments.write.read_text()) if arguments.write.exists() else ""
+    arguments.write.write_text(as_markdown(found, large, arguments.rows) + kept)
+
+
+def others(page: str) -> str:
+    """Return the sections of a page that other commands write, which are kept."""
+    start = page.find(OTHERS)
+    return "" if start < 0 else page[start:]
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ import counterpoint as cp
 
 BUDGET = 3520
 SAME = 1e-6  # relative: what tells a better row from rounding
+STATUSES = ("optimal", "within", "none", "unknown")
 
 
 def models() -> dict[str, Any]:
@@ -64,6 +66,7 @@ class Proved:
     fewest: bool  # whether the fewest changes are proved
     seconds_alone: float
     seconds: float
+    claims: tuple[tuple[str, str], ...] = ()  # what was asked of the solver, and the status
 
 
 def pipeline(model: Any, data: pd.DataFrame) -> Any:
@@ -104,7 +107,28 @@ def proved(
     assert found.proof is not None
     nearest = found.proof.nearest
     is_fewest = found.proof.fewest.status == "optimal"
-    return Proved(table, model, least[0], least[1], nearest.bound, is_fewest, *seconds)
+    claims = tuple(claims_of(found.proof))
+    return Proved(table, model, *least, nearest.bound, is_fewest, *seconds, claims)
+
+
+def claims_of(proof: cp.Proof) -> Iterator[tuple[str, str]]:
+    """Yield every question of a proof, and what is claimed."""
+    yield "the nearest", proof.nearest.status
+    yield "the fewest changes", proof.fewest.status
+    for claim in proof.by_changes.values():
+        yield "the nearest of a number of changes", claim.status
+    for claim in proof.ways.values():
+        yield "the nearest of a way", claim.status
+
+
+def count_claims(found: list[Proved]) -> str:
+    """Return a table of what was asked and how often which status was the answer."""
+    counts = Counter(claim for each in found for claim in each.claims)
+    lines = [f"| asked | {' | '.join(STATUSES)} |", "|---|" + "---|" * len(STATUSES)]
+    for question in dict.fromkeys(question for question, _ in counts):
+        cells = [str(counts[question, status]) for status in STATUSES]
+        lines.append(f"| {question} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def as_markdown(found: list[Proved]) -> str:

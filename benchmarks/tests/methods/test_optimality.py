@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from benchmarks.methods.optimum import optimum
-from benchmarks.optimality import SEARCHES, Gap, as_markdown, cases, measure, summarize
+from benchmarks.optimality import SEARCHES, Gap, as_markdown, cases, measure, others, summarize
 from benchmarks.proofs import Proved
 from sklearn.tree import DecisionTreeClassifier
 from tests.cases import fitted, other_class
@@ -59,3 +59,10 @@ def test_the_target_is_never_the_predicted_class() -> None:
         seen.add((table, model))
 
     assert len(seen) == 14  # four tables and four models, but two linear ones
+
+
+def test_sections_of_other_commands_are_kept() -> None:
+    page = "# How far?\n\nMeasured.\n\n## Two solvers\n\nBoth.\n"
+
+    assert others(page) == "\n## Two solvers\n\nBoth.\n"
+    assert others("# How far?\n\nMeasured.\n") == ""

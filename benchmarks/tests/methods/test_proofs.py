@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from benchmarks import proofs
-from benchmarks.proofs import Proved, as_markdown, cells
+from benchmarks.proofs import Proved, as_markdown, cells, count_claims
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 
@@ -23,6 +25,7 @@ def test_the_search_is_measured_by_what_is_proved(monkeypatch: pytest.MonkeyPatc
         assert each.bound == pytest.approx(each.value, rel=1e-9)
         assert each.alone >= each.value * (1 - 1e-9)
         assert each.fewest
+        assert ("the nearest", "optimal") in each.claims
 
 
 def test_a_line_says_how_far_the_search_and_the_proof_are() -> None:
@@ -38,3 +41,16 @@ def test_what_nobody_bounds_is_said_to_have_no_bound() -> None:
     unknown = Proved("iris", "forest", 0.1, 0.1, 0.0, False, 0.1, 0.3)
 
     assert "| no bound |" in cells([unknown])
+
+
+def test_claims_are_counted_by_what_was_asked() -> None:
+    claims = (("the nearest", "optimal"), ("the nearest of a way", "within"))
+    found = [replace(OPTIMAL, claims=claims), replace(OPTIMAL, claims=claims[:1])]
+
+    lines = count_claims(found).splitlines()
+
+    assert lines[0] == "| asked | optimal | within | none | unknown |"
+    assert lines[2:] == [
+        "| the nearest | 2 | 0 | 0 | 0 |",
+        "| the nearest of a way | 0 | 1 | 0 | 0 |",
+    ]
