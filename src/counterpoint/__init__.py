@@ -13,7 +13,7 @@ from counterpoint.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from counterpoint.batch.files import explain_files
-    from counterpoint.batch.frame import explain_frame
+    from counterpoint.batch.frame import explain_frame, verify_frame
     from counterpoint.batch.summary import Summary
     from counterpoint.density.plausibility import ForestPlausibility
     from counterpoint.errors import (
@@ -103,6 +103,7 @@ _HOMES = {
     "log_result": "result.file.many",
     "one_output": "models.adapters.scorer",
     "save_many": "result.file.many",
+    "verify_frame": "batch.frame",
 }
 
 __all__ = [  # noqa: RUF022 - sorted as plain text
@@ -156,6 +157,7 @@ __all__ = [  # noqa: RUF022 - sorted as plain text
     "log_result",
     "one_output",
     "save_many",
+    "verify_frame",
 ]
 
 

@@ -17,6 +17,7 @@ MOST_PARAMETERS = 7
 DOORS = {
     "counterpoint.batch.files explain_files",
     "counterpoint.batch.frame explain_frame",
+    "counterpoint.batch.frame verify_frame",
     "counterpoint.explainer.explainer Explainer.__init__",
     "counterpoint.explainer.explainer Explainer.explain",
     "counterpoint.explainer.explainer Explainer.explain_each",

@@ -87,3 +87,18 @@ def test_a_frame(job: Job, one_by_one: dict[str, bytes], kind: str) -> None:
     frame = found.compute(scheduler="synchronous") if kind == "dask" else found
     written = pq.read_table(parts(job.out))
     assert pa.Table.from_pandas(frame, written.schema, preserve_index=False).equals(written)
+
+
+def test_verdicts_of_processes(job: Job, cluster: Any) -> None:
+    frames = pytest.importorskip("dask.dataframe")
+    rows = frames.from_pandas(job.rows, npartitions=3)
+    asked: dict[str, Any] = {"limits": ORDER.limits, "id": ORDER.id}
+    lazy = cp.verify_frame(world.Factory(job.folder), rows, ORDER.target, **asked)
+
+    with distributed.Client(cluster) as client:
+        found = client.compute(lazy).result()
+
+    known = cp.verify_frame(world.Factory(job.folder), job.rows, ORDER.target, **asked)
+    assert known["verdict"].tolist().count("unknown") == 2  # the rows that raise
+    for name in known:
+        assert found[name].astype("string").tolist() == known[name].astype("string").tolist()

@@ -1,25 +1,39 @@
-"""Frame: counterfactuals of a whole frame of rows, at once or lazily by Dask."""
+"""Frame: counterfactuals of a whole frame of rows, or whether any exist, at once or by Dask."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias, Unpack
 
+import numpy as np
 import pandas as pd
 
 from counterpoint.batch.order import Make, Order, Recipe
-from counterpoint.batch.rows import columns_of, explain_rows, with_ids
+from counterpoint.batch.rows import (
+    cause_in_machine,
+    columns_of,
+    explain_rows,
+    features_of,
+    positions_of,
+    with_ids,
+)
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.schedule import MEMORY
-from counterpoint.problem.limits import Constraint, Limits, join_limits
+from counterpoint.explainer.task import Finding, proving
+from counterpoint.problem.limits import Constraint, LimitKeywords, Limits, join_added, join_limits
 from counterpoint.problem.ranges import Range
 from counterpoint.problem.target import TargetLike
-from counterpoint.result.long_table import OutputSchema, Type
-from counterpoint.search.settings import Search, WhatIf
+from counterpoint.result.long_table import OutputSchema, Type, failure_text
+from counterpoint.search.settings import Explore, Search, WhatIf
 from counterpoint.table.frames import Rows, as_frame, is_frame, is_polars
+
+SchemaOf: TypeAlias = Callable[[Order, Explainer, Any], OutputSchema]
+WorkOnPart: TypeAlias = Callable[[pd.DataFrame, Recipe, Order], pd.DataFrame]
 
 
 def explain_frame(
@@ -111,13 +125,143 @@ def explain_frame(
     recipe = Recipe.of(explainer)
     if is_dask(rows):
         check_dask(workers, progress)
-        return lazily(recipe, rows, order, memory)
+        return lazily(recipe, rows, order, Order.schema_of, partial(explain_part, memory=memory))
     order.check(recipe.explainer())
     frame = as_pandas(rows, recipe.explainer(), order)
     found = explain_rows(
         recipe.explainer(), frame, order, workers=workers, memory=memory, progress=progress
     )
-    return in_kind(rows, found, order, recipe.explainer())
+    return in_kind(rows, found, order.schema_of(recipe.explainer()))
+
+
+def verify_frame(
+    explainer: Explainer | Make,
+    rows: Rows,
+    target: TargetLike,
+    limits: Limits | None = None,
+    *,
+    search: Explore | None = None,
+    seed: int = 0,
+    id: str | None = None,
+    workers: int | None = None,
+    **added: Unpack[LimitKeywords],
+) -> Any:
+    """Say of each row of a frame whether a counterfactual exists; of a Dask DataFrame lazily.
+
+    Every row gets what `Explainer.verify` says of it, wherever and in whatever company it is asked.
+    Only where the solver's ten seconds do not suffice may a slower machine know less.
+
+    Parameters
+    ----------
+    explainer, rows, id
+        As in `explain_frame`.
+    target, limits, search, seed, fixed, vary, ranges, max_changed, constraints, costs
+        As in `Explainer.verify`. A search may not end by `seconds`.
+    workers : int, optional
+        Threads that share the rows. Not for Dask, whose own workers do.
+
+    Returns
+    -------
+    DataFrame of pandas, polars or Dask, or Table of pyarrow, as the rows are; pandas for others
+        One line per row: the id; `row`, as in `explain_frame`; `verdict`, `evaluations` and `how`;
+        and the witness in the columns of the data, which are empty without one. Of a row that
+        cannot be asked about, the verdict is "unknown", and `how` the error's text.
+
+    Raises
+    ------
+    InvalidInput, UnknownFeatureError
+        If no row could be asked about, as in `explain_frame`.
+
+    Examples
+    --------
+    >>> import counterpoint as cp
+    >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
+    >>> explainer = cp.Explainer(lambda rows: rows["age"] / 100, data)
+    >>> frame = cp.verify_frame(explainer, data, target=(0.4, 1.0), max_changed=1)
+    >>> frame[["row", "verdict", "evaluations", "age"]]
+       row      verdict  evaluations   age
+    0    0      witness           30    40
+    1    1      witness           30    40
+    2    2  already met            1  <NA>
+    3    3  already met            1  <NA>
+    """
+    proving(search)
+    order = Order(target, search, seed, join_added("verify_frame", limits, added), id=id)
+    recipe = Recipe.of(explainer)
+    if is_dask(rows):
+        check_dask(workers, None)
+        return lazily(recipe, rows, order, verdicts_schema, verify_part)
+    order.check(recipe.explainer())
+    frame = as_pandas(rows, recipe.explainer(), order)
+    found = verify_rows(recipe.explainer(), frame, order, workers)
+    return in_kind(rows, found, verdicts_schema(order, recipe.explainer()))
+
+
+@dataclass(frozen=True)
+class VerdictSchema(OutputSchema):
+    """The columns of the table of verdicts, in order; see `OutputSchema`."""
+
+    @property
+    def _bare(self) -> dict[str, Type]:
+        """Our columns by their own names."""
+        texts = {"verdict": Type.TEXT, "evaluations": Type.WHOLE, "how": Type.TEXT}
+        return {"row": Type.WHOLE} | texts
+
+    @property
+    def types(self) -> dict[str, Type]:
+        """All columns but the id, in order: the witness stands behind what is said of it."""
+        return self.own | self.features
+
+
+def verdicts_schema(order: Order, explainer: Explainer, id_dtype: Any = "int64") -> VerdictSchema:
+    """Return the columns of the table of verdicts."""
+    return VerdictSchema(explainer.schema.columns, (), order.id, id_dtype)
+
+
+def verify_rows(
+    explainer: Explainer, rows: pd.DataFrame, order: Order, workers: int | None = 1
+) -> pd.DataFrame:
+    """Return the verdicts on rows as a frame; see `verify_frame`."""
+    rows = with_ids(rows, order)
+    dtype = "int64" if order.id is None else rows[order.id].dtype
+    schema = verdicts_schema(order, explainer, dtype)
+    findings = list(findings_of(explainer, features_of(rows, explainer, order), order, workers))
+    genomes = [each.genome for each in findings if each.genome is not None]
+    genes = np.empty((0, len(schema.columns)))
+    if genomes:
+        genes = explainer.encoding.by_column(np.array(genomes))
+    is_there = np.array([each.genome is not None for each in findings], dtype=np.bool_)
+    own = [
+        positions_of(rows),
+        pd.array([each.verdict for each in findings], dtype="string[python]"),
+        np.array([each.n_asked for each in findings], dtype=np.int64),
+        pd.array([each.how for each in findings], dtype="string[python]"),
+    ]
+    ids = {} if order.id is None else {order.id: rows[order.id].reset_index(drop=True)}
+    columns = ids | dict(zip(schema.own, own, strict=True)) | schema.decoded(genes, is_there)
+    return pd.DataFrame({name: columns[name] for name in schema.names})
+
+
+def findings_of(
+    explainer: Explainer, rows: pd.DataFrame, order: Order, workers: int | None
+) -> Iterator[Finding]:
+    """Yield what is known of each row; on an error ask halves again, down to the single row."""
+    if len(rows) == 0:
+        return
+    asked: Any = {"search": order.search, "seed": order.seed, "workers": workers}
+    try:
+        verified = explainer.verify(rows, order.target, order.limits, **asked)
+    except Exception as error:  # of the model, a rule or a value: it belongs to some row
+        if (cause := cause_in_machine(error)) is not None:
+            raise cause from None
+        if len(rows) == 1:
+            yield Finding("unknown", 0, failure_text(error))
+            return
+        middle = (len(rows) + 1) // 2
+        for half in (rows.iloc[:middle], rows.iloc[middle:]):
+            yield from findings_of(explainer, half, order, workers)
+    else:
+        yield from verified.findings
 
 
 def is_dask(rows: object) -> bool:
@@ -140,8 +284,8 @@ def check_dask(workers: int | None, progress: bool | None) -> None:
         )
 
 
-def lazily(recipe: Recipe, rows: Any, order: Order, memory: float) -> Any:
-    """Return the Dask DataFrame of counterfactuals; its partitions are those of the rows."""
+def lazily(recipe: Recipe, rows: Any, order: Order, schema_of: SchemaOf, work: WorkOnPart) -> Any:
+    """Return the Dask DataFrame of what is found; its partitions are those of the rows."""
     from dask.delayed import delayed  # it is there: the rows are Dask's
 
     explainer, meta = recipe.explainer(), with_ids(rows._meta, order)
@@ -149,11 +293,11 @@ def lazily(recipe: Recipe, rows: Any, order: Order, memory: float) -> Any:
         rows = rows.map_partitions(with_ids, order, meta=meta)
     order.check(explainer)
     held = [*columns_of(meta, explainer, order).values()]
-    schema = order.schema_of(explainer, "int64" if order.id is None else meta[order.id].dtype)
+    schema = schema_of(order, explainer, "int64" if order.id is None else meta[order.id].dtype)
     # One key of the graph, which all partitions refer to: the model and the data travel once.
     carried = delayed(recipe, name=f"counterpoint-{recipe.digest}", pure=True, traverse=False)
     return rows[held if order.id is None else [order.id, *held]].map_partitions(
-        explain_part, carried, order, memory, meta=schema.meta(), clear_divisions=True
+        work, carried, order, meta=schema.meta(), clear_divisions=True
     )
 
 
@@ -162,6 +306,13 @@ def explain_part(rows: pd.DataFrame, recipe: Recipe, order: Order, memory: float
     explainer = recipe.explainer()
     with nullcontext() if order.is_shared(explainer) else recipe.turn:
         return explain_rows(explainer, rows, order, memory=memory)
+
+
+def verify_part(rows: pd.DataFrame, recipe: Recipe, order: Order) -> pd.DataFrame:
+    """Return the verdicts on one partition; threads take turns if the model needs it."""
+    explainer = recipe.explainer()
+    with nullcontext() if order.is_shared(explainer) else recipe.turn:
+        return verify_rows(explainer, rows, order)
 
 
 def as_pandas(rows: Rows, explainer: Explainer, order: Order) -> pd.DataFrame:
@@ -177,17 +328,16 @@ def as_pandas(rows: Rows, explainer: Explainer, order: Order) -> pd.DataFrame:
     return frame
 
 
-def in_kind(rows: Rows, found: pd.DataFrame, order: Order, explainer: Explainer) -> Any:
+def in_kind(rows: Rows, found: pd.DataFrame, schema: OutputSchema) -> Any:
     """Return what was found as a frame of the kind the rows are of; pandas if they are none."""
     if not is_frame(rows):
         return found
-    schema = order.schema_of(explainer)
     if is_polars(rows):
         return in_polars(rows, found, schema)
     table = schema.table(found)
-    if order.id is None:
+    if schema.id is None:
         return table
-    return table.set_column(0, order.id, rows[order.id].take(found[order.id].to_numpy()))
+    return table.set_column(0, schema.id, rows[schema.id].take(found[schema.id].to_numpy()))
 
 
 def in_polars(rows: Any, found: pd.DataFrame, schema: OutputSchema) -> Any:

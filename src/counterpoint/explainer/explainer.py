@@ -397,6 +397,7 @@ class Explainer(Built):
         *,
         search: Explore | None = None,
         seed: int = 0,
+        workers: int | None = None,
         **added: Unpack[LimitKeywords],
     ) -> Verification:
         """Say of each row whether a counterfactual exists, and whether that is proved.
@@ -406,10 +407,8 @@ class Explainer(Built):
 
         Parameters
         ----------
-        rows : DataFrame, Table, list of dicts; an array if the data are one
-            The rows in question.
-        target, seed, limits, fixed, vary, ranges, max_changed, constraints, costs
-            As in `explain`, the same for all rows.
+        rows, target, seed, workers, limits, fixed, vary, ranges, max_changed, constraints, costs
+            As in `explain_many`. Of many rows, or for Dask, see `verify_frame`.
         search : Explore, optional
             Budget of the search; its `seconds`, 10 for each row if not given, are the solver's too.
         """
@@ -417,7 +416,7 @@ class Explainer(Built):
         checked = joined.check(self.schema, self.kept)
         task = Task.of(frame, "rows", target, proving(search), seed, checked, self)
         asked: Any = {"target": target, "search": task.search, "seed": seed, "limits": joined}
-        return verify_rows(task, self, partial(self.explain_many, **asked))
+        return verify_rows(task, self, partial(self.explain_many, workers=workers, **asked))
 
     def serve(
         self, rows: Rows | None = None, *, port: int = 0, opens: bool = True, lang: Lang = "en"
