@@ -108,7 +108,8 @@ def proved(
     nearest = found.proof.nearest
     is_fewest = found.proof.fewest.status == "optimal"
     claims = tuple(claims_of(found.proof))
-    return Proved(table, model, *least, nearest.bound, is_fewest, *seconds, claims)
+    ends = (least[0], least[1], nearest.bound, is_fewest, seconds[0], seconds[1])
+    return Proved(table, model, *ends, claims)
 
 
 def claims_of(proof: cp.Proof) -> Iterator[tuple[str, str]]:
