@@ -523,3 +523,21 @@ def test_a_german_explorer_says_what_is_wrong_in_german(visit: Open, german: Exp
 
     said = page.locator("#ask-text-fault").inner_text()
     assert said == "Zeile 2: age muss eine Zahl sein, nicht „x“."
+
+
+def test_fields_of_a_wide_table_are_found_by_name(visit: Open) -> None:
+    data = pd.DataFrame({f"measure_{j:02d}": [0.0, 1.0, 2.0, 3.0] for j in range(40)})
+    explainer = cp.Explainer(lambda rows: rows["measure_07"] / 3.0, data)
+    with served(explainer, data) as running:
+        page: Any = visit(running.address).page
+        page.locator("#ask-row-0").click()
+        fields = page.locator(".fields > .field:visible")
+
+        assert fields.count() == 12
+        page.locator("#ask-find-field").fill("measure 33")
+        assert fields.count() == 1
+        page.locator("#ask-value-33").fill("2.5")
+        page.locator("#ask-find-field").fill("")
+        assert fields.count() == 13  # what was edited stays
+        page.locator("#ask-all-fields").click()
+        assert fields.count() == 40

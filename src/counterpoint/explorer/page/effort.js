@@ -46,7 +46,7 @@ export function buildEffort(feature, j, store, changed) {
   const pair = ends.map((input, k) =>
     h("label", { class: "end" }, say(["ask.from", "ask.to"][k]), input),
   );
-  return { element: h("div", { class: "effort" }, select, pair), refresh };
+  return { element: h("div", { class: isDate ? "effort days" : "effort" }, select, pair), refresh };
 }
 
 /** Return how hard a cost makes a change, in words. */

@@ -2,6 +2,7 @@
 import { h } from "../../result/report/page/dom.js";
 import { buildCurve } from "./curve.js";
 import { buildEffort } from "./effort.js";
+import { buildFinder } from "./field_finder.js";
 import { dateText, dayText, fieldNumber, writeNumber } from "../../result/report/page/numbers.js";
 import { counted, say } from "../../result/report/page/texts.js";
 
@@ -23,6 +24,7 @@ export function buildValues(setup, store, changed, prediction) {
       store,
     }),
   );
+  const finder = buildFinder(setup, fields, store);
   const undo = h(
     "button",
     {
@@ -39,6 +41,7 @@ export function buildValues(setup, store, changed, prediction) {
     h("div", { class: "panel-head" }, title, undo),
     prediction.element,
     h("p", { class: "hint" }, say("ask.values how")),
+    finder.element,
     h(
       "div",
       { class: "fields" },
@@ -47,6 +50,7 @@ export function buildValues(setup, store, changed, prediction) {
   );
   function refresh(question) {
     title.textContent = say("row.named", { label: question.label });
+    finder.refresh(question);
     undo.hidden = question.values.every((value, j) => value === question.own[j]);
     fields.forEach((field, j) =>
       field.refresh(
