@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.choosing_ten import RULES, Ten, chosen, lines_of
+from benchmarks.choosing_ten import RULES, Ten, chosen, lines_of, page
 from benchmarks.peers.subjects import Floats
 
 
@@ -21,7 +21,7 @@ def test_counterfactuals_alone_are_chosen_by_two_rules_and_the_best_candidates_b
 ) -> None:
     tens = {rule: chosen(objectives, rule) for rule in RULES}
 
-    assert {rule: len(ten) for rule, ten in tens.items()} == dict.fromkeys(RULES, 10)
+    assert [len(tens[rule]) for rule in RULES] == [10, 10, 10, 12]
     assert tens["paper"][:, 0].max() == tens["counterfactuals"][:, 0].max() == 0.0
     assert tens["candidates"][0].tolist() == objectives[-1].tolist()
 
@@ -35,10 +35,11 @@ def test_the_paper_fills_up_with_near_misses_and_the_rule_of_counterfactuals_doe
     assert chosen(few, "counterfactuals")[:, 0].tolist() == [0.0] * 4
 
 
-def test_rows_of_which_theirs_dominates_nothing_are_not_compared() -> None:
-    def ten(volume: float) -> Ten:
-        return Ten(dict.fromkeys(RULES, volume), 3, 1.0, 1.0)
+def ten(volume: float) -> Ten:
+    return Ten(dict.fromkeys(RULES, volume) | {"none chosen": 2.0 * volume}, 3, 1.0, 1.0)
 
+
+def test_rows_of_which_theirs_dominates_nothing_are_not_compared() -> None:
     results = [
         {"ours": ten(1.0), "mocmod": ten(2.0)},
         {"ours": ten(3.0), "mocmod": ten(2.0)},
@@ -46,3 +47,14 @@ def test_rows_of_which_theirs_dominates_nothing_are_not_compared() -> None:
     ]
 
     assert lines_of(results)[2] == "| paper | 2 | 1 | 1 | 0.500 | 1.0000 |"
+
+
+def test_rows_on_which_ours_have_less_are_named_with_what_all_counterfactuals_have() -> None:
+    results = [{"ours": ten(1.0), "mocmod": ten(2.0)}, {"ours": ten(3.0), "mocmod": ten(2.0)}]
+
+    text = page(results, ["one, forest, row 1", "two, forest, row 7"], "python -m it")
+
+    assert "- one, forest, row 1: 0.50000; all counterfactuals 0.50000" in text
+    assert "row 7" not in text
+    assert "the ten have 0.5000 on average and 0.5000 at" in text
+    assert "on no row" in page(results[1:], ["two, forest, row 7"], "python -m it")
