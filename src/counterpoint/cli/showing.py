@@ -13,12 +13,12 @@ import pandas as pd
 
 from counterpoint.checks import require_package
 from counterpoint.result.counterfactuals import Counterfactuals
-from counterpoint.result.words.language import Lang, Reader
+from counterpoint.result.ways import ways_of
+from counterpoint.result.words.language import Lang, Reader, count_candidates, counted
 from counterpoint.result.words.printed import (
     blocks,
     changes_frame,
     headlines,
-    more_lines,
     own_cells,
     told,
     wrapped,
@@ -73,8 +73,21 @@ def show_results(results: Sequence[Counterfactuals], n: int) -> None:
             for k, text in enumerate(told(found, few, ("", "")), 1):
                 print_line(console, f"{k}. {text}")
             show_changes(console, few)
-            for line in more_lines(found, len(few.genomes)):
+            for line in more_flags(found, len(few.genomes)):
                 print_line(console, line)
+
+
+def more_flags(found: Counterfactuals, n_shown: int) -> list[str]:
+    """Say what is not shown, and by which flags it is."""
+    lines = []
+    n_ways = len(ways_of(found).safe_first())
+    if n_ways > n_shown:
+        lines.append(f"{counted(n_ways - n_shown, 'more way')}: --show {n_ways}")
+    if (n := len(found)) > n_shown:
+        lines.append(f"{counted(n, 'counterfactual')}: --csv FILE, or --report FILE")
+    if n_missed := int((~found.reaches).sum()):
+        lines.append(f"{count_candidates(0, n_missed)}: --report FILE")
+    return lines
 
 
 def print_line(console: Any, line: str, style: str | None = None) -> None:
