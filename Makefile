@@ -37,15 +37,24 @@ docs: site  ## the site, with every example of it run and its links checked; bui
 site: .venv/dev.done  ## the site alone, warnings are errors; no example is run
 	$(BIN)/python -m sphinx -q -W --keep-going docs build/site
 
-# Compiled kernels leave no trace, so the tests of the modules that hold kernels are run once more with kernels as Python. That is
-# a hundred times slower, hence these tests only; NumPy warns of overflow there, which the draws are made of.
-KERNELS := $(addprefix tests/unit/,test_streams.py density neighbours search rules problem table models/test_trees.py result/choosing)
+# Compiled kernels leave no trace, so that a second run has them as Python: the reference runs, whose bits must be the same, and laws
+# and unit tests of modules that hold kernels. Left out of it are runs that take minutes so, one whose last bit depends on who computes
+# an exponential, and a test of what is compiled. NumPy warns of overflow there, which the draws are made of.
+WHOLE := tests/unit tests/contract src $(addprefix tests/integration/,batch test_adapters.py test_command_line.py test_explorer.py \
+	test_many_results.py test_processes.py test_remote_model.py test_tables.py) \
+	tests/property/test_proof_laws.py tests/property/test_remote_answers.py tests/cluster/test_dask_engine.py
+AS_PYTHON := tests/golden/test_reference_bits.py tests/property/test_distance_laws.py $(addprefix tests/unit/,test_kernels_python.py \
+	test_streams.py density/test_conditional.py neighbours rules models/test_trees.py result/choosing search/nsga2 \
+	search/test_archive.py search/test_feasibility.py search/test_ways.py)
+TOO_LONG := default/ or paper/ or files/ or dask or many/ or search/evaluations or classes/label or regression/interval or \
+	missing/nice or missing-allowed/explore or own/forest-plausibility] or walked_by_the_same_kernel
+PYTHON_PARTS = $(if $(PARTS),$(filter $(AS_PYTHON),$(PARTS)),$(AS_PYTHON))
 
-coverage: .venv/dev.done  ## branch coverage of src, kernels counted as they run as Python; PARTS="tests/unit/rules ..." for less
+coverage: .venv/dev.done  ## branch coverage of src, kernels counted as they run as Python; 20 CPU minutes; PARTS="tests/unit/rules ..." for less
 	rm -f .coverage .coverage.*
-	HYPOTHESIS_PROFILE=brief $(BIN)/python -m coverage run -m pytest -q --ignore tests/browser --ignore tests/cluster $(PARTS)
-	HYPOTHESIS_PROFILE=brief NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q -W "ignore:overflow encountered:RuntimeWarning" \
-		$(or $(filter $(KERNELS),$(PARTS)),$(KERNELS))
+	HYPOTHESIS_PROFILE=brief $(BIN)/python -m coverage run -m pytest -q $(or $(PARTS),$(WHOLE))
+	[ -z "$(PYTHON_PARTS)" ] || HYPOTHESIS_PROFILE=brief NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q \
+		-W "ignore:overflow encountered:RuntimeWarning" -k "not ($(TOO_LONG))" $(PYTHON_PARTS)
 	$(BIN)/python -m coverage combine -q && $(BIN)/python -m coverage report
 
 bench: .venv-bench/done  ## speed as ratios to the model's own and to the peers'; writes docs/performance
