@@ -28,6 +28,7 @@ NAMES = (
     "support vectors",
     "network",
 )
+TREES = ("forest", "histogram boosting", "XGBoost", "LightGBM")
 
 
 def table(name: str) -> tuple[pd.DataFrame, Any]:

@@ -1,14 +1,17 @@
 """How close to the limit: our time against the model's own, in ratios measured in one run.
 
     python -m benchmarks.speed [--quick] [--peers] [--against DIR]
+    python -m benchmarks.speed --scoring [--rows 60]
 
 The limit of the job is the model: the time to score the same candidates in large calls. For every
 kind of model this prints and writes how many times that limit it takes to explain one row and many
 rows, where the rest goes, what memory it takes, and how a fresh process starts; `sizes` adds tables
 of 8 to 200 features, the share of the cores and a large table's memory, of another checkout, too,
 with `--against`. With `--peers` (their packages: benchmarks/requirements-peers.txt) it also runs
-the peers on the same rows and models. Writes docs/performance/speed.json and speed.md. Machines
-differ and are noisy: compare the columns of one run, not runs.
+the peers on the same rows and models. With `--scoring` it only prints what scoring costs by the
+limit, in CPU time, of models whose trees are known, bare and behind a pipeline. Writes
+docs/performance/speed.json and speed.md. Machines differ and are noisy: compare the columns of one
+run, not runs.
 """
 
 from __future__ import annotations
@@ -30,18 +33,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
 import counterpoint as cp
 from benchmarks import estimators, published, sizes
 from benchmarks.speed_report import R_SECONDS, as_markdown
-from benchmarks.stopwatch import watched
+from benchmarks.stopwatch import Stopwatch, watched
 from counterpoint.table.encoding import Encoding
 
 FOLDER = Path(__file__).parent.parent / "docs" / "performance"
 SEARCH = cp.Search(evaluations=3520, patience=None)
 PAPER = cp.Search.paper("mocmod")
 N_MANY = 300
+REPEATS = 3
 LARGE = 100_000  # rows in one call when the limit is measured
 
 
@@ -64,13 +69,15 @@ def subject(name: str, n_rows: int) -> Subject:
     return Subject(model, data, data.iloc[drawn])
 
 
-def seconds(work: Callable[[], Any], repeats: int = 1) -> float:
-    """Return the least wall time of some repeats."""
+def seconds(
+    work: Callable[[], Any], repeats: int = 1, clock: Callable[[], float] = time.perf_counter
+) -> float:
+    """Return the least time of some repeats, on the wall unless another clock is given."""
     best = float("inf")
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = clock()
         work()
-        best = min(best, time.perf_counter() - start)
+        best = min(best, clock() - start)
     return best
 
 
@@ -82,13 +89,18 @@ def plain_calls(what: Subject, calls: list[np.ndarray]) -> float:
         return seconds(lambda: [ask(frame) for frame in frames])
 
 
-def limit(what: Subject, candidates: np.ndarray, threads: int | None) -> float:
+def limit(
+    what: Subject,
+    candidates: np.ndarray,
+    threads: int | None,
+    clock: Callable[[], float] = time.perf_counter,
+) -> float:
     """Return the time to score the candidates in large calls, on so many threads."""
     encoding = Encoding(cp.Schema.infer(what.data))
     chunks = [candidates[i : i + LARGE] for i in range(0, len(candidates), LARGE)]
     frames = [encoding.decode(chunk.copy()) for chunk in chunks]
     with threadpool_limits(threads):
-        return seconds(lambda: [what.model.predict_proba(frame) for frame in frames], 2)
+        return seconds(lambda: [what.model.predict_proba(frame) for frame in frames], 2, clock)
 
 
 def measure_many(name: str, n_rows: int) -> dict[str, Any]:
@@ -121,6 +133,31 @@ def measure_many(name: str, n_rows: int) -> dict[str, Any]:
         "own_ms": own,
         "split_ms": {**per_row, "rest": own - sum(per_row.values()) + per_row["model"]},
     }
+
+
+def measure_scoring(name: str, n_rows: int) -> list[dict[str, Any]]:
+    """Return CPU time spent on scoring by the limit, of a bare model and behind a passthrough."""
+    bare = subject(name, n_rows)
+    behind = bare._replace(model=make_pipeline("passthrough", bare.model))  # fitted already
+    watches, explainers = [], []
+    for what in (bare, behind):
+        explainers.append(cp.Explainer(what.model, what.data))
+        explainers[-1].explain_many(what.rows[:3], "opposite", SEARCH, workers=1, progress=False)
+        watches.append(Stopwatch())
+    for _ in range(REPEATS):  # alternately, for the machine may have other work
+        for k, explainer in enumerate(explainers):
+            with watched(keeps_candidates=True, clock=time.process_time) as watch:
+                explainer.explain_many(bare.rows, "opposite", SEARCH, workers=1, progress=False)
+            best = watches[k].seconds["model"] or np.inf
+            watches[k] = watch if watch.seconds["model"] < best else watches[k]
+    candidates = np.concatenate(watches[0].candidates)
+    least = min(limit(bare, candidates, 1, time.process_time) for _ in range(REPEATS))
+    spent = [watch.seconds["model"] for watch in watches]
+    names = (name, f"passthrough, {name}")
+    return [
+        {"model": each, "scoring_ms": 1000.0 * own / n_rows, "ratio": own / least}
+        for each, own in zip(names, spent, strict=True)
+    ]
 
 
 def measure_one(name: str, n_rows: int) -> dict[str, Any]:
@@ -271,7 +308,13 @@ def main() -> None:
     parser.add_argument("--peers", action="store_true", help="also run the peers")
     parser.add_argument("--against", type=Path, help="another checkout, for the tables of sizes")
     parser.add_argument("--rows", type=int, default=N_MANY, help="rows of the many")
+    parser.add_argument("--scoring", action="store_true", help="only what scoring costs; prints it")
     arguments = parser.parse_args()
+    if arguments.scoring:
+        for name in estimators.TREES:
+            for record in measure_scoring(name, arguments.rows):
+                print(json.dumps(record), flush=True)
+        return
     n_many, n_one = (40, 2) if arguments.quick else (arguments.rows, 7)
     results: dict[str, Any] = {"machine": machine(), "many": [], "one": []}
     results["sizes"] = sizes.measure(arguments.against, arguments.quick)

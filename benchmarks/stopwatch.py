@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,9 +36,10 @@ PHASES: dict[str, list[tuple[Any, str]]] = {
 
 
 class Stopwatch:
-    """Seconds by phase, and the candidates the model was asked about."""
+    """Seconds by phase, on any clock, and the candidates the model was asked about."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.clock = clock
         self.seconds: dict[str, float] = dict.fromkeys(PHASES, 0.0)
         self.candidates: list[np.ndarray] = []
         self._inside: list[float] = []
@@ -48,11 +49,11 @@ class Stopwatch:
 
         def timed(*arguments: Any, **named: Any) -> Any:
             self._inside.append(0.0)
-            start = time.perf_counter()
+            start = self.clock()
             try:
                 return function(*arguments, **named)
             finally:
-                spent = time.perf_counter() - start
+                spent = self.clock() - start
                 self.seconds[phase] += spent - self._inside.pop()
                 if self._inside:
                     self._inside[-1] += spent
@@ -70,9 +71,11 @@ class Stopwatch:
 
 
 @contextmanager
-def watched(*, keeps_candidates: bool = False) -> Iterator[Stopwatch]:
+def watched(
+    *, keeps_candidates: bool = False, clock: Callable[[], float] = time.perf_counter
+) -> Iterator[Stopwatch]:
     """Time the engine while the block runs; one thread only."""
-    watch, originals = Stopwatch(), []
+    watch, originals = Stopwatch(clock), []
     for phase, functions in PHASES.items():
         for owner, name in functions:
             original = owner.__dict__[name]
