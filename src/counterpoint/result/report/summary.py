@@ -38,7 +38,7 @@ from counterpoint.result.figures.frames.common import (
     shown_value,
     varied,
 )
-from counterpoint.result.figures.frames.response import CURVE_POINTS
+from counterpoint.result.figures.frames.response import CURVE_POINTS, steps_of
 from counterpoint.result.report.receipt import receipt_texts, write_receipt
 from counterpoint.result.ways import Way, name_of, ways_of
 from counterpoint.result.words.language import (
@@ -382,9 +382,18 @@ def _write_ways(
             "safe": safe[w],
             "outputs": outputs[w] if outputs else None,
             "works": _write_works(way),
+            "steps": _write_steps(found, way),
         }
         for w, (way, number) in enumerate(ways)
     ]
+
+
+def _write_steps(found: ResultData, way: Way[Any]) -> list[dict[str, Any]]:
+    """Return what the model says after each of several changes, one after another."""
+    if found.live is None or len(way.features) < 2:
+        return []
+    steps = steps_of(found, way.representative.genomes[0])
+    return [{"place": j, "text": _number(prediction)} for j, prediction in steps]
 
 
 def _write_works(way: Way[Any]) -> list[dict[str, Any]]:

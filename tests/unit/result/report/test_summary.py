@@ -236,11 +236,13 @@ def test_a_loaded_result_has_the_same_summary_but_for_its_model(
         loaded.pop(part)
     assert all(each.pop("bars") == [] for each in loaded["features"])
     assert all(each.pop("safe") is None for each in loaded["representatives"])
+    assert all(each.pop("steps") == [] for each in loaded["representatives"])
     summary = copy.deepcopy(summary)
     for each in summary["features"]:
         each.pop("bars")
     for each in summary["representatives"]:
         assert 0.0 <= each.pop("safe") <= 1.0
+        each.pop("steps")
     assert loaded == {key: value for key, value in summary.items() if key in loaded}
 
 
@@ -368,3 +370,20 @@ def test_the_class_that_the_model_decides_for_now_is_named(wanted: str) -> None:
     found = explainer.explain(data[:1], wanted)
 
     assert summarise(found, NOW)["row"]["lands"] == "no"
+
+
+def test_the_steps_of_a_card_are_its_changes_and_end_at_its_prediction() -> None:
+    data = observed()
+    explainer = cp.Explainer(score, data)
+    found = explainer.explain(data.iloc[[0]], target=(0.8, 1.0), seed=3)
+    summary = summarise(found, NOW)
+    by_number = {each["number"]: each for each in summary["counterfactuals"]}
+    cards = [each for each in summary["representatives"] if each["steps"]]
+
+    assert cards
+    for card in cards:
+        shown = by_number[card["number"]]
+        assert sorted(step["place"] for step in card["steps"]) == [j for j, *_ in shown["changes"]]
+        assert card["steps"][-1]["text"] == shown["text"]
+    single = [each for each in summary["representatives"] if len(each["works"]) == 1]
+    assert all(each["steps"] == [] for each in single)

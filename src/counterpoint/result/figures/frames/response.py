@@ -15,6 +15,7 @@ import pandas as pd
 from counterpoint.arrays import Floats
 from counterpoint.checks import check_whole, require_package
 from counterpoint.errors import InvalidInput
+from counterpoint.problem.target import safety_margins
 from counterpoint.result.data import ResultData
 from counterpoint.result.figures.frames.common import (
     Axis,
@@ -36,6 +37,25 @@ from counterpoint.table.values import EXACT, write_number
 
 MOST_CURVES = 6
 CURVE_POINTS = 60
+
+
+def steps_of(found: ResultData, genome: Floats) -> list[tuple[int, float]]:
+    """Return the changes of a candidate (d,) one after another, and the prediction after each.
+
+    First comes the change that leads nearest to the target by itself, then the one that does so
+    beside it, and so on. The prediction after the last is the candidate's.
+    """
+    now, steps, target = found.genome.copy(), [], found.target
+    places = np.flatnonzero(genome != now)
+    while len(places):
+        tried = np.repeat(now[None], len(places), axis=0)
+        tried[np.arange(len(places)), places] = genome[places]
+        outputs = found.problem.predictor.own.outputs(tried)
+        scores = np.asarray(target.score(outputs))
+        best = int(np.lexsort((-safety_margins(target, scores), target.gaps(scores)))[0])
+        steps.append((int(places[best]), float(target.prediction(outputs[best]))))
+        now, places = tried[best], np.delete(places, best)
+    return steps
 
 
 def ice_data(

@@ -22,9 +22,19 @@ export function buildCard(report, number, options) {
     sentence ? h("p", { class: "sentence" }, sentence) : null,
     way?.is_larger ? h("p", { class: "hint" }, say("safer")) : null,
     changes ?? changeList(report, each, way),
+    stepList(report, way),
     way?.outputs ? drawClasses(report, way.outputs) : landing(report, each),
     cardFoot(report, each, way, actions),
   );
+}
+
+/** Return what the model says after each change of a way, one after another, if they are several. */
+function stepList(report, way) {
+  if (!way?.steps?.length) return null;
+  const said = way.steps.map(({ place, text }) =>
+    say("steps.one", { name: report.features[place].name, prediction: text }),
+  );
+  return h("p", { class: "hint steps" }, say("steps", { steps: said.join(say("steps.then")) }));
 }
 
 function cardFoot(report, each, way, actions) {
