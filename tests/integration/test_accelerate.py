@@ -155,8 +155,8 @@ def test_no_member_is_dominated_and_evaluations_count_candidates_only(name: str)
 @pytest.mark.parametrize("method", ["explore", "nsga2", "random"])
 @pytest.mark.parametrize("name", ["forest", "logistic", "network"])
 def test_a_row_gets_the_same_bits_alone_and_in_any_batch(name: str, method: Any) -> None:
-    explainer, search = explainer_of(name), SEARCH.with_(method=method)
-    rows = data_of(fitted(name)).iloc[:12]
+    explainer, search = explainer_of(name), SEARCH.with_(method=method, evaluations=200)
+    rows = data_of(fitted(name)).iloc[:8]
     alone = [bits(explainer.explain(rows.iloc[[i]], "opposite", search)) for i in range(4)]
 
     together = explainer.explain_many(rows, "opposite", search)

@@ -91,9 +91,20 @@ def model_of(name: str) -> Any:
     return fitted(classifiers[name])
 
 
+class Formula:
+    """A model that is a formula: a search asks it in a tenth of the time that a pipeline takes."""
+
+    def predict_proba(self, rows: pd.DataFrame) -> Floats:
+        """Return the probabilities of both classes."""
+        merits = 2.0 * rows["owns"].to_numpy() + (rows["job"] == "nurse").to_numpy()
+        score = rows["amount"].to_numpy() / 900 - rows["debt"].to_numpy() / 2 + merits
+        good = 1.0 / (1.0 + np.exp(SCORE.median() - score))
+        return np.column_stack([1.0 - good, good])
+
+
 @cache
 def witness() -> tuple[Witness, cp.Explainer]:
-    model = Witness(model_of("logistic"))
+    model = Witness(Formula())
     return model, cp.Explainer(model, MIXED)
 
 
@@ -190,7 +201,7 @@ def obeys(data: pd.DataFrame, row: pd.DataFrame, limits: dict[str, Any]) -> pd.S
     return allowed & ((data != own).sum(axis=1) <= (limits["max_changed"] or 99))
 
 
-@settings(COMPILED, max_examples=80)
+@COMPILED
 @given(
     problem=small_problems(),
     seed=st.integers(0, 2**64 - 1),

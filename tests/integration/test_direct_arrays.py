@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -163,16 +164,22 @@ PIPELINES = {
 }
 
 
+@cache
+def asked_pipeline(name: str) -> tuple[Any, bytes, Predictor]:
+    """Return a fitted pipeline, what it was before anybody asked it, and who asks it."""
+    data = MIXED.astype({"job": "category"}) if name == "boosting" else MIXED
+    model = PIPELINES[name].fit(data, labels_of(data[[*NUMBERS, "x3"]]))
+    before = pickle.dumps(model)
+    return model, before, predictor_of(model, data)
+
+
 @pytest.mark.parametrize("name", PIPELINES)
 @given(seed=st.integers(0, 99), n=st.integers(1, 60))
 @settings(max_examples=6, deadline=None)
 def test_a_pipeline_of_columns_is_asked_without_frames_and_answers_as_with_them(
     name: str, seed: int, n: int
 ) -> None:
-    data = MIXED.astype({"job": "category"}) if name == "boosting" else MIXED
-    model = PIPELINES[name].fit(data, labels_of(data[[*NUMBERS, "x3"]]))
-    before = pickle.dumps(model)
-    predictor = predictor_of(model, data)
+    model, before, predictor = asked_pipeline(name)
     genomes = mixtures(predictor, seed, n)
 
     with predictor.one_thread():

@@ -65,7 +65,7 @@ def alone(name: str, method: Method) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize(("size", "workers"), [(1, 1), (7, 1), (7, 2), (100, 1), (100, 2)])
+@pytest.mark.parametrize(("size", "workers"), [(1, 1), (7, 1), (7, 2), (40, 1), (40, 2)])
 def test_a_row_gets_the_same_bits_in_any_batch(
     name: str, method: Method, size: int, workers: int
 ) -> None:

@@ -28,7 +28,7 @@ from counterpoint.problem.limits import NO_LIMITS, CheckedLimits
 from counterpoint.problem.observed import Observed
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_aims
 from counterpoint.table.encoding import Encoding
-from counterpoint.table.frames import Form, Rows, as_frame, only_known
+from counterpoint.table.frames import Form
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import describe_space, observed_on_grid
 
@@ -142,14 +142,6 @@ class Built:
         model, n = type(self._given.model).__name__, len(self.observed.genomes)
         classes = "" if self.classes is None else f", classes {listed(self.classes)}"
         return f"<Explainer of {model}: {len(self.schema)} features, {n:,} observed rows{classes}>"
-
-    def _as_frame(self, rows: Rows, argument: str) -> pd.DataFrame:
-        """Return the columns of the data in rows; arrays are taken only where the data are one."""
-        is_array = self.encoding.form.kind == "numpy"
-        columns = [column.name for column in self.schema.columns]
-        return only_known(
-            as_frame(rows, argument, columns if is_array else None), columns, argument
-        )
 
     def _keep(self, names: tuple[Hashable, ...]) -> None:
         """Let features stay as they are unless limits say otherwise."""

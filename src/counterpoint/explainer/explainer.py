@@ -13,11 +13,12 @@ import numpy as np
 from counterpoint.checks import require_package
 from counterpoint.errors import DataWarning, ModelWarning
 from counterpoint.explainer.building import Built, EncodedData, Given, in_order_of
-from counterpoint.explainer.processes import Searchers, Work
+from counterpoint.explainer.processes import Searchers
 from counterpoint.explainer.schedule import MEMORY, check_memory, check_results_fit, search_groups
 from counterpoint.explainer.task import (
     Task,
     Verification,
+    Work,
     check_allowed,
     check_weights,
     grouping_of,
@@ -236,7 +237,7 @@ class Explainer(Built):
             If the model fails.
         """
         asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
-        task = task_of_one(self._as_frame(row, "row"), target, search, seed, asked, self)
+        task = task_of_one(self.encoding.as_frame(row, "row"), target, search, seed, asked, self)
         return next(self._results(task, 1, np.inf, progress))
 
     def explain_many(
@@ -293,7 +294,7 @@ class Explainer(Built):
         """
         asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
         checked = asked.check(self.schema, self.kept)
-        frame = self._as_frame(rows, "rows")
+        frame = self.encoding.as_frame(rows, "rows")
         task = Task.of(frame, "rows", target, search, seed, checked, self)
         memory, workers = check_memory(memory), self._workers(workers, checked)
         if len(task.explained.genomes):
@@ -350,7 +351,7 @@ class Explainer(Built):
         """
         asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
         checked = asked.check(self.schema, self.kept)
-        frame = self._as_frame(rows, "rows")
+        frame = self.encoding.as_frame(rows, "rows")
         task = Task.of(frame, "rows", target, search, seed, checked, self)
         memory, workers = check_memory(memory), self._workers(workers, checked)
         return self._results(task, workers, memory, progress)
@@ -381,11 +382,11 @@ class Explainer(Built):
         Judgement
             One line for each row: validity, objectives, what it breaks, plausibility, norms.
         """
-        given = self._as_frame(frame, "frame")
+        given = self.encoding.as_frame(frame, "frame")
         none = np.empty((0, len(self.schema)))
         genomes = self.encoding.encode(given, "frame") if len(given) else none
         asked = join_added("judge", limits, added)
-        task = task_of_one(self._as_frame(row, "row"), target, None, 0, asked, self)
+        task = task_of_one(self.encoding.as_frame(row, "row"), target, None, 0, asked, self)
         with self.predictor.one_thread():
             return judge_rows(problem_of(task, np.arange(1), self), genomes, given.index, safety)
 
@@ -412,7 +413,7 @@ class Explainer(Built):
         search : Explore, optional
             Budget of the search; its `seconds`, 10 for each row if not given, are the solver's too.
         """
-        frame, joined = self._as_frame(rows, "rows"), join_added("verify", limits, added)
+        frame, joined = self.encoding.as_frame(rows, "rows"), join_added("verify", limits, added)
         checked = joined.check(self.schema, self.kept)
         task = Task.of(frame, "rows", target, proving(search), seed, checked, self)
         asked: Any = {"target": target, "search": task.search, "seed": seed, "limits": joined}
@@ -422,7 +423,7 @@ class Explainer(Built):
         self, rows: Rows | None = None, *, port: int = 0, opens: bool = True, lang: Lang = "en"
     ) -> None:
         """Show the explorer of this model, to pick from `rows` or the data, until Ctrl-C."""
-        frame = None if rows is None else self._as_frame(rows, "rows")
+        frame = None if rows is None else self.encoding.as_frame(rows, "rows")
         for name in ("fastapi", "uvicorn", "counterpoint.explorer.server"):
             server = require_package(name, "Explainer.serve", '"counterpoint[serve]"')
         server.serve_model(self, frame, port, lang, opens=opens)
@@ -435,11 +436,10 @@ class Explainer(Built):
             return
         warm_up(Explainer)
         grouping = grouping_of(task, self, workers, memory)
-        budget = task.search.most_candidates
+        budget, work = task.search.most_candidates, Work(self, task)
         with Progress(len(task.explained.genomes), budget, progress) as bar:
             watch = Watch(bar.hear)
             most_here = 1 if grouping.workers == 1 or not self._bears_threads else grouping.workers
-            work = Work(self, task)
             with (
                 Searchers(work, grouping.workers, most_here, memory, watch) as searchers,
                 # Threads go on while the caller looks at a result: the limit must hold then too.

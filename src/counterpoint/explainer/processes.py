@@ -32,9 +32,9 @@ import numpy as np
 from counterpoint.arrays import Ints
 from counterpoint.errors import CounterpointError, PredictorError, told_by
 from counterpoint.explainer.building import Built
-from counterpoint.explainer.group import explain_group, search_again
+from counterpoint.explainer.group import search_again
 from counterpoint.explainer.schedule import GIB, can_start
-from counterpoint.explainer.task import Task, problem_of, row_as_given
+from counterpoint.explainer.task import Work, problem_of
 from counterpoint.models.files import pickled
 from counterpoint.progress import Watch
 from counterpoint.result.counterfactuals import Counterfactuals
@@ -50,29 +50,6 @@ BETWEEN = 0.2  # seconds between two reports of progress
 LEAVING = 1.0  # seconds a process has to end
 CODE = "import sys; from counterpoint.explainer.processes import serve; serve(int(sys.argv[1]))"
 MET, PLAIN, LABELS, OTHER = "met", "plain", "labels", "other"  # what a result's live handle is
-
-
-class Work(NamedTuple):
-    """The rows of a call, and who is asked about them.
-
-    Attributes
-    ----------
-    built : Built
-        The explainer.
-    task : Task
-        The rows, and what is asked of them.
-    """
-
-    built: Built
-    task: Task
-
-    def search(self, group: Ints, watch: Watch) -> list[Counterfactuals]:
-        """Search a group of rows in this process."""
-        built, task = self
-        problem = problem_of(task, group, built)
-        rows = [row_as_given(task, i, built.encoding) for i in group]
-        with built.predictor.one_thread():
-            return explain_group(problem, task.search, task.seed, rows, watch)
 
 
 class Sent(NamedTuple):

@@ -19,7 +19,7 @@ from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.checks import check_list, check_whole
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.building import Built
-from counterpoint.explainer.group import is_met
+from counterpoint.explainer.group import explain_group, is_met
 from counterpoint.explainer.schedule import Grouping, plan_groups
 from counterpoint.models.predictor import CHUNK, Predictor
 from counterpoint.problem.limits import NO_LIMITS, CheckedLimits, Limits
@@ -27,6 +27,7 @@ from counterpoint.problem.objectives import DISTANCE
 from counterpoint.problem.own_objectives import check_costs_apply
 from counterpoint.problem.problem import Domain, Explained, Problem
 from counterpoint.problem.target import TargetLike, parse_target
+from counterpoint.progress import Watch
 from counterpoint.result.choosing.orders import reaching
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.rules.bounds import DOMAIN
@@ -226,6 +227,29 @@ def row_as_given(task: Task, i: int, encoding: Encoding) -> Any:
     if encoding.form.kind in ("pandas", "numpy"):
         return task.frame.iloc[[i]]
     return encoding.to_rows(task.explained.genomes[[i]])
+
+
+class Work(NamedTuple):
+    """The rows of a call, and who is asked about them.
+
+    Attributes
+    ----------
+    built : Built
+        The explainer.
+    task : Task
+        The rows, and what is asked of them.
+    """
+
+    built: Built
+    task: Task
+
+    def search(self, group: Ints, watch: Watch) -> list[Counterfactuals]:
+        """Search a group of rows in this process."""
+        built, task = self
+        problem = problem_of(task, group, built)
+        rows = [row_as_given(task, i, built.encoding) for i in group]
+        with built.predictor.one_thread():
+            return explain_group(problem, task.search, task.seed, rows, watch)
 
 
 def check_allowed(allowed: object, schema: Schema) -> Bools:

@@ -112,7 +112,7 @@ class Observed:
         return np.where(self.space.is_level, np.sign(typical), typical)
 
     @cached_property
-    def _made(self) -> dict[Hashable, Any]:
+    def made(self) -> dict[Hashable, Any]:
         """What was made of the data, by the function that made it and what it was told."""
         return {}
 
@@ -122,9 +122,9 @@ class Observed:
         Sorting the columns of a million rows takes longer than the search of a row.
         """
         key = (make, *arguments)
-        if key not in self._made:
-            self._made[key] = make(self, *arguments)
-        made: T = self._made[key]
+        if key not in self.made:
+            self.made[key] = make(self, *arguments)
+        made: T = self.made[key]
         return made
 
     @cached_property

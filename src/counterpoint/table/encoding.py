@@ -22,9 +22,12 @@ from counterpoint.table.frames import (
     MARKS,
     PANDAS,
     Form,
+    Rows,
+    as_frame,
     builder,
     holds_nan,
     numbers_of,
+    only_known,
 )
 from counterpoint.table.groups import encode_group, expand
 from counterpoint.table.schema import Schema
@@ -116,6 +119,12 @@ class Encoding:
         It may share the memory of `genomes`, as in `decode`.
         """
         return self.decode(genomes) if self._build is None else self._build(self.by_column(genomes))
+
+    def as_frame(self, rows: Rows, argument: str) -> pd.DataFrame:
+        """Return the columns of the data in rows; arrays are taken only where the data are one."""
+        columns = [column.name for column in self.columns]
+        names = columns if self.form.kind == "numpy" else None
+        return only_known(as_frame(rows, argument, names), columns, argument)
 
     def by_feature(self, genomes: Floats) -> pd.DataFrame:
         """Return the rows of `genomes` (n, d) by feature: the columns, and a group's levels."""

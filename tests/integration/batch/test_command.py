@@ -71,7 +71,7 @@ def clean(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, b
     return contents(out)
 
 
-LONG = "--drop risk --target good --id loan --evaluations 1500 --part-rows 32"
+LONG = "--drop risk --target good --id loan --evaluations 600 --part-rows 32"
 BATCH = "batch --model m.skops --data d.csv --drop risk --target good --id loan"
 FEW = f"{BATCH} --rows few.csv --evaluations 60"
 

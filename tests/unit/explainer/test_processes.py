@@ -19,7 +19,8 @@ from sklearn.linear_model import LogisticRegression
 import counterpoint as cp
 from counterpoint.arrays import Ints
 from counterpoint.explainer import processes, schedule
-from counterpoint.explainer.processes import Helper, Searchers, Work
+from counterpoint.explainer.processes import Helper, Searchers
+from counterpoint.explainer.task import Work
 
 DATA = pd.DataFrame(
     {"age": np.arange(90) % 47 + 18, "debt": np.arange(90) % 13 / 4.0, "own": np.arange(90) % 2}

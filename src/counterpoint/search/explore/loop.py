@@ -156,7 +156,7 @@ def plans_of(problem: Problem, knowledge: Knowledge, archive: Archive, slots: in
     """Return what candidates are planned by, of which each wave has so many of a sort."""
     return Plans(
         empty_niches(knowledge, problem.rows.shape[1], slots),
-        problem.observed.once(trial_values),
+        trial_values(problem.observed),
         empty_finish(step_costs(problem), slots, archive.members.shape[1]),
         step_values(problem.observed, problem.predictor.additive),
     )

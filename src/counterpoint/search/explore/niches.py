@@ -126,7 +126,15 @@ class TrialValues(NamedTuple):
 
 
 def trial_values(observed: Observed) -> TrialValues:
-    """Return the values to try: levels by frequency, quantiles of numbers from coarse to fine."""
+    """Return the values to try, which are made once for all searches of the data."""
+    if trial_values not in observed.made:
+        observed.made[trial_values] = _trial_values(observed)
+    made: TrialValues = observed.made[trial_values]
+    return made
+
+
+def _trial_values(observed: Observed) -> TrialValues:
+    """Return levels by frequency, and quantiles of numbers from coarse to fine."""
     columns = [
         _values_to_try(genes[genes != MISSING], is_level)
         for genes, is_level in zip(observed.genomes.T, observed.space.is_level, strict=True)

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.ensemble import RandomForestClassifier
@@ -45,6 +45,7 @@ def plans_of(found: cp.Counterfactuals) -> list[Plans]:
     return after
 
 
+@settings(max_examples=40)  # each is a whole search
 @given(weights=arrays(float, 6, elements=st.floats(1.0, 2.0)), n_small=st.integers(2, 4))
 def test_several_small_steps_are_found_where_one_is_not_enough(
     weights: np.ndarray, n_small: int

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -17,6 +17,7 @@ ALL = np.array([*product(range(9), repeat=5)], dtype=np.float64)
 DATA = pd.DataFrame(np.vstack([np.zeros(5), np.full(5, 8.0), ALL[::97]]), columns=list("abcde"))
 
 
+@settings(max_examples=40)  # each is a whole search
 @given(
     gains=arrays(float, (5, 8), elements=st.floats(0.1, 2.0)),
     share=st.floats(0.15, 0.6),

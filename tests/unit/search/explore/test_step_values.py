@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -73,6 +73,7 @@ def least_of_leaves(model: DecisionTreeClassifier, row: np.ndarray, wanted: int)
     return float(least)
 
 
+@settings(max_examples=40)  # each is a whole search
 @given(seed=st.integers(0, 50), i=st.integers(2, 299))
 def test_of_a_single_tree_the_nearest_leaf_is_found(seed: int, i: int) -> None:
     model = DecisionTreeClassifier(max_depth=5, max_features=3, random_state=seed)
