@@ -20,7 +20,6 @@ ELSEWHERE = {
     "batch.frame": "integration/batch/test_explain_frame.py",
     "batch.job": "property/test_batch_laws.py",
     "cli.main": "integration/test_command_line.py",
-    "density.conditional": "property/test_conditional_statistics.py",
     "explorer.app": "integration/test_explorer.py",
     "explorer.server": "integration/test_explorer.py",
     "models.adapters.frameworks": "integration/test_adapters.py",
