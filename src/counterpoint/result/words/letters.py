@@ -250,6 +250,7 @@ table { border-collapse: collapse; width: 100%; font-size: .95em; table-layout: 
 th, td { text-align: left; vertical-align: top; padding: .25em .6em .25em 0;
   border-bottom: 1px solid var(--line) }
 thead th { color: var(--soft); font-weight: normal }
+thead td { width: 44% }
 tbody th { font-weight: normal }
 @page { margin: 18mm 20mm }
 @media print { :root { --ink: #000; --soft: #333; --line: #999; --paper: #fff; --mark: #000 }
