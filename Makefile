@@ -41,7 +41,7 @@ site: .venv/dev.done  ## the site alone, warnings are errors; no example is run
 # and unit tests of modules that hold kernels. Left out of it are runs that take minutes so, one whose last bit depends on who computes
 # an exponential, and a test of what is compiled. NumPy warns of overflow there, which the draws are made of.
 WHOLE := tests/unit tests/contract src $(addprefix tests/integration/,batch test_adapters.py test_command_line.py test_explorer.py \
-	test_many_results.py test_processes.py test_remote_model.py test_tables.py) \
+	test_many_results.py test_missing.py test_processes.py test_remote_model.py test_tables.py) \
 	tests/property/test_proof_laws.py tests/property/test_remote_answers.py tests/cluster/test_dask_engine.py
 AS_PYTHON := tests/golden/test_reference_bits.py tests/property/test_distance_laws.py $(addprefix tests/unit/,test_kernels_python.py \
 	test_streams.py density/test_conditional.py neighbours rules models/test_trees.py result/choosing search/nsga2 \
