@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from counterpoint.batch.files import explain_files
     from counterpoint.batch.frame import explain_frame, verify_frame
     from counterpoint.batch.summary import Summary
-    from counterpoint.density.plausibility import ForestPlausibility
+    from counterpoint.density.forest_density import ForestPlausibility
     from counterpoint.errors import (
         AcceleratorWarning,
         CannotWrite,
@@ -65,7 +65,7 @@ _HOMES = {
     "Explainer": "explainer.explainer",
     "Exact": "search.exact.finish",
     "Explore": "search.settings",
-    "ForestPlausibility": "density.plausibility",
+    "ForestPlausibility": "density.forest_density",
     "Gower": "neighbours.gower",
     "Integer": "table.features",
     "InvalidInput": "errors",

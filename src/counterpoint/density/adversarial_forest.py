@@ -5,7 +5,7 @@ generative modeling*. A forest learns to tell the observed rows from synthetic o
 are independent. Synthetic rows are then made anew, with features independent within each leaf only,
 and the next forest has to tell those, until it does no better than chance: then within the leaves
 of the forest before it features are as good as independent, and its density is a mixture over
-leaves of products of simple ones (`leaf_density.py`).
+leaves of products of simple ones (`forest_density.py`).
 
 The forests are scikit-learn's, imported when one is fitted; their trees are walked by our kernel.
 """
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Floats, Ints
+from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.kernels import inner, kernel
 from counterpoint.streams import Stage, row_keys, uniforms
 from counterpoint.table.space import Space
@@ -231,3 +231,59 @@ def imitate(genomes: Floats, leaves: Ints, keys: Any, round_: int) -> Floats:
         lent = order[start[:, None] + (u[mine] * count[:, None]).astype(np.int64)]
         synthetic[mine] = np.take_along_axis(genomes, lent, axis=0)
     return synthetic
+
+
+class Spots(NamedTuple):
+    """Where a feature stands in the arrays of leaves.
+
+    Attributes
+    ----------
+    first : ndarray of shape (d,)
+        Its column among the numbers, or the place of its first level.
+    width : ndarray of shape (d,)
+        How many places its levels take; 1 for numbers.
+    """
+
+    first: Ints
+    width: Ints
+
+
+class Boxes(NamedTuple):
+    """What the splits on the way to each leaf leave to its rows.
+
+    Attributes
+    ----------
+    lower, upper : ndarray of shape (leaves, p)
+        The range of each number.
+    allowed : ndarray of shape (leaves, places)
+        Which levels are left.
+    """
+
+    lower: Floats
+    upper: Floats
+    allowed: Bools
+
+
+@kernel
+def find_boxes(
+    grove: Grove, rows: Floats, tree: Ints, member: Ints, spots: Spots, boxes: Boxes
+) -> None:
+    """Write the box of each leaf but the root's, and its levels: the path of a row in it tells."""
+    lower, upper, spot = boxes.lower, boxes.upper, spots.first
+    for leaf in range(1, len(tree)):
+        node = grove.roots[tree[leaf] - 1]  # tree 0 is the root alone
+        while grove.left[node] != LEAF:
+            j, edge = grove.feature[node], grove.threshold[node]
+            value = rows[member[leaf], j]
+            if grove.level[node] == BY_THRESHOLD:
+                goes_right = value > edge
+                if goes_right:
+                    lower[leaf, spot[j]] = max(lower[leaf, spot[j]], edge)
+                else:
+                    upper[leaf, spot[j]] = min(upper[leaf, spot[j]], edge)
+            else:
+                goes_right = value == grove.level[node]
+                for level in range(spots.width[j]):
+                    if (level == grove.level[node]) != goes_right:
+                        boxes.allowed[leaf, spot[j] + level] = False
+            node = grove.right[node] if goes_right else grove.left[node]

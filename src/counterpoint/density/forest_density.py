@@ -1,4 +1,4 @@
-"""Leaf densities: an adversarial forest's density as a mixture over its leaves (FORDE).
+"""The density of an adversarial forest, a mixture over its leaves (FORDE), and plausibility by it.
 
 Within a leaf features are taken as independent: a number has the normal distribution of the leaf's
 observed rows, truncated to the leaf's box; a level their frequencies. A leaf weighs as much as the
@@ -11,23 +11,31 @@ observed rows are themselves rated by leaves without them, or else no other row 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
 
 from counterpoint.arrays import Bools, Floats, Ints, Singles
+from counterpoint.checks import check_number, check_whole
 from counterpoint.density.adversarial_forest import (
-    BY_THRESHOLD,
-    LEAF,
+    LEAST_ROWS,
+    Boxes,
     Columns,
     Grove,
+    Settings,
+    Spots,
+    columns_of,
+    find_boxes,
     find_leaf,
     grouped,
+    grow,
     leaves_of,
 )
+from counterpoint.errors import InvalidInput, MissingDependency
 from counterpoint.kernels import kernel
+from counterpoint.streams import MAX_INDIVIDUALS, Stage, check_seed, row_keys, uniforms
 from counterpoint.table.space import Space
 
 LOG_ROOT = 0.5 * np.log(2.0 * np.pi)
@@ -247,64 +255,8 @@ def gather(
         np.full((n_leaves, p), np.inf),
         np.ones((n_leaves, n_places), dtype=np.bool_),
     )
-    _find_boxes(grove, rows, tree, member, Spots(spot, width), boxes)
+    find_boxes(grove, rows, tree, member, Spots(spot, width), boxes)
     return Statistics(count, mean, square, boxes.lower, boxes.upper, level_count, boxes.allowed)
-
-
-class Spots(NamedTuple):
-    """Where a feature stands in the arrays of leaves.
-
-    Attributes
-    ----------
-    first : ndarray of shape (d,)
-        Its column among the numbers, or the place of its first level.
-    width : ndarray of shape (d,)
-        How many places its levels take; 1 for numbers.
-    """
-
-    first: Ints
-    width: Ints
-
-
-class Boxes(NamedTuple):
-    """What the splits on the way to each leaf leave to its rows.
-
-    Attributes
-    ----------
-    lower, upper : ndarray of shape (leaves, p)
-        The range of each number.
-    allowed : ndarray of shape (leaves, places)
-        Which levels are left.
-    """
-
-    lower: Floats
-    upper: Floats
-    allowed: Bools
-
-
-@kernel
-def _find_boxes(
-    grove: Grove, rows: Floats, tree: Ints, member: Ints, spots: Spots, boxes: Boxes
-) -> None:
-    """Write the box of each leaf but the root's, and its levels: the path of a row in it tells."""
-    lower, upper, spot = boxes.lower, boxes.upper, spots.first
-    for leaf in range(1, len(tree)):
-        node = grove.roots[tree[leaf] - 1]  # tree 0 is the root alone
-        while grove.left[node] != LEAF:
-            j, edge = grove.feature[node], grove.threshold[node]
-            value = rows[member[leaf], j]
-            if grove.level[node] == BY_THRESHOLD:
-                goes_right = value > edge
-                if goes_right:
-                    lower[leaf, spot[j]] = max(lower[leaf, spot[j]], edge)
-                else:
-                    upper[leaf, spot[j]] = min(upper[leaf, spot[j]], edge)
-            else:
-                goes_right = value == grove.level[node]
-                for level in range(spots.width[j]):
-                    if (level == grove.level[node]) != goes_right:
-                        boxes.allowed[leaf, spot[j] + level] = False
-            node = grove.right[node] if goes_right else grove.left[node]
 
 
 def _rate_own(
@@ -355,3 +307,142 @@ def _rate(
                 highest[i] = value
             else:
                 total[i] += np.exp(value - highest[i])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForestPlausibility:
+    """Plausibility as the likelihood under an adversarial random forest (Watson et al. 2023).
+
+    `implausibility` is then the share of the data that is likelier than the candidate, by the
+    forest's density: 0 for what is as likely as the likeliest observed row, 1 for what is less
+    likely than all of them. It follows the true density better than the distance to the nearest
+    observed row does (docs/plausibility.md). Needs scikit-learn.
+
+    Parameters
+    ----------
+    trees : int, default=50
+        Trees of the forest.
+    min_leaf : int, default=5
+        The fewest rows in a leaf, observed and synthetic ones together.
+    rounds : int, default=10
+        The most forests that learn to tell observed rows from those the one before imitates.
+    delta : float, default=0.0
+        It is enough if a forest is right this much more often than by chance.
+    rows : int, default=5000
+        The most observed rows it learns from; of more, so many are drawn.
+    seed : int, default=0
+        Same seed, same forest.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import counterpoint as cp
+    >>> heights = [150.0 + i for i in range(50)]
+    >>> data = pd.DataFrame({"height": heights, "weight": [h - 100.0 for h in heights]})
+    >>> explainer = cp.Explainer(
+    ...     lambda rows: rows["weight"] / 100, data, plausibility=cp.ForestPlausibility(trees=20)
+    ... )
+    >>> score = explainer.observed.aims.plausibility.score
+    >>> usual, odd = score(np.array([[170.0, 70.0], [151.0, 98.0]]))
+    >>> bool(usual < 0.9), bool(odd > 0.9)
+    (True, True)
+
+    References
+    ----------
+    Watson, Blesch, Kapar, Wright (2023), Adversarial random forests for density estimation and
+    generative modeling, AISTATS.
+    """
+
+    trees: int = 50
+    min_leaf: int = 5
+    rounds: int = 10
+    delta: float = 0.0
+    rows: int = 5000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        wholes = {"trees": 10_000, "min_leaf": 2**31, "rounds": 1000, "rows": MAX_INDIVIDUALS}
+        for name, most in wholes.items():
+            check_whole(f"ForestPlausibility.{name}", getattr(self, name), 1, most)
+        check_number("ForestPlausibility.delta", self.delta, 0.0, 0.5)
+        check_seed(self.seed)
+
+    def fit(self, genomes: Floats, space: Space) -> ForestScore:
+        """Return the score that observed rows (n, d) teach.
+
+        Raises
+        ------
+        InvalidInput
+            If a number is too large for the forest, which compares in single precision.
+        """
+        if np.abs(genomes).max() > np.finfo(np.float32).max:
+            raise InvalidInput(
+                "plausibility=ForestPlausibility cannot learn from numbers beyond 3.4e+38; use "
+                "another unit, or leave it out, which takes the nearness of observed rows."
+            )
+        rows = self._drawn(genomes)
+        columns = columns_of(rows, space)
+        empty = np.zeros(0, dtype=np.int64)
+        grove, accuracy = Grove(empty, empty, empty, np.zeros(0), empty, empty), [0.5]
+        if len(rows) >= LEAST_ROWS:
+            check_scikit_learn()
+            settings = Settings(
+                self.trees, self.min_leaf, self.rounds, float(self.delta), int(self.seed)
+            )
+            grove, accuracy = grow(grouped(rows, columns), columns, settings)
+        density = ForestDensity(grove, columns, rows, space)
+        return ForestScore(density, np.sort(density.own), tuple(accuracy))
+
+    def _drawn(self, genomes: Floats) -> Floats:
+        """Return at most `rows` of the observed rows, in their order."""
+        n = len(genomes)
+        if n <= self.rows:
+            return np.array(genomes)
+        # One of each of `rows` equal parts of the data, so that sorted tables are drawn evenly.
+        keys = row_keys(int(self.seed), np.zeros((1, 1)))
+        u = uniforms(keys, Stage.FOREST_MARGIN, 1, self.rows, 1)[0, :, 0]
+        starts = np.arange(self.rows)
+        drawn = ((starts + u) * n / self.rows).astype(np.int64)
+        return np.ascontiguousarray(genomes[np.minimum(drawn, n - 1)])
+
+
+@dataclass(frozen=True, eq=False)
+class ForestScore:
+    """A forest's density in percentiles of the data.
+
+    Parameters
+    ----------
+    density : ForestDensity
+        The density.
+    ladder : ndarray of shape (n,)
+        Log-likelihoods of the observed rows, ascending.
+    accuracy : tuple of float
+        How well each forest told observed from synthetic rows: about 0.5 in the end.
+    """
+
+    density: ForestDensity = field(repr=False)
+    ladder: Floats = field(repr=False)
+    accuracy: tuple[float, ...]
+
+    @property
+    def words(self) -> str:
+        """What it is, for readers of a result."""
+        return "the share of the data that an adversarial random forest finds likelier"
+
+    def score(self, genomes: Floats) -> Floats:
+        """Return for genomes (n, d) the share of observed rows that are likelier, from 0 to 1."""
+        n = len(self.ladder)
+        shares = np.linspace(1.0, 0.0, n) if n > 1 else np.zeros(1)
+        logs = self.density.log_likelihood(np.ascontiguousarray(genomes))
+        return np.interp(logs, self.ladder, shares, left=1.0, right=0.0)
+
+
+def check_scikit_learn() -> None:
+    """Say that scikit-learn is needed, if it is not there."""
+    try:
+        import sklearn.ensemble  # noqa: F401 - looked for
+    except ImportError as error:
+        raise MissingDependency(
+            "ForestPlausibility needs scikit-learn, which is not installed; run: "
+            "pip install scikit-learn."
+        ) from error

@@ -16,7 +16,7 @@ from tests.strategies import generator
 
 import counterpoint as cp
 from counterpoint.arrays import Floats
-from counterpoint.density.plausibility import ForestScore
+from counterpoint.density.forest_density import ForestScore
 
 N = 400
 

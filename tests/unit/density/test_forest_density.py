@@ -23,7 +23,7 @@ from counterpoint.density.adversarial_forest import (
     grouped,
     grow,
 )
-from counterpoint.density.leaf_density import ForestDensity
+from counterpoint.density.forest_density import ForestDensity
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import Space, describe_space
