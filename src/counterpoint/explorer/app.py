@@ -308,12 +308,20 @@ def create_app(
     for kind, answer in ((CounterpointError, tell_wrong), (StarletteHTTPException, tell_http)):
         app.add_exception_handler(kind, answer)
     app.add_exception_handler(Exception, tell_failure)
+    app.add_middleware(Spoken, lang=lang)
+    return Guard(app, token, port)
 
-    async def spoken(scope: Any, receive: Any, send: Any) -> None:
-        with speaking(lang):
-            await app(scope, receive, send)
 
-    return Guard(spoken, token, port)
+class Spoken:
+    """Lets all that answers a request speak one language."""
+
+    def __init__(self, app: Any, lang: Lang) -> None:
+        self.app, self.lang = app, lang
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request."""
+        with speaking(self.lang):
+            await self.app(scope, receive, send)
 
 
 def add_routes(app: FastAPI, desk: Desk) -> None:
