@@ -213,6 +213,7 @@ def _as_text(text: str) -> str:
 
 
 MOST_BYTES = 1_500_000  # what a mail takes, and a phone opens
+NOTE = 1000  # bytes that are kept free for the note that not all is shown
 LARGE = 2000  # candidates whose report takes long enough for a bar
 
 
@@ -254,15 +255,18 @@ def report_page(
     if len(page.encode("utf-8")) <= most_bytes:
         return page
     bare = build_page(summary | {"counterfactuals": []}, figures)
-    room = most_bytes - len(bare.encode("utf-8")) - 1000  # the note takes some
+    room = most_bytes - len(bare.encode("utf-8")) - NOTE
     with speaking(lang):
-        page = build_page(_cut(found, summary, room), figures)
-    if room < 0 or len(page.encode("utf-8")) > most_bytes:
-        raise InvalidInput(
-            f"the report would be larger than {most_bytes:,} bytes even without counterfactuals; "
-            "save() has no such limit."
-        )
-    return page
+        while room >= 0:  # what the interview asks depends on what is shown, and takes room, too
+            page = build_page(_cut(found, summary, room), figures)
+            excess = len(page.encode("utf-8")) - most_bytes
+            if excess <= 0:
+                return page
+            room -= max(excess, NOTE)
+    raise InvalidInput(
+        f"the report would be larger than {most_bytes:,} bytes even without counterfactuals; "
+        "save() has no such limit."
+    )
 
 
 def _cut(found: ResultData, summary: dict[str, Any], room: int) -> dict[str, Any]:

@@ -46,6 +46,29 @@ def test_equal_results_give_equal_pages(found: cp.Counterfactuals) -> None:
     assert report_page(found, NOW) == report_page(found, NOW)
 
 
+@pytest.mark.parametrize("share", [0.35, 0.6, 0.85])
+def test_a_page_fits_whatever_the_interview_takes_of_the_room(
+    found: cp.Counterfactuals, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = len(report_page(found, NOW).encode())
+    shown = sum(
+        len(json.dumps(each)) for each in data_of(report_page(found, NOW))["counterfactuals"]
+    )
+    most = whole - int(shown * (1.0 - share))
+    longer = [{"why": "x" * 2000}]  # questions about the few that are shown may be longer
+    questions: Any = vars(drawings)["write_questions"]
+
+    def more(result: Any, kept: set[int] | None = None) -> Any:
+        asked = questions(result, kept)
+        return asked if kept is None else {**asked, "longer": longer}
+
+    monkeypatch.setattr(drawings, "write_questions", more)
+    page = report_page(found, NOW, most_bytes=most)
+
+    assert len(page.encode()) <= most
+    assert data_of(page)["interview"]["longer"] == longer
+
+
 def test_what_does_not_fit_is_left_out_and_said(found: cp.Counterfactuals) -> None:
     whole = report_page(found, NOW)
     most = len(whole) - 2000
