@@ -177,15 +177,17 @@ def of_xgboost(model: Any, n_levels: int) -> AdditiveModel | None:
     booster = booster if best is None else booster[: best + 1]
     learner = json.loads(booster.save_raw("json"))["learner"]
     grown, name = learner["gradient_booster"], learner["objective"]["name"]
-    trees = grown.get("model", {}).get("trees", [])
-    if grown["name"] != "gbtree" or any(
-        int(t["tree_param"]["size_leaf_vector"]) > 1 for t in trees
-    ):
+    parts = grown.get("model", {})
+    trees = parts.get("trees", [])
+    has_vectors = any(int(t["tree_param"]["size_leaf_vector"]) > 1 for t in trees)
+    if (
+        grown["name"] != "gbtree" or "weight_drop" in parts or has_vectors
+    ):  # dropped trees weigh less
         return None
     is_two = name == "binary:logistic"
     if not (is_two or name == "multi:softprob" or name in NUMBERS):
         return None
-    forest = forest_of_xgboost(trees, grown["model"]["tree_info"], n_levels)
+    forest = forest_of_xgboost(trees, parts["tree_info"], n_levels)
     said = np.array(json.loads(learner["learner_model_param"]["base_score"]), dtype=np.float32)
     if is_two:  # a probability
         odds = np.float32(1.0) / said.reshape(-1)[0] - np.float32(1.0)

@@ -178,10 +178,12 @@ def date_ticks(axis: Axis) -> list[float]:
         n = (axis.high - axis.low) / size
         if n >= 3.0 or unit == "D":
             break
+    kind = f"datetime64[{unit}]"
     first, last = (
-        np.datetime64(int(day), "D").astype(f"datetime64[{unit}]") for day in (axis.low, axis.high)
+        int(np.datetime64(int(day), "D").astype(kind).astype(np.int64))
+        for day in (axis.low, axis.high)
     )
-    ticks = np.arange(first, last + 1, max(1, int(np.ceil(n / 5.0))))
+    ticks = np.arange(first, last + 1, max(1, int(np.ceil(n / 5.0)))).astype(kind)
     places = ticks.astype("datetime64[ms]").astype(np.float64)
     low, high = axis.domain
     return [place for place in places.tolist() if low <= place <= high]
