@@ -25,7 +25,16 @@ from counterpoint.search.ways import (
 from counterpoint.table.frames import in_form
 
 Minimality = Literal["proved", "no subset found", "has a smaller way"]
-COLUMNS = ["way", "features", "distance", "implausibility", "margin", "minimality", "ranges"]
+COLUMNS = [
+    "way",
+    "features",
+    "counterfactuals",
+    "distance",
+    "implausibility",
+    "margin",
+    "minimality",
+    "ranges",
+]
 MOST_CHANGES = 4  # of a larger set that is shown before the ways that are part of it
 Result = TypeVar("Result", bound=ResultData)
 
@@ -250,8 +259,9 @@ class Ways(Sequence[Way[Result]]):
         Returns
         -------
         DataFrame of pandas or polars, or Table of pyarrow, as the data are; pandas for arrays
-            Columns way (the features), features (how many), distance and implausibility (the
-            least), margin (the largest, how far inside the target), minimality, and ranges.
+            Columns way (the features), features (how many), counterfactuals (how many are kept
+            of it), distance and implausibility (the least), margin (the largest, how far inside
+            the target), minimality, and ranges.
         """
         records = []
         for w, way in zip(self._which.tolist(), self, strict=True):
@@ -261,6 +271,7 @@ class Ways(Sequence[Way[Result]]):
                 {
                     "way": name_of(way.features),
                     "features": len(way.features),
+                    "counterfactuals": int(own.sum()),
                     "distance": float(self._rows.objectives[own, DISTANCE].min()),
                     "implausibility": float(self._rows.objectives[own, IMPLAUSIBILITY].min()),
                     "margin": float(inside.max()),

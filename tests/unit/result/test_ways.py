@@ -134,6 +134,7 @@ def test_ways_are_a_sequence_with_a_frame() -> None:
 
     assert len(frame) == len(ways) > 1
     assert list(frame["way"]) == [" + ".join(map(str, way.features)) for way in ways]
+    assert list(frame["counterfactuals"]) == [len(way.counterfactuals) for way in ways]
     assert frame["distance"].is_monotonic_increasing
     assert [way.features for way in ways[:2]] == [ways[0].features, ways[1].features]
     assert ways[-1].features == list(ways)[-1].features
