@@ -158,39 +158,17 @@ def explain_files(
 
 @dataclass
 class Batch:
-    """A batch job before its folder is opened.
+    """A batch job before its folder is opened."""
 
-    Parameters
-    ----------
-    recipe : Recipe
-        Whom to ask.
-    order : Order
-        What is asked.
-    out : Path
-        The folder.
-    new_engine : callable
-        Makes the engine, when all else is in order.
-    part_rows : int, default=10000
-        Rows in a part.
-    row_timeout : float, default=120.0
-        Seconds for a row.
-    progress : bool, optional
-        Whether to show a bar.
-    sizes : ChunkSizes, optional
-        How many rows go into a chunk.
-    stop : StopFlag, optional
-        Asks it to stop, besides signals.
-    """
-
-    recipe: Recipe
-    order: Order
-    out: Path
-    new_engine: NewEngine
-    part_rows: int = PART_ROWS
-    row_timeout: float = ROW_TIMEOUT
-    progress: bool | None = None
-    sizes: ChunkSizes | None = None
-    stop: StopFlag | None = None
+    recipe: Recipe  # whom to ask
+    order: Order  # what is asked
+    out: Path  # the folder
+    new_engine: NewEngine  # makes the engine, when all else is in order
+    part_rows: int = PART_ROWS  # rows in a part
+    row_timeout: float = ROW_TIMEOUT  # seconds for a row
+    progress: bool | None = None  # whether to show a bar
+    sizes: ChunkSizes | None = None  # how many rows go into a chunk
+    stop: StopFlag | None = None  # asks it to stop, besides signals
 
     def __post_init__(self) -> None:
         require_package("pyarrow", "a batch job", '"counterpoint[cli]"')

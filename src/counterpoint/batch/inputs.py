@@ -33,21 +33,11 @@ KEPT = 2  # row groups, or whole files: chunks are read in order, and now and th
 
 @dataclass(frozen=True)
 class Place:
-    """Where a file is: a path here, or one in a file system of fsspec.
+    """Where a file is: a path here, or one in a file system of fsspec."""
 
-    Attributes
-    ----------
-    name : str
-        As it is told to people: the path, or the URL.
-    system : object, optional
-        The file system of fsspec; None for a path here.
-    path : str
-        What the system calls it.
-    """
-
-    name: str
-    system: Any
-    path: str
+    name: str  # as it is told to people: the path, or the URL
+    system: Any  # the file system of fsspec; None for a path here
+    path: str  # what the system calls it
 
     @property
     def ending(self) -> str:
@@ -66,24 +56,13 @@ class Place:
 
 @dataclass
 class TableFile:
-    """A file of rows that was opened: its schema and its stretches.
+    """A file of rows that was opened: its schema and its stretches."""
 
-    Attributes
-    ----------
-    place : Place
-        Where it is.
-    argument : str
-        What the caller named it by, for errors.
-    schema : pyarrow.Schema
-        Its columns; what is a dictionary in the file has the type of its values.
-    starts : list of int
-        Where its row groups begin, and where the last one ends.
-    """
-
-    place: Place
-    argument: str
+    place: Place  # where it is
+    argument: str  # what the caller named it by, for errors
+    # pyarrow.Schema: its columns; what is a dictionary in the file has the type of its values
     schema: Any
-    starts: list[int]
+    starts: list[int]  # where its row groups begin, and where the last one ends
     _kept: OrderedDict[tuple[Any, ...], Any] = field(default_factory=OrderedDict)
     _handle: Any = None
 
@@ -286,15 +265,6 @@ def _tables_of(paths: Iterable[str], name: str, argument: str) -> list[str]:
 class Inputs:
     """Several files as one long table: counted, and read from any row to any other.
 
-    Attributes
-    ----------
-    files : list of TableFile
-        The files, sorted by name.
-    schema : pyarrow.Schema
-        The columns that are read, with the type that holds those of all files.
-    ends : list of int
-        How many rows there are up to the end of each file.
-
     Examples
     --------
     >>> import tempfile
@@ -306,9 +276,10 @@ class Inputs:
     (4, {1: 30, 2: 40})
     """
 
-    files: list[TableFile]
+    files: list[TableFile]  # the files, sorted by name
+    # pyarrow.Schema: the columns that are read, with the type that holds those of all files
     schema: Any
-    ends: list[int]
+    ends: list[int]  # how many rows there are up to the end of each file
 
     @classmethod
     def open(cls, names: Names, argument: str) -> Inputs:

@@ -33,16 +33,6 @@ PATIENCE = 8  # a chunk may take so many times what it should, and a single row'
 class ChunkSizes:
     """Sizes chunks by a running estimate of the time a row takes.
 
-    Parameters
-    ----------
-    seconds : float, default=5.0
-        How long a chunk should take: long against the cost of sending it, short enough that
-        little is lost with one. With hundreds of workers it is longer, up to a minute.
-    row_timeout : float, default=120.0
-        How long one row may take.
-    rows : int, optional
-        A fixed size for all chunks instead.
-
     Examples
     --------
     >>> sizes = ChunkSizes()
@@ -55,9 +45,11 @@ class ChunkSizes:
     (120.0, 133)
     """
 
+    # How long a chunk should take: long against the cost of sending it, short enough that little is
+    # lost with one. With hundreds of workers it is longer, up to a minute.
     seconds: float = 5.0
-    row_timeout: float = 120.0
-    rows: int | None = None
+    row_timeout: float = 120.0  # how long one row may take
+    rows: int | None = None  # A fixed size for all chunks instead
     per_row: float | None = None
     largest: int = 0
 
@@ -188,36 +180,16 @@ def no_answer(seconds: float) -> str:
 
 @dataclass
 class Job:
-    """A job that is set up: `run` does what is left of it.
+    """A job that is set up: `run` does what is left of it."""
 
-    Parameters
-    ----------
-    inputs : Inputs
-        The rows.
-    ledger : Ledger
-        What is done.
-    engine : Engine
-        Who does it.
-    sizes : ChunkSizes
-        How many rows go into a chunk, and how long it may take.
-    mark : callable
-        Makes the answer for a row that failed.
-    tell : callable
-        Hears what was done.
-    must_stop : callable
-        Says whether somebody wants it to stop.
-    say : callable
-        Says something to people.
-    """
-
-    inputs: Inputs
-    ledger: Ledger
-    engine: Engine
-    sizes: ChunkSizes
-    mark: Mark
-    tell: Tell
-    must_stop: Callable[[], bool]
-    say: Callable[[str], None]
+    inputs: Inputs  # the rows
+    ledger: Ledger  # what is done
+    engine: Engine  # who does it
+    sizes: ChunkSizes  # how many rows go into a chunk, and how long it may take
+    mark: Mark  # makes the answer for a row that failed
+    tell: Tell  # hears what was done
+    must_stop: Callable[[], bool]  # says whether somebody wants it to stop
+    say: Callable[[str], None]  # says something to people
     in_flight: set[Chunk] = field(default_factory=set)
 
     def run(self) -> None:

@@ -41,30 +41,21 @@ N_TRIED = 64  # observed rows that rules are tried on
 
 @dataclass(frozen=True)
 class Order:
-    """What is asked of every row, and what is handed back.
+    """What is asked of every row, and what is handed back."""
 
-    Parameters
-    ----------
-    target, search, seed, limits
-        As in `Explainer.explain`. A search may not end by `seconds`: what it finds would depend on
-        the machine.
-    keep : int or None, default=10
-        How many of each row's counterfactuals at most, as `select` chooses: the best of different
-        ways first, and near misses only where there is no counterfactual. None keeps the whole
-        non-dominated set, near misses too.
-    id : str, optional
-        A column of the rows that is no feature and is handed through.
-    prefix : str, optional
-        Put before the names of our own columns; None puts "cf_" there if a feature has the name
-        of one.
-    """
-
+    # As in `Explainer.explain`. A search may not end by `seconds`: what it finds would depend on
+    # the machine.
     target: TargetLike
     search: Search | WhatIf | None = None
     seed: int = 0
     limits: Limits = field(default_factory=Limits)
+    # How many of each row's counterfactuals at most, as `select` chooses: the best of different
+    # ways first, and near misses only where there is no counterfactual. None keeps the whole
+    # non-dominated set, near misses too.
     keep: int | None = 10
-    id: str | None = None
+    id: str | None = None  # A column of the rows that is no feature and is handed through
+    # put before the names of our own columns; None puts "cf_" there if a feature has the name of
+    # one
     prefix: str | None = None
 
     def __post_init__(self) -> None:

@@ -28,33 +28,21 @@ NO_CODES = np.empty(0, dtype=np.int64)
 
 
 class RowAnswer(NamedTuple):
-    """What the table says of one row.
+    """What the table says of one row."""
 
-    Attributes
-    ----------
-    status, message : str
-        How it ended, in a word and in a sentence.
-    evaluations : int
-        Rows the model was asked.
-    genomes, predictions, objectives : ndarray of shape (k, d), (k,), (k, m)
-        Its counterfactuals.
-    reaches, codes : ndarray of shape (k,)
-        Which of them reach the target, and which class each is of.
-    changed : tuple of lists of str
-        What each of them changes.
-    observed : tuple
-        What each of them is called in the data, if they are observed rows.
-    """
-
+    # how it ended, in a word and in a sentence
     status: str
     message: str
-    evaluations: int = 0
+    evaluations: int = 0  # rows the model was asked
+    # (k, d): its counterfactuals
     genomes: Floats = NONE
     predictions: Floats = NONE
     objectives: Floats = NONE
+    # (k,): which of them reach the target, and which class each is of
     reaches: Bools = NO
     codes: Ints = NO_CODES
-    changed: tuple[list[str], ...] = ()
+    changed: tuple[list[str], ...] = ()  # what each of them changes
+    # what each of them is called in the data, if they are observed rows
     observed: tuple[Hashable, ...] = ()
 
     @classmethod

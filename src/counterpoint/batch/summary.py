@@ -29,19 +29,6 @@ TOLD_OF = {
 class RowCounts:
     """Rows by status, and what they took.
 
-    Attributes
-    ----------
-    rows : int
-        Rows of the input.
-    lines : int
-        Rows of the output: a row of the input has one for each counterfactual, and at least one.
-    evaluations : int
-        How often the model was asked.
-    statuses : Counter of str
-        Rows of the input by what became of them.
-    messages : Counter of str
-        Why rows failed.
-
     Examples
     --------
     >>> one = RowCounts(2, 5, 400, Counter(found=2))
@@ -50,11 +37,13 @@ class RowCounts:
     (3, {'found': 2, 'failed': 1})
     """
 
-    rows: int = 0
+    rows: int = 0  # rows of the input
+    # rows of the output: a row of the input has one for each counterfactual, and at least one
     lines: int = 0
-    evaluations: int = 0
+    evaluations: int = 0  # how often the model was asked
+    # rows of the input by what became of them
     statuses: Counter[str] = field(default_factory=Counter)
-    messages: Counter[str] = field(default_factory=Counter)
+    messages: Counter[str] = field(default_factory=Counter)  # why rows failed
 
     @classmethod
     def of(cls, table: Any, prefix: str) -> RowCounts:

@@ -30,46 +30,28 @@ LEAST_ROWS = 10  # fewer teach a forest nothing
 
 
 class Columns(NamedTuple):
-    """What the forest's columns are: numbers as they are, one column for each level.
+    """What the forest's columns are: numbers as they are, one column for each level."""
 
-    Attributes
-    ----------
-    numbers, levels : ndarray of shape (p,), (q,)
-        Which features are numbers, and which are levels.
-    groups : ndarray of shape (q, most levels)
-        The place of each level among those told apart.
-    n_groups : ndarray of shape (q,)
-        How many are told apart.
-    feature, level : ndarray of shape (columns,)
-        The feature of each of the forest's columns, and the place of its level; BY_THRESHOLD for
-        a number.
-    """
-
+    # (p,): which features are numbers, and which are levels
     numbers: Ints
     levels: Ints
-    groups: Ints
-    n_groups: Ints
+    groups: Ints  # (q, most levels): the place of each level among those told apart
+    n_groups: Ints  # (q,): how many are told apart
+    # (columns,): the feature of each of the forest's columns, and the place of its level;
+    # BY_THRESHOLD for a number
     feature: Ints
     level: Ints
 
 
 class Grove(NamedTuple):
-    """The nodes of all trees, tree after tree.
+    """The nodes of all trees, tree after tree."""
 
-    Attributes
-    ----------
-    roots : ndarray of shape (trees,)
-        Where each tree begins.
-    feature, level, threshold : ndarray of shape (nodes,)
-        A row goes right if its number exceeds the threshold, or if its level is this one.
-    left, right : ndarray of shape (nodes,)
-        Where it goes; LEAF in a leaf.
-    """
-
-    roots: Ints
+    roots: Ints  # (trees,): where each tree begins
+    # (nodes,): A row goes right if its number exceeds the threshold, or if its level is this one
     feature: Ints
     level: Ints
     threshold: Floats
+    # (nodes,): where it goes; LEAF in a leaf
     left: Ints
     right: Ints
 
@@ -234,34 +216,19 @@ def imitate(genomes: Floats, leaves: Ints, keys: Any, round_: int) -> Floats:
 
 
 class Spots(NamedTuple):
-    """Where a feature stands in the arrays of leaves.
+    """Where a feature stands in the arrays of leaves."""
 
-    Attributes
-    ----------
-    first : ndarray of shape (d,)
-        Its column among the numbers, or the place of its first level.
-    width : ndarray of shape (d,)
-        How many places its levels take; 1 for numbers.
-    """
-
-    first: Ints
-    width: Ints
+    first: Ints  # (d,): its column among the numbers, or the place of its first level
+    width: Ints  # (d,): how many places its levels take; 1 for numbers
 
 
 class Boxes(NamedTuple):
-    """What the splits on the way to each leaf leave to its rows.
+    """What the splits on the way to each leaf leave to its rows."""
 
-    Attributes
-    ----------
-    lower, upper : ndarray of shape (leaves, p)
-        The range of each number.
-    allowed : ndarray of shape (leaves, places)
-        Which levels are left.
-    """
-
+    # (leaves, p): the range of each number
     lower: Floats
     upper: Floats
-    allowed: Bools
+    allowed: Bools  # (leaves, places): which levels are left
 
 
 @kernel

@@ -167,28 +167,18 @@ def _describe_cells(
 
 
 class NewtonScratch(NamedTuple):
-    """Scratch of one maximisation, with K cells and p parameters.
+    """Scratch of one maximisation, with K cells and p parameters."""
 
-    Attributes
-    ----------
-    heights : ndarray of shape (K + 1,)
-        h at the borders.
-    score, gradient : ndarray of shape (p,)
-        Derivatives of one cell's log probability, and of the log-likelihood.
-    curvature, factor : ndarray of shape (p, p)
-        Its negative Hessian (lower triangle), and Cholesky's factor of that, damped.
-    blocked : ndarray of shape (p,)
-        1.0 for the increments that lie on a bound and would leave through it, else 0.0.
-    step, candidate : ndarray of shape (p,)
-        The next step, and where it ends.
-    """
-
-    heights: Floats
+    heights: Floats  # (K + 1,): h at the borders
+    # (p,): derivatives of one cell's log probability, and of the log-likelihood
     score: Floats
     gradient: Floats
+    # (p, p): its negative Hessian (lower triangle), and Cholesky's factor of that, damped
     curvature: Floats
     factor: Floats
+    # (p,): 1.0 for the increments that lie on a bound and would leave through it, else 0.0
     blocked: Floats
+    # (p,): the next step, and where it ends
     step: Floats
     candidate: Floats
 

@@ -27,43 +27,21 @@ PROBABILITY_FLOOR = 1e-12  # of a cell that a leaf deems impossible, in log-like
 
 
 class Trees(NamedTuple):
-    """The trees of all features, side by side: a tuple, because Numba takes it as an argument.
+    """The trees of all features, side by side: a tuple, because Numba takes it as an argument."""
 
-    Attributes
-    ----------
-    root : ndarray of shape (d,)
-        First node of each feature's tree.
-    split_feature : ndarray of shape (nodes,)
-        Feature a node asks for, -1 in a leaf.
-    threshold : ndarray of shape (nodes,)
-        Numbers up to the threshold go left.
-    is_level_split : ndarray of shape (nodes,)
-        Whether `goes_left` decides instead of the threshold.
-    goes_left : ndarray of shape (nodes, max levels)
-        Whether a level goes left.
-    left, right : ndarray of shape (nodes,)
-        Children, -1 in a leaf.
-    leaf : ndarray of shape (nodes,)
-        Row of `cumulative`, -1 in an inner node.
-    cumulative : ndarray of shape (leaves, max K)
-        Distribution function over the cells, 1.0 from the last possible cell on.
-    support : ndarray of shape (d, max K)
-        Values of the cells, padded with the last.
-    n_cells : ndarray of shape (d,)
-        K of each feature.
-    """
-
-    root: Ints
-    split_feature: Ints
-    threshold: Floats
-    is_level_split: Bools
-    goes_left: Bools
+    root: Ints  # (d,): first node of each feature's tree
+    split_feature: Ints  # (nodes,): feature a node asks for, -1 in a leaf
+    threshold: Floats  # (nodes,): numbers up to the threshold go left
+    is_level_split: Bools  # (nodes,): whether `goes_left` decides instead of the threshold
+    goes_left: Bools  # (nodes, max levels): whether a level goes left
+    # (nodes,): children, -1 in a leaf
     left: Ints
     right: Ints
-    leaf: Ints
+    leaf: Ints  # (nodes,): row of `cumulative`, -1 in an inner node
+    # (leaves, max K): distribution function over the cells, 1.0 from the last possible cell on
     cumulative: Floats
-    support: Floats
-    n_cells: Ints
+    support: Floats  # (d, max K): values of the cells, padded with the last
+    n_cells: Ints  # (d,): K of each feature
 
 
 @inner
@@ -117,11 +95,6 @@ def _find_leaves(trees: Trees, feature: int, genomes: Floats, leaves: Ints) -> N
 class ConditionalSampler:
     """Conditional distributions of every feature given all the others.
 
-    Parameters
-    ----------
-    trees : Trees
-        One tree per feature.
-
     Examples
     --------
     Two features that are always equal, categories 0 and 1:
@@ -137,7 +110,7 @@ class ConditionalSampler:
     array([0., 1.])
     """
 
-    trees: Trees
+    trees: Trees  # one tree per feature
 
     @classmethod
     def fit(

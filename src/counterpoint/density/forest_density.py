@@ -44,52 +44,32 @@ ROOT = -1  # stands for the tree that is the root alone
 
 
 class Leaves(NamedTuple):
-    """The distributions of all leaves with observed rows; the first is the root's.
+    """The distributions of all leaves with observed rows; the first is the root's."""
 
-    Attributes
-    ----------
-    of_node : ndarray of shape (nodes,)
-        The place of a leaf below; -1 if it is none, or without observed rows.
-    log_share : ndarray of shape (leaves,)
-        Logarithm of the share of observed rows.
-    mean, scale, constant : ndarray of shape (leaves, p)
-        Of each number: a value x has the log-density ``constant - (scale * (x - mean))**2 / 2``.
-    log_level : ndarray of shape (leaves, places)
-        Logarithm of the probability of each level, feature by feature …
-    offset : ndarray of shape (q,)
-        … and where each feature begins.
-    """
-
-    of_node: Ints
-    log_share: Floats
+    of_node: Ints  # (nodes,): the place of a leaf below; -1 if it is none, or without observed rows
+    log_share: Floats  # (leaves,): logarithm of the share of observed rows
+    # (leaves, p): of each number: a value x has the log-density ``constant - (scale * (x -
+    # mean))**2 / 2``
     mean: Floats
     scale: Floats
     constant: Floats
+    # (leaves, places): logarithm of the probability of each level, feature by feature …
     log_level: Singles
-    offset: Ints
+    offset: Ints  # (q,): … and where each feature begins
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """What the observed rows in each leaf add up to.
+    """What the observed rows in each leaf add up to."""
 
-    Parameters
-    ----------
-    count : ndarray of shape (leaves,)
-        How many there are.
-    mean, square : ndarray of shape (leaves, p)
-        Their means, and sums of squared differences from these.
-    lower, upper : ndarray of shape (leaves, p)
-        The leaf's box.
-    level_count, allowed : ndarray of shape (leaves, places)
-        How often each level occurs, and whether it can.
-    """
-
-    count: Floats
+    count: Floats  # (leaves,): how many there are
+    # (leaves, p): their means, and sums of squared differences from these
     mean: Floats
     square: Floats
+    # (leaves, p): the leaf's box
     lower: Floats
     upper: Floats
+    # (leaves, places): how often each level occurs, and whether it can
     level_count: Floats
     allowed: Bools
 
@@ -115,25 +95,17 @@ class Statistics:
 
 @dataclass(frozen=True)
 class Margins:
-    """What the whole table says of each feature: what leaves are shrunk towards.
+    """What the whole table says of each feature: what leaves are shrunk towards."""
 
-    Parameters
-    ----------
-    low, high, variance, least : ndarray of shape (p,)
-        Range and variance of each number, and the least standard deviation it may have.
-    frequency, n_pooled : ndarray of shape (places,)
-        Of each level, and how many levels share its place.
-    offset : ndarray of shape (q,)
-        The first place of each feature.
-    """
-
+    # (p,): range and variance of each number, and the least standard deviation it may have
     low: Floats
     high: Floats
     variance: Floats
     least: Floats
+    # (places,): of each level, and how many levels share its place
     frequency: Floats
     n_pooled: Floats
-    offset: Ints
+    offset: Ints  # (q,): the first place of each feature
 
     @classmethod
     def of(cls, genomes: Floats, columns: Columns, space: Space, level_count: Floats) -> Margins:
@@ -408,20 +380,11 @@ class ForestPlausibility:
 
 @dataclass(frozen=True, eq=False)
 class ForestScore:
-    """A forest's density in percentiles of the data.
-
-    Parameters
-    ----------
-    density : ForestDensity
-        The density.
-    ladder : ndarray of shape (n,)
-        Log-likelihoods of the observed rows, ascending.
-    accuracy : tuple of float
-        How well each forest told observed from synthetic rows: about 0.5 in the end.
-    """
+    """A forest's density in percentiles of the data."""
 
     density: ForestDensity = field(repr=False)
-    ladder: Floats = field(repr=False)
+    ladder: Floats = field(repr=False)  # (n,): log-likelihoods of the observed rows, ascending
+    # how well each forest told observed from synthetic rows: about 0.5 in the end
     accuracy: tuple[float, ...]
 
     @property

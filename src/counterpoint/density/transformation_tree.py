@@ -138,17 +138,10 @@ def number_statistics(genomes: Floats, rows: Ints, cells: Ints, scores: Floats) 
 
 
 class ColumnSums(NamedTuple):
-    """Scratch of one test of all columns, zero at first.
+    """Scratch of one test of all columns, zero at first."""
 
-    Attributes
-    ----------
-    deviations : ndarray of shape (K, d)
-        The sum of a column's deviations from its mean, in each cell.
-    mean, norm : ndarray of shape (d,)
-        The column's mean, and the sum of its squared deviations.
-    """
-
-    deviations: Floats
+    deviations: Floats  # (K, d): the sum of a column's deviations from its mean, in each cell
+    # (d,): the column's mean, and the sum of its squared deviations
     mean: Floats
     norm: Floats
 
@@ -208,22 +201,13 @@ class Fitted(NamedTuple):
 
 @dataclass(frozen=True)
 class Response:
-    """The feature a tree describes.
+    """The feature a tree describes."""
 
-    Parameters
-    ----------
-    kind : {'smooth', 'values', 'levels'}
-        Many-valued numbers (Bernstein polynomial), few-valued numbers, or categories (both:
-        frequencies).
-    support : ndarray of shape (K,)
-        The value that stands for each cell, increasing.
-    cells : ndarray of shape (n,)
-        Cell of each observation.
-    """
-
+    # many-valued numbers (Bernstein polynomial), few-valued numbers, or categories (both:
+    # frequencies)
     kind: ResponseKind
-    support: Floats
-    cells: Ints
+    support: Floats  # (K,): the value that stands for each cell, increasing
+    cells: Ints  # (n,): cell of each observation
 
     @classmethod
     def of(cls, values: Floats, *, is_integer: bool, n_levels: int) -> Response:

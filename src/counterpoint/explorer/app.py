@@ -42,46 +42,23 @@ TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 @dataclass(frozen=True, kw_only=True)
 class VisitorLimits:
-    """What a visitor may take.
+    """What a visitor may take."""
 
-    Parameters
-    ----------
-    seconds : float, default=60.0
-        The longest search.
-    searches : int, default=2
-        Searches at a time.
-    patience : float, default=60.0
-        Seconds the model may take for a single prediction, and figures to be drawn.
-    """
-
-    seconds: float = 60.0
-    searches: int = 2
+    seconds: float = 60.0  # the longest search
+    searches: int = 2  # searches at a time
+    # seconds the model may take for a single prediction, and figures to be drawn
     patience: float = 60.0
 
 
 @dataclass(frozen=True)
 class Desk:
-    """What the routes share: the explainer, the rows to pick from, and the visitors.
+    """What the routes share: the explainer, the rows to pick from, and the visitors."""
 
-    Parameters
-    ----------
-    explainer : Explainer
-        Asked by several threads at once.
-    rows : Rows
-        The rows to pick from.
-    limits : VisitorLimits
-        What a visitor may take.
-    first : dict
-        The question the page starts with.
-    sessions : Sessions
-        The visitors.
-    """
-
-    explainer: Explainer
-    rows: requests.Rows
-    limits: VisitorLimits
-    first: dict[str, Any]
-    sessions: Sessions
+    explainer: Explainer  # asked by several threads at once
+    rows: requests.Rows  # the rows to pick from
+    limits: VisitorLimits  # what a visitor may take
+    first: dict[str, Any]  # the question the page starts with
+    sessions: Sessions  # the visitors
     predictions: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(4))
 
     async def in_thread(self, function: Callable[..., T], *arguments: Any) -> T:

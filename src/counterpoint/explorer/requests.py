@@ -31,21 +31,11 @@ ROWS_PER_PAGE = 6
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows one can pick, with what the model says of them.
+    """The rows one can pick, with what the model says of them."""
 
-    Parameters
-    ----------
-    labels : tuple of str
-        What the rows are called in their table.
-    genomes : ndarray of shape (n, d)
-        The rows.
-    outputs : ndarray of shape (n, c)
-        What the model says of them.
-    """
-
-    labels: tuple[str, ...]
-    genomes: Floats
-    outputs: Floats
+    labels: tuple[str, ...]  # what the rows are called in their table
+    genomes: Floats  # (n, d): the rows
+    outputs: Floats  # (n, c): what the model says of them
 
     @classmethod
     def of(cls, explainer: Explainer, data: pd.DataFrame, rows: pd.DataFrame | None) -> Rows:
@@ -96,24 +86,12 @@ def _describe(feature: Feature, labels: Labels) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class RowsWanted:
-    """Which rows to show, and in which order.
+    """Which rows to show, and in which order."""
 
-    Parameters
-    ----------
-    find : str
-        A text that the label contains; empty for all.
-    where : str
-        A rule that the row satisfies, such as "age >= 30"; empty for all.
-    sort : str
-        "" for their own order, "prediction", or the place of a feature.
-    is_descending : bool
-        Whether the largest come first.
-    """
-
-    find: str = ""
-    where: str = ""
-    sort: str = ""
-    is_descending: bool = False
+    find: str = ""  # A text that the label contains; empty for all
+    where: str = ""  # A rule that the row satisfies, such as "age >= 30"; empty for all
+    sort: str = ""  # "" for their own order, "prediction", or the place of a feature
+    is_descending: bool = False  # whether the largest come first
 
     def places(self, rows: Rows, explainer: Explainer) -> list[int]:
         """Return the rows that are meant, in order."""
@@ -249,33 +227,15 @@ MOST_RULES = 100
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """One search as a visitor asks for it.
+    """One search as a visitor asks for it."""
 
-    Parameters
-    ----------
-    label : str
-        What the row is called.
-    genome : ndarray of shape (1, d)
-        The row, edited or not.
-    target : class label, interval, number or "opposite"
-        The wanted outcome.
-    search : Search
-        The settings.
-    seed : int
-        The seed.
-    limits : CheckedLimits
-        What may change.
-    sent : dict
-        What the page sent, to tell whether two questions are the same.
-    """
-
-    label: str
-    genome: Floats
-    target: TargetLike
-    search: Search
+    label: str  # what the row is called
+    genome: Floats  # (1, d): the row, edited or not
+    target: TargetLike  # the wanted outcome
+    search: Search  # the settings
     seed: int
-    limits: CheckedLimits
-    sent: dict[str, Any]
+    limits: CheckedLimits  # what may change
+    sent: dict[str, Any]  # what the page sent, to tell whether two questions are the same
 
 
 def read_question(

@@ -51,30 +51,15 @@ MOST_CELLS = 2**22  # of the tables; columns of so many levels are left to frame
 
 @dataclass(frozen=True)
 class ColumnTables:
-    """A fitted ColumnTransformer as tables of levels and transformers of numbers.
+    """A fitted ColumnTransformer as tables of levels and transformers of numbers."""
 
-    Parameters
-    ----------
-    numbers : list of (features, columns, transformer)
-        Which features each transformer of numbers takes, and which output columns it makes.
-    columns : ndarray of shape (k,)
-        The output columns made of levels.
-    owners : ndarray of shape (k,)
-        The feature each of them depends on.
-    starts : ndarray of shape (k,)
-        Where its table begins in `values`.
-    values : ndarray of shape (cells,)
-        What each level becomes, column after column.
-    sample : array or sparse matrix
-        An output of the transformer itself, whose form is kept.
-    """
-
+    # which features each transformer of numbers takes, and which output columns it makes
     numbers: list[tuple[Ints, slice, Any]]
-    columns: Ints
-    owners: Ints
-    starts: Ints
-    values: Any
-    sample: Any
+    columns: Ints  # (k,): the output columns made of levels
+    owners: Ints  # (k,): the feature each of them depends on
+    starts: Ints  # (k,): where its table begins in `values`
+    values: Any  # (cells,): what each level becomes, column after column
+    sample: Any  # array or sparse matrix: an output of the transformer itself, whose form is kept
 
     def __call__(self, genomes: Floats) -> Any:
         """Return what the transformer makes of genomes (n, d), in the form it would give it."""

@@ -255,32 +255,19 @@ def join_limits(
 
 @dataclass(frozen=True, eq=False)
 class CheckedLimits:
-    """Limits checked against a schema, as arrays of its d features.
+    """Limits checked against a schema, as arrays of its d features."""
 
-    Parameters
-    ----------
-    limits : Limits
-        The same as the caller may state it, in canonical form: names in the schema's order, ends
-        of ranges as numbers or as texts of dates, rules as they are written out.
-    is_fixed : ndarray of shape (d,)
-        Features that must keep the row's value.
-    low, high : ndarray of shape (d,)
-        The ranges of numbers and dates; NaN where none was given.
-    max_changed : int
-        The most features a counterfactual may change: d if nothing was said.
-    rules : Rules
-        The caller's rules, and after them one for each category whose levels are limited.
-    costs : ndarray of shape (d,) or None
-        How hard each feature is to change; None if nothing was said.
-    """
-
+    # the same as the caller may state it, in canonical form: names in the schema's order, ends of
+    # ranges as numbers or as texts of dates, rules as they are written out
     limits: Limits
-    is_fixed: Bools
+    is_fixed: Bools  # (d,): features that must keep the row's value
+    # (d,): the ranges of numbers and dates; NaN where none was given
     low: Floats
     high: Floats
-    max_changed: int
+    max_changed: int  # the most features a counterfactual may change: d if nothing was said
+    # the caller's rules, and after them one for each category whose levels are limited
     rules: Rules
-    costs: Floats | None
+    costs: Floats | None  # (d,): how hard each feature is to change; None if nothing was said
 
     @classmethod
     def of(cls, limits: Limits, schema: Schema) -> CheckedLimits:

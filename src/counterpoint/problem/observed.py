@@ -38,30 +38,14 @@ LITTLE_USE = 0.1  # the same for numbers without gaps, which count the rows
 
 @dataclass(frozen=True)
 class Observed:
-    """What is known once per explainer: the data as genomes, their scores and their space.
+    """What is known once per explainer: the data as genomes, their scores and their space."""
 
-    Parameters
-    ----------
-    genomes : ndarray of shape (n, d)
-        The observed rows.
-    outputs : ndarray of shape (n, c)
-        What the model says of them.
-    space : Space
-        Kinds, grids and scales of the features.
-    shares : ndarray of shape (k,)
-        Weights of the k nearest rows in `implausibility`.
-    aims : Aims
-        What the caller wants minimised other than the built-in objectives.
-    labels : Index, optional
-        What the observed rows are called in their table.
-    """
-
-    genomes: Floats
-    outputs: Floats
-    space: Space
-    shares: Floats
-    aims: Aims = PLAIN
-    labels: pd.Index[Any] | None = None
+    genomes: Floats  # (n, d): the observed rows
+    outputs: Floats  # (n, c): what the model says of them
+    space: Space  # kinds, grids and scales of the features
+    shares: Floats  # (k,): weights of the k nearest rows in `implausibility`
+    aims: Aims = PLAIN  # what the caller wants minimised other than the built-in objectives
+    labels: pd.Index[Any] | None = None  # what the observed rows are called in their table
 
     @cached_property
     def indexed(self) -> IndexedRows:

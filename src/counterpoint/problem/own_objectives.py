@@ -225,27 +225,14 @@ class Plausibility(Protocol):
 
 @dataclass(frozen=True)
 class Aims:
-    """What is minimised other than the built-in objectives.
+    """What is minimised other than the built-in objectives."""
 
-    Parameters
-    ----------
-    objectives : tuple of Objective
-        They come after the built-in ones.
-    distance : Distance, optional
-        Stands for o2.
-    plausibility : Objective or Score, optional
-        Stands for o4.
-    gower : Gower
-        On which scale Gower's distance is measured.
-    widths : tuple of float
-        What it divides differences by, as the data tell: one for each feature, 0 where that is the
-        range; empty if it is for all.
-    """
-
-    objectives: tuple[Objective, ...] = ()
-    distance: Distance | None = None
-    plausibility: Objective | Score | None = None
-    gower: Gower = RANGES
+    objectives: tuple[Objective, ...] = ()  # they come after the built-in ones
+    distance: Distance | None = None  # stands for o2
+    plausibility: Objective | Score | None = None  # stands for o4
+    gower: Gower = RANGES  # on which scale Gower's distance is measured
+    # what it divides differences by, as the data tell: one for each feature, 0 where that is the
+    # range; empty if it is for all
     widths: tuple[float, ...] = ()
 
     @property

@@ -65,48 +65,24 @@ class Past:
 
 
 class Recalled(NamedTuple):
-    """Candidates of an earlier search of one row, to start another from.
+    """Candidates of an earlier search of one row, to start another from."""
 
-    Attributes
-    ----------
-    genomes : ndarray of shape (n, d)
-        The candidates.
-    predictions : ndarray of shape (n,)
-        What the model said of them, in terms of the row's target.
-    """
-
-    genomes: Floats
-    predictions: Floats
+    genomes: Floats  # (n, d): the candidates
+    predictions: Floats  # (n,): what the model said of them, in terms of the row's target
 
 
 class Evaluation(NamedTuple):
-    """What the model and the objectives say of genomes (r, n, d).
+    """What the model and the objectives say of genomes (r, n, d)."""
 
-    Attributes
-    ----------
-    predictions : ndarray of shape (r, n)
-        The score each row's target is about; see `Target.score`.
-    objectives : ndarray of shape (r, n, m)
-        gap, distance, changes, implausibility, and the caller's own.
-    """
-
-    predictions: Floats
-    objectives: Floats
+    predictions: Floats  # (r, n): the score each row's target is about; see `Target.score`
+    objectives: Floats  # (r, n, m): gap, distance, changes, implausibility, and the caller's own
 
 
 class Domain(NamedTuple):
-    """Where each of r rows may be searched.
+    """Where each of r rows may be searched."""
 
-    Attributes
-    ----------
-    box : Box
-        The boxes of the rows, within the rules.
-    row_rules : RowRules or None
-        What else the rules say; None if there are none.
-    """
-
-    box: Box
-    row_rules: RowRules | None
+    box: Box  # the boxes of the rows, within the rules
+    row_rules: RowRules | None  # what else the rules say; None if there are none
 
     @classmethod
     def of(cls, rows: Floats, space: Space, limits: CheckedLimits) -> Domain:
@@ -156,21 +132,11 @@ def search_box(rows: Floats, space: Space, limits: CheckedLimits) -> Box:
 
 
 class Explained(NamedTuple):
-    """Rows to explain, with what the model says of them and what it should say.
+    """Rows to explain, with what the model says of them and what it should say."""
 
-    Attributes
-    ----------
-    genomes : ndarray of shape (r, d)
-        The rows, encoded (x* of the paper).
-    outputs : ndarray of shape (r, c)
-        What the model says of them.
-    targets : tuple of Target
-        The wanted outcome of each.
-    """
-
-    genomes: Floats
-    outputs: Floats
-    targets: tuple[Target, ...]
+    genomes: Floats  # (r, d): the rows, encoded (x* of the paper)
+    outputs: Floats  # (r, c): what the model says of them
+    targets: tuple[Target, ...]  # the wanted outcome of each
 
     def take(self, which: Ints) -> Explained:
         """Return some of the rows."""
@@ -180,52 +146,26 @@ class Explained(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """The search problems of r rows, solved side by side; row a never sees row b.
+    """The search problems of r rows, solved side by side; row a never sees row b."""
 
-    Parameters
-    ----------
-    rows : ndarray of shape (r, d)
-        The explained rows as genomes (x* of the paper).
-    row_outputs : ndarray of shape (r, c)
-        What the model says of them.
-    targets : tuple of Target
-        The wanted outcome of each.
-    keys : ndarray of shape (r, 2)
-        Stream keys of each row.
-    box : Box
-        Where each may be searched.
-    observed : Observed
-        What is known once per explainer.
-    predictor : Predictor
-        The model.
-    limits : CheckedLimits
-        The caller's limits.
-    asks_labels : bool
-        Whether `predict` must confirm each candidate, because it is known to disagree with the
-        probabilities.
-    past : Past, optional
-        What the model said in an earlier, shorter search of the same row, in order.
-    row_rules : RowRules, optional
-        The caller's rules, if there are any.
-    worst : ndarray of shape (r, m - 2), optional
-        Where hypervolume ends in distance, implausibility and the caller's own objectives; 1 in the
-        first two if None.
-    recalled : Recalled, optional
-        What a search of one row starts from besides the observed rows; only "explore" does.
-    """
-
-    rows: Floats
-    row_outputs: Floats
-    targets: tuple[Target, ...]
-    keys: Keys
-    box: Box
-    observed: Observed
-    predictor: Predictor
-    limits: CheckedLimits
+    rows: Floats  # (r, d): the explained rows as genomes (x* of the paper)
+    row_outputs: Floats  # (r, c): what the model says of them
+    targets: tuple[Target, ...]  # the wanted outcome of each
+    keys: Keys  # (r, 2): stream keys of each row
+    box: Box  # where each may be searched
+    observed: Observed  # what is known once per explainer
+    predictor: Predictor  # the model
+    limits: CheckedLimits  # the caller's limits
+    # whether `predict` must confirm each candidate, because it is known to disagree with the
+    # probabilities
     asks_labels: bool
+    # what the model said in an earlier, shorter search of the same row, in order
     past: Past | None = None
-    row_rules: RowRules | None = None
+    row_rules: RowRules | None = None  # the caller's rules, if there are any
+    # (r, m - 2): where hypervolume ends in distance, implausibility and the caller's own
+    # objectives; 1 in the first two if None
     worst: Floats | None = None
+    # what a search of one row starts from besides the observed rows; only "explore" does
     recalled: Recalled | None = None
 
     @classmethod

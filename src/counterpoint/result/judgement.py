@@ -172,18 +172,10 @@ class Judgement:
 
 
 class Judged(NamedTuple):
-    """Rows as the model and the objectives see them.
+    """Rows as the model and the objectives see them."""
 
-    Attributes
-    ----------
-    found : ResultData
-        The rows, their predictions, classes and objectives.
-    valid : ndarray of shape (n,)
-        Which reach the target, by the model's own answer.
-    """
-
-    found: ResultData
-    valid: Bools
+    found: ResultData  # the rows, their predictions, classes and objectives
+    valid: Bools  # (n,): which reach the target, by the model's own answer
 
 
 def judge_rows(
@@ -291,18 +283,10 @@ def broken_by(problem: Problem, genomes: Floats) -> list[list[str]]:
 
 
 class PutBack(NamedTuple):
-    """What was found by putting changes of a valid row back.
+    """What was found by putting changes of a valid row back."""
 
-    Attributes
-    ----------
-    put_back : tuple of int
-        The most features that can be put back at once.
-    is_whole : bool
-        Whether every subset of the changes was tried, and not each by itself only.
-    """
-
-    put_back: tuple[int, ...]
-    is_whole: bool
+    put_back: tuple[int, ...]  # the most features that can be put back at once
+    is_whole: bool  # whether every subset of the changes was tried, and not each by itself only
 
 
 def needless_changes(

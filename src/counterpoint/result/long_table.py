@@ -89,24 +89,6 @@ def type_of_index(labels: pd.Index[Any] | None) -> Type | None:
 class OutputSchema:
     """The columns of the long table of counterfactuals, in order.
 
-    Parameters
-    ----------
-    columns : tuple of Feature
-        The columns of the data.
-    objectives : tuple of str
-        The names of the objectives.
-    id : str, optional
-        The column of the rows that is handed through.
-    id_dtype : dtype, default="int64"
-        Its dtype.
-    prefix : str, optional
-        What stands before the names of all columns that are neither the id nor of the data; None
-        is "cf_" if one of those has such a name, and nothing otherwise.
-    classes : tuple, default=()
-        The model's classes, if it has any.
-    observed : Type, optional
-        What the column `observed` holds; None if counterfactuals are no observed rows.
-
     Examples
     --------
     >>> import counterpoint as cp
@@ -120,12 +102,15 @@ class OutputSchema:
     '`loan` BIGINT, `row` BIGINT, `counterfactual` BIGINT'
     """
 
-    columns: tuple[Feature, ...]
-    objectives: tuple[str, ...]
-    id: str | None = None
-    id_dtype: Any = "int64"
+    columns: tuple[Feature, ...]  # the columns of the data
+    objectives: tuple[str, ...]  # the names of the objectives
+    id: str | None = None  # the column of the rows that is handed through
+    id_dtype: Any = "int64"  # dtype: its dtype
+    # what stands before the names of all columns that are neither the id nor of the data; None is
+    # "cf_" if one of those has such a name, and nothing otherwise
     prefix: str | None = None
-    classes: tuple[Any, ...] = ()
+    classes: tuple[Any, ...] = ()  # the model's classes, if it has any
+    # what the column `observed` holds; None if counterfactuals are no observed rows
     observed: Type | None = None
 
     def __post_init__(self) -> None:

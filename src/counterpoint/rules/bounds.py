@@ -43,18 +43,10 @@ DOMAIN = np.dtype(
 
 
 class RowDomains(NamedTuple):
-    """The values left to the candidates of each of r rows.
+    """The values left to the candidates of each of r rows."""
 
-    Attributes
-    ----------
-    features : ndarray of records, of shape (r, d)
-        Row, box and grid of each feature; see `DOMAIN`.
-    allowed : ndarray of shape (r, d, most levels)
-        Which levels are left.
-    """
-
-    features: Records
-    allowed: Bools
+    features: Records  # (r, d): row, box and grid of each feature; see `DOMAIN`
+    allowed: Bools  # (r, d, most levels): which levels are left
 
     def of_rows(self, which: Ints) -> RowDomains:
         """Return the domains of some of the rows only."""
@@ -170,31 +162,17 @@ def other_value(value: float, it: Any, allowed: Bools, state: Keys) -> float:
 
 
 class Bounds(NamedTuple):
-    """Where rules leave one row's features; arrays of shape (d,) but `allowed` and `max_changed`.
+    """Where rules leave one row's features."""
 
-    Attributes
-    ----------
-    lower, upper : ndarray of shape (d,)
-        The smallest and largest value or code left, on the feature's grid.
-    anchor : ndarray of shape (d,)
-        The row's value, or the nearest one left.
-    may_change : ndarray of shape (d,)
-        False where only one value is left.
-    pitch : ndarray of shape (d,)
-        The distance between values: the rules' step or the data's precision; 0 for the reals.
-    allowed : ndarray of shape (d, most levels)
-        Which levels are left; True beyond a feature's levels.
-    max_changed : int
-        The most features that may change.
-    """
-
+    # (d,): the smallest and largest value or code left, on the feature's grid
     lower: Floats
     upper: Floats
-    anchor: Floats
-    may_change: Bools
+    anchor: Floats  # (d,): the row's value, or the nearest one left
+    may_change: Bools  # (d,): False where only one value is left
+    # (d,): the distance between values: the rules' step or the data's precision; 0 for the reals
     pitch: Floats
-    allowed: Bools
-    max_changed: int
+    allowed: Bools  # (d, most levels): which levels are left; True beyond a feature's levels
+    max_changed: int  # the most features that may change
 
 
 def bounds_of(rules: Sequence[NormalRule], schema: Schema, start: Start) -> Bounds:

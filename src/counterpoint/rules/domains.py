@@ -94,22 +94,13 @@ class Impossible(Signal):
 
 
 class Start(NamedTuple):
-    """Where a search begins, all of shape (d,): the row, its box, and whether it may stay.
+    """Where a search begins, all of shape (d,): the row, its box, and whether it may stay."""
 
-    Attributes
-    ----------
-    row : ndarray
-        The row's genome.
-    low, high : ndarray
-        The smallest and largest value of each feature.
-    may_keep : ndarray
-        Whether a feature may keep the row's value.
-    """
-
-    row: Floats
+    row: Floats  # the row's genome
+    # the smallest and largest value of each feature
     low: Floats
     high: Floats
-    may_keep: Bools
+    may_keep: Bools  # whether a feature may keep the row's value
 
 
 def start_from_data(row: Floats, schema: Schema) -> Start:

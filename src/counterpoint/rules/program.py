@@ -57,21 +57,11 @@ Records: TypeAlias = NDArray[np.void]
 
 
 class Program(NamedTuple):
-    """k rules of m operations in all, which read l features.
+    """k rules of m operations in all, which read l features."""
 
-    Attributes
-    ----------
-    operations : ndarray of records, of shape (m,)
-        The operations of all rules; see `OPERATION`.
-    rules : ndarray of records, of shape (k,)
-        What belongs to each rule; see `RULE`.
-    reads : ndarray of shape (l,)
-        The features the rules read of the candidate, rule by rule.
-    """
-
-    operations: Records
-    rules: Records
-    reads: Ints
+    operations: Records  # (m,): the operations of all rules; see `OPERATION`
+    rules: Records  # (k,): what belongs to each rule; see `RULE`
+    reads: Ints  # (l,): the features the rules read of the candidate, rule by rule
 
 
 def compile_rules(rules: Sequence[normal.NormalRule], rounding: Floats) -> Program:

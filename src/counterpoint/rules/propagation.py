@@ -242,25 +242,14 @@ def enforce_union(parts: list[normal.NormalCondition], j: int, domains: Domains)
 
 
 class Limit(NamedTuple):
-    """The largest or smallest value left to a feature.
+    """The largest or smallest value left to a feature."""
 
-    Attributes
-    ----------
-    j : int
-        The feature.
-    is_upper : bool
-        Whether the value is the largest.
-    value, slack : float
-        The value, and how much farther still is the same.
-    is_strict : bool
-        Whether the value itself is excluded.
-    """
-
-    j: int
-    is_upper: bool
+    j: int  # the feature
+    is_upper: bool  # whether the value is the largest
+    # the value, and how much farther still is the same
     value: float
     slack: float
-    is_strict: bool
+    is_strict: bool  # whether the value itself is excluded
 
 
 def enforce_relation(relation: normal.Relation, domains: Domains) -> None:

@@ -55,30 +55,14 @@ ATTEMPTS, ATTEMPTS_PER_RULE = 8, 4
 
 
 class Repair(NamedTuple):
-    """What the repair of one row's candidates works with.
+    """What the repair of one row's candidates works with."""
 
-    Attributes
-    ----------
-    program : Program
-        The rules.
-    row : ndarray of shape (d,)
-        The row's genome.
-    features : ndarray of records, of shape (d,)
-        The values the candidates may take, by feature; see `DOMAIN`.
-    allowed : ndarray of shape (d, most levels)
-        The levels they may take.
-    scratch : ndarray of records
-        What `make_scratch` returns.
-    state : ndarray of shape (1,)
-        The draws so far, as `next_uniform` has them.
-    """
-
-    program: Program
-    row: Floats
-    features: Records
-    allowed: Bools
-    scratch: Records
-    state: Keys
+    program: Program  # the rules
+    row: Floats  # (d,): the row's genome
+    features: Records  # (d,): the values the candidates may take, by feature; see `DOMAIN`
+    allowed: Bools  # (d, most levels): the levels they may take
+    scratch: Records  # what `make_scratch` returns
+    state: Keys  # (1,): the draws so far, as `next_uniform` has them
 
 
 @inner

@@ -147,13 +147,6 @@ class Rule:
 class Rules:
     """All rules of a search, checked against the schema.
 
-    Parameters
-    ----------
-    rules : tuple of Rule
-        The rules, in the caller's order.
-    schema : Schema
-        What the columns are.
-
     Examples
     --------
     >>> import pandas as pd
@@ -166,8 +159,8 @@ class Rules:
     array([False,  True, False])
     """
 
-    rules: tuple[Rule, ...]
-    schema: Schema
+    rules: tuple[Rule, ...]  # the rules, in the caller's order
+    schema: Schema  # what the columns are
 
     @classmethod
     def parse(cls, constraints: Iterable[str | Rule | RowFunction], schema: Schema) -> Rules:
@@ -351,21 +344,11 @@ def _refusal(messages: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class RowRules:
-    """Rules, what kernels run to repair candidates, and where each of r rows must stay.
+    """Rules, what kernels run to repair candidates, and where each of r rows must stay."""
 
-    Parameters
-    ----------
-    rules : Rules
-        The rules; what they say of a candidate is the last word.
-    program : Program
-        The written ones for kernels, with the most features that may change.
-    domains : RowDomains
-        The values left to the features of each row.
-    """
-
-    rules: Rules
-    program: Program
-    domains: RowDomains
+    rules: Rules  # the rules; what they say of a candidate is the last word
+    program: Program  # the written ones for kernels, with the most features that may change
+    domains: RowDomains  # the values left to the features of each row
 
     @classmethod
     def of(

@@ -31,21 +31,11 @@ REPAIR = np.int64(Stage.REPAIR)
 
 
 class SearchSpace(NamedTuple):
-    """Where each of r rows may be searched, as kernels read it.
+    """Where each of r rows may be searched, as kernels read it."""
 
-    Attributes
-    ----------
-    anchor : ndarray of shape (r, d)
-        What "unchanged" means: the row's value, or the nearest allowed one.
-    features : ndarray of records, of shape (r, d)
-        Kind, grid and box of each feature; see `FEATURE`.
-    max_free : ndarray of shape (r,)
-        How many features may change besides those that must.
-    """
-
-    anchor: Floats
-    features: Features
-    max_free: Ints
+    anchor: Floats  # (r, d): what "unchanged" means: the row's value, or the nearest allowed one
+    features: Features  # (r, d): kind, grid and box of each feature; see `FEATURE`
+    max_free: Ints  # (r,): how many features may change besides those that must
 
 
 def search_space(space: Space, box: Box) -> SearchSpace:
@@ -59,45 +49,23 @@ def search_space(space: Space, box: Box) -> SearchSpace:
 
 
 class Candidates(NamedTuple):
-    """Candidates of r rows that are not evaluated yet.
+    """Candidates of r rows that are not evaluated yet."""
 
-    Attributes
-    ----------
-    genomes : ndarray of shape (r, n, d)
-        The candidates.
-    keeps : ndarray of shape (r, n, d)
-        The use-original indicators: where True, the gene is the row's own value.
-    """
-
-    genomes: Floats
+    genomes: Floats  # (r, n, d): the candidates
+    # (r, n, d): the use-original indicators: where True, the gene is the row's own value
     keeps: Bools
 
 
 class RowRepairs(NamedTuple):
-    """What the repair of the candidates of r rows works with; see `Repair`.
+    """What the repair of the candidates of r rows works with; see `Repair`."""
 
-    Attributes
-    ----------
-    program : Program
-        The rules.
-    rows : ndarray of shape (r, d)
-        The explained rows.
-    features : ndarray of records, of shape (r, d)
-        The values the candidates may take.
-    allowed : ndarray of shape (r, d, most levels)
-        The levels they may take.
-    scratch : ndarray of records
-        Space for the work on one genome.
-    patience : int
-        How many times as often as without rules a new candidate is tried for: repair leads many
-        children to the same genome, so that new ones take longer to be found.
-    """
-
-    program: Program
-    rows: Floats
-    features: Records
-    allowed: Bools
-    scratch: Records
+    program: Program  # the rules
+    rows: Floats  # (r, d): the explained rows
+    features: Records  # (r, d): the values the candidates may take
+    allowed: Bools  # (r, d, most levels): the levels they may take
+    scratch: Records  # space for the work on one genome
+    # how many times as often as without rules a new candidate is tried for: repair leads many
+    # children to the same genome, so that new ones take longer to be found
     patience: int
 
 

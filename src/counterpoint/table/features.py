@@ -45,44 +45,28 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Feature:
-    """What can change by itself: one column of the data, or a one-hot group of columns.
+    """What can change by itself: one column of the data, or a one-hot group of columns."""
 
-    Parameters
-    ----------
-    name : hashable
-        The column's label, or the group's name.
-    kind : Kind
-        Real, integer, date, categorical, ordered or binary.
-    dtype : numpy or pandas dtype
-        The column's own dtype, in which counterfactuals are returned; of a group that of its first.
-    levels : tuple
-        The values of a feature that is not a number, in code order; empty for numbers.
-    low, high : float
-        Smallest and largest value of the data or as declared, in days for dates; or code.
-    decimals : int or None
-        Decimal places a real feature is searched on; None searches the reals.
-    columns : tuple of Feature
-        The columns of a one-hot group, one per level; a last level without a column stands for all
-        of them being 0. Empty for a feature that is a column itself.
-    missing : {"", "None", "nan", "NA"}
-        What stands for a missing value in the data, if there are any: Python's None, NaN (NaT of
-        dates) or pandas' NA.
-    unit : str
-        What the numbers are counted in, for readers; empty if nobody said.
-    is_protected : bool
-        Whether it is never to be proposed to people as something to change.
-    """
-
-    name: Hashable
-    kind: Kind
+    name: Hashable  # the column's label, or the group's name
+    kind: Kind  # real, integer, date, categorical, ordered or binary
+    # numpy or pandas dtype: the column's own dtype, in which counterfactuals are returned; of a
+    # group that of its first
     dtype: Any
+    # the values of a feature that is not a number, in code order; empty for numbers
     levels: tuple[Any, ...]
+    # smallest and largest value of the data or as declared, in days for dates; or code
     low: float
     high: float
+    # decimal places a real feature is searched on; None searches the reals
     decimals: int | None = None
+    # The columns of a one-hot group, one per level; a last level without a column stands for all of
+    # them being 0. Empty for a feature that is a column itself.
     columns: tuple[Feature, ...] = ()
+    # {"", "None", "nan", "NA"}: what stands for a missing value in the data, if there are any:
+    # Python's None, NaN (NaT of dates) or pandas' NA
     missing: str = ""
-    unit: str = ""
+    unit: str = ""  # what the numbers are counted in, for readers; empty if nobody said
+    # whether it is never to be proposed to people as something to change
     is_protected: bool = False
 
     @property

@@ -69,21 +69,11 @@ def refused_if_damaged(said: str, ending: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Seal:
-    """What a file held when the job began, so that what is read of it later can be compared.
+    """What a file held when the job began, so that what is read of it later can be compared."""
 
-    Attributes
-    ----------
-    fingerprint : str
-        The hash of all its bytes, which is the same wherever the file is kept.
-    size : int
-        How many they are.
-    blocks : bytes
-        A hash of each block, one after the other.
-    """
-
-    fingerprint: str
-    size: int
-    blocks: bytes
+    fingerprint: str  # the hash of all its bytes, which is the same wherever the file is kept
+    size: int  # how many they are
+    blocks: bytes  # A hash of each block, one after the other
 
     @classmethod
     def of(cls, file: Any) -> Seal:

@@ -41,18 +41,11 @@ TAKEN = (
 
 @dataclass(frozen=True)
 class Form:
-    """The kind of table the caller brought.
+    """The kind of table the caller brought."""
 
-    Parameters
-    ----------
-    kind : {"pandas", "polars", "pyarrow", "numpy"}
-        The library.
-    types : tuple
-        The dtypes of its columns in that library's own words, of an array its single dtype; empty
-        for pandas, where features know theirs.
-    """
-
-    kind: FormKind = "pandas"
+    kind: FormKind = "pandas"  # the library
+    # the dtypes of its columns in that library's own words, of an array its single dtype; empty for
+    # pandas, where features know theirs
     types: tuple[Any, ...] = ()
 
 

@@ -147,21 +147,11 @@ def longest_prefix(labels: list[str]) -> str:
 
 
 class Switches(NamedTuple):
-    """Columns of 0 and 1, by place, among which groups are looked for.
+    """Columns of 0 and 1, by place, among which groups are looked for."""
 
-    Attributes
-    ----------
-    labels : list of str
-        Their names.
-    on : ndarray of shape (n, k)
-        Which of them are on in each row.
-    prefixes : list of list of str
-        What each name begins with, the shortest first.
-    """
-
-    labels: list[str]
-    on: Bools
-    prefixes: list[list[str]]
+    labels: list[str]  # their names
+    on: Bools  # (n, k): which of them are on in each row
+    prefixes: list[list[str]]  # what each name begins with, the shortest first
 
     def by_prefix(self, places: list[int], depth: int) -> list[list[int]]:
         """Return two or more columns each that have the same prefix of some depth."""

@@ -35,32 +35,18 @@ DAYS_IN_NANOSECONDS = 106751.0  # days before and after 1970 that 64 bits of nan
 
 @dataclass(frozen=True)
 class Signs:
-    """How a language writes values; by default as plain English in ASCII.
+    """How a language writes values; by default as plain English in ASCII."""
 
-    Parameters
-    ----------
-    thousands, decimal, percent : str
-        Between groups of three digits, before decimals, after a percentage.
-    quotes : (str, str)
-        Around levels that are texts: the opening sign and the closing one.
-    truth : (str, str)
-        Words for false and true.
-    missing : str
-        What is written for a value that is not there.
-    months : tuple of str
-        The months' names; without them dates are written as 2024-12-31.
-    date : str
-        A date, made of `day`, `month` and `year`.
-    """
-
+    # between groups of three digits, before decimals, after a percentage
     thousands: str = ","
     decimal: str = "."
     percent: str = "%"
+    # around levels that are texts: the opening sign and the closing one
     quotes: tuple[str, str] = ("", "")
-    truth: tuple[str, str] = ("False", "True")
-    missing: str = "missing"
-    months: tuple[str, ...] = ()
-    date: str = ""
+    truth: tuple[str, str] = ("False", "True")  # words for false and true
+    missing: str = "missing"  # what is written for a value that is not there
+    months: tuple[str, ...] = ()  # the months' names; without them dates are written as 2024-12-31
+    date: str = ""  # A date, made of `day`, `month` and `year`
 
     def number(self, text: str) -> str:
         """Return a number as Python writes it, such as -1,234.5, with these signs."""

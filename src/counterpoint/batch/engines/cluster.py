@@ -204,48 +204,27 @@ def major_minor(version: str) -> str:
 
 
 class Outcome(NamedTuple):
-    """What became of a chunk at a worker.
+    """What became of a chunk at a worker."""
 
-    Attributes
-    ----------
-    word : {"done", "fell", "unheard", "broken"}
-        It has a result; the work ended without one, for want of memory or by leaving the process;
-        the scheduler did not hear that it would begin, so it was not begun; or no chunk could be
-        explained here.
-    payload : bytes
-        The result.
-    text : str
-        What went wrong.
-    seconds : float
-        How long it was worked on.
-    """
-
+    # it has a result; the work ended without one, for want of memory or by leaving the process; the
+    # scheduler did not hear that it would begin, so it was not begun; or no chunk could be
+    # explained here
     word: Literal["done", "fell", "unheard", "broken"]
-    payload: bytes = b""
-    text: str = ""
-    seconds: float = 0.0
+    payload: bytes = b""  # the result
+    text: str = ""  # what went wrong
+    seconds: float = 0.0  # how long it was worked on
 
 
 @dataclass
 class ChunkWorker(WorkerPlugin):
-    """Explains chunks in a worker process.
+    """Explains chunks in a worker process."""
 
-    Parameters
-    ----------
-    name : str
-        Of the plugin, and the topic under which it tells the client what it does.
-    packed : bytes
-        The recipe and the order, pickled: a worker that cannot unpack them can still say so.
-    version : str
-        Of counterpoint, where the job runs.
-    is_local : bool
-        Whether the worker was started by the job and ends with it. A terminal sends Ctrl-C to all
-        processes of a job at once: it is for the job to heed it, and to end the chunks begun.
-    """
-
-    name: str
+    name: str  # of the plugin, and the topic under which it tells the client what it does
+    # the recipe and the order, pickled: a worker that cannot unpack them can still say so
     packed: bytes
-    version: str
+    version: str  # of counterpoint, where the job runs
+    # Whether the worker was started by the job and ends with it. A terminal sends Ctrl-C to all
+    # processes of a job at once: it is for the job to heed it, and to end the chunks begun.
     is_local: bool
 
     def setup(self, worker: Any) -> None:

@@ -35,21 +35,12 @@ class Chunk(NamedTuple):
 
 @dataclass(frozen=True)
 class Done:
-    """A chunk that was worked on to its end.
+    """A chunk that was worked on to its end."""
 
-    Attributes
-    ----------
-    chunk : Chunk
-        Which one.
-    payload : bytes
-        The table of ``explain_rows`` as a stream of Arrow, made where the work was done.
-    seconds : float
-        How long it was worked on, without the time it waited for its turn.
-    """
-
-    chunk: Chunk
+    chunk: Chunk  # which one
+    # the table of ``explain_rows`` as a stream of Arrow, made where the work was done
     payload: bytes
-    seconds: float
+    seconds: float  # how long it was worked on, without the time it waited for its turn
 
 
 @dataclass(frozen=True)

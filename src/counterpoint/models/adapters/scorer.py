@@ -20,13 +20,6 @@ from counterpoint.errors import InvalidInput, did_you_mean, listed
 class Scorer(Protocol):
     """A model behind one method; a `predict` that returns labels may be added.
 
-    Attributes
-    ----------
-    classes_ : sequence or None
-        The class labels in the order of the scores' columns; None if the model has or knows none.
-    is_shared : bool
-        Whether several threads may ask at once; if not, they are made to wait for each other.
-
     Examples
     --------
     >>> class Rule:
@@ -39,7 +32,9 @@ class Scorer(Protocol):
     True
     """
 
+    # the class labels in the order of the scores' columns; None if the model has or knows none
     classes_: Sequence[Any] | None
+    # whether several threads may ask at once; if not, they are made to wait for each other
     is_shared: bool
 
     def score(self, rows: pd.DataFrame) -> Any:

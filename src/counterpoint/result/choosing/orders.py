@@ -32,24 +32,13 @@ from counterpoint.table.values import counted
 
 @dataclass(frozen=True, eq=False)
 class Attributes:
-    """The candidates of a choice and what tells them apart.
+    """The candidates of a choice and what tells them apart."""
 
-    Parameters
-    ----------
-    candidates : ndarray of shape (c,)
-        Their positions in the result.
-    aims : tuple of str
-        The objectives that differ between candidates.
-    features : tuple of hashable
-        The features in which candidates differ.
-    shares : ndarray of shape (c, n_aims + 2 * n_features)
-        The normalised objectives; whether each feature changes; by how much, as a share of the
-        largest change among the candidates.
-    """
-
-    candidates: Ints
-    aims: tuple[str, ...]
-    features: tuple[Hashable, ...]
+    candidates: Ints  # (c,): their positions in the result
+    aims: tuple[str, ...]  # the objectives that differ between candidates
+    features: tuple[Hashable, ...]  # the features in which candidates differ
+    # (c, n_aims + 2 * n_features): the normalised objectives; whether each feature changes; by how
+    # much, as a share of the largest change among the candidates
     shares: Floats
 
 

@@ -131,21 +131,15 @@ class Known(Protocol):
 
 @dataclass(frozen=True)
 class Fingerprints:
-    """What a result remembers of data and model: equal ones can be trusted to be the same.
+    """What a result remembers of data and model: equal ones can be trusted to be the same."""
 
-    Parameters
-    ----------
-    data : str
-        Of the observed rows: column names, dtypes, levels and every value, in order. Another
-        order, another dtype or one other value gives another fingerprint.
-    model : str
-        Of the model's type, its classes and what it says of the observed rows, to six digits. Two
-        models that agree on all observed rows look the same, whatever they say elsewhere; what
-        the model was fitted on, or with, is not seen. A score that lies just between two roundings
-        may, rarely, give one model two fingerprints on two machines.
-    """
-
+    # Of the observed rows: column names, dtypes, levels and every value, in order. Another order,
+    # another dtype or one other value gives another fingerprint.
     data: str
+    # Of the model's type, its classes and what it says of the observed rows, to six digits. Two
+    # models that agree on all observed rows look the same, whatever they say elsewhere; what the
+    # model was fitted on, or with, is not seen. A score that lies just between two roundings may,
+    # rarely, give one model two fingerprints on two machines.
     model: str
 
 

@@ -140,32 +140,19 @@ def count_candidates(n: int, n_missed: int) -> str:
 
 
 class Change(NamedTuple):
-    """One changed feature in words.
+    """One changed feature in words."""
 
-    Attributes
-    ----------
-    noun : Noun
-        What the feature is called, with its article if one is known.
-    new, old : str
-        The values, without units; empty where one is missing.
-    new_unit, old_unit : str
-        What each is counted in.
-    kind : {"number", "date", "level"}
-        What the values are.
-    ends : (str, str) or None
-        The range that works, both ends included, empty where it is open; None for one value.
-    is_named : bool
-        Whether the noun is a label, rather than the name of a column.
-    """
-
-    noun: Noun
+    noun: Noun  # what the feature is called, with its article if one is known
+    # the values, without units; empty where one is missing
     new: str
     old: str
+    # what each is counted in
     new_unit: str = ""
     old_unit: str = ""
-    kind: ChangeKind = "level"
+    kind: ChangeKind = "level"  # what the values are
+    # the range that works, both ends included, empty where it is open; None for one value
     ends: tuple[str, str] | None = None
-    is_named: bool = False
+    is_named: bool = False  # whether the noun is a label, rather than the name of a column
 
     def marked(self, marks: tuple[str, str]) -> Change:
         """Return the change with marks around the feature's name."""
@@ -173,55 +160,33 @@ class Change(NamedTuple):
 
 
 class Wish(NamedTuple):
-    """A target in words.
+    """A target in words."""
 
-    Attributes
-    ----------
-    aim : str
-        What it is about.
-    label : str
-        The class in quotes, or several of them joined by "or"; empty for a value.
-    low, high : str
-        Both ends, empty where open; the same for a single number.
-    subject : str
-        What is decided on, such as "the application"; empty if nobody said.
-    predicate : str
-        What may follow "the application was", if the class has such a label.
-    """
-
-    aim: Aim
-    label: str
+    aim: Aim  # what it is about
+    label: str  # the class in quotes, or several of them joined by "or"; empty for a value
+    # both ends, empty where open; the same for a single number
     low: str = ""
     high: str = ""
-    subject: str = ""
-    predicate: str = ""
+    subject: str = ""  # what is decided on, such as "the application"; empty if nobody said
+    predicate: str = ""  # what may follow "the application was", if the class has such a label
 
 
 class Phrases(NamedTuple):
-    """The words of targets and values in one language, with braces for what is filled in.
+    """The words of targets and values in one language, with braces for what is filled in."""
 
-    Attributes
-    ----------
-    of_class, other_class, prediction : str
-        What is wanted: a class, any class but one, or a number.
-    exactly, at_least, at_most, between : str
-        Intervals.
-    later, earlier : str
-        Dates from one on, and up to one.
-    no_value : str
-        A value that is missing.
-    """
-
+    # what is wanted: a class, any class but one, or a number
     of_class: str
     other_class: str
     prediction: str
+    # intervals
     exactly: str
     at_least: str
     at_most: str
     between: str
+    # dates from one on, and up to one
     later: str
     earlier: str
-    no_value: str
+    no_value: str  # A value that is missing
 
 
 class Phrased:

@@ -42,42 +42,20 @@ FEW = 4  # the most changes a sentence names one by one
 
 
 class Case(NamedTuple):
-    """Another case in which the result would have been as wanted.
+    """Another case in which the result would have been as wanted."""
 
-    Attributes
-    ----------
-    text : str
-        Its sentence.
-    changes : list of Change
-        What differs.
-    way : Way
-        What it is one of.
-    """
-
-    text: str
-    changes: list[Change]
-    way: Way[Any]
+    text: str  # its sentence
+    changes: list[Change]  # what differs
+    way: Way[Any]  # what it is one of
 
 
 class Story(NamedTuple):
-    """What a customer reads.
+    """What a customer reads."""
 
-    Attributes
-    ----------
-    decided : str
-        What was decided.
-    cases : list of Case
-        The other cases, the safest first.
-    remarks : list of str
-        What is proved, why there are no cases, or how close the edge is.
-    caveat : str
-        What it is not; empty where there are no other cases.
-    """
-
-    decided: str
-    cases: list[Case]
-    remarks: list[str]
-    caveat: str
+    decided: str  # what was decided
+    cases: list[Case]  # the other cases, the safest first
+    remarks: list[str]  # what is proved, why there are no cases, or how close the edge is
+    caveat: str  # what it is not; empty where there are no other cases
 
     @property
     def lines(self) -> list[str]:

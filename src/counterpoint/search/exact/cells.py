@@ -25,21 +25,11 @@ MOST_VALUES = 4096  # of a number, that are told apart where a rule looks at it
 
 
 class Options(NamedTuple):
-    """The values that one gene of one row may take, by what they add to the distance.
+    """The values that one gene of one row may take, by what they add to the distance."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n,)
-        The genes; the row's own comes first if it is allowed.
-    shares : ndarray of shape (n,)
-        What each adds to the distance, ascending.
-    is_own : ndarray of shape (n,)
-        Whether it is the row's own value.
-    """
-
-    values: Floats
-    shares: Floats
-    is_own: Bools
+    values: Floats  # (n,): the genes; the row's own comes first if it is allowed
+    shares: Floats  # (n,): what each adds to the distance, ascending
+    is_own: Bools  # (n,): whether it is the row's own value
 
     def take(self, which: Any) -> Options:
         """Return some of the options."""
@@ -47,25 +37,14 @@ class Options(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """The values of one number between two bounds.
+    """The values of one number between two bounds."""
 
-    Attributes
-    ----------
-    lower, upper : float
-        The bounds, on the grid.
-    pitch : float
-        The distance between values; 0 for the reals.
-    per_unit : float
-        Grid points per unit; 0 for the reals.
-    is_single : bool
-        Whether values must survive the cast to single precision.
-    """
-
+    # the bounds, on the grid
     lower: float
     upper: float
-    pitch: float
-    per_unit: float
-    is_single: bool
+    pitch: float  # the distance between values; 0 for the reals
+    per_unit: float  # grid points per unit; 0 for the reals
+    is_single: bool  # whether values must survive the cast to single precision
 
     @property
     def n_values(self) -> float:
@@ -209,36 +188,19 @@ def share_measure(problem: Problem) -> Any:
 
 
 class Reached(NamedTuple):
-    """What of one tree can still be reached.
+    """What of one tree can still be reached."""
 
-    Attributes
-    ----------
-    leaves : list of int
-        The nodes.
-    masks : list of dict
-        For each leaf the options that lead to it, as bits, of the genes that do not all.
-    splits : set of (int, int)
-        Genes and the options that go left, of the splits that are left.
-    """
-
-    leaves: list[int]
+    leaves: list[int]  # the nodes
+    # for each leaf the options that lead to it, as bits, of the genes that do not all
     masks: list[dict[int, int]]
-    splits: set[tuple[int, int]]
+    splits: set[tuple[int, int]]  # genes and the options that go left, of the splits that are left
 
 
 class Reach(NamedTuple):
-    """How far from the row a program looks.
+    """How far from the row a program looks."""
 
-    Attributes
-    ----------
-    distance : float
-        The largest distance.
-    changes : int
-        The most features that may change.
-    """
-
-    distance: float
-    changes: int
+    distance: float  # the largest distance
+    changes: int  # the most features that may change
 
 
 def bits_of(which: Bools) -> int:

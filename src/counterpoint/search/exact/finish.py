@@ -118,18 +118,10 @@ def ask_solver(problem: Problem, search: Exact, watch: Watch | None = None) -> A
 
 
 class Deadline(NamedTuple):
-    """How long rows may take.
+    """How long rows may take."""
 
-    Attributes
-    ----------
-    seconds : float or None
-        The time; None is that of `Exact`, and of each row.
-    is_each : bool
-        Whether it is the time of each row, or else of all of them together.
-    """
-
-    seconds: float | None
-    is_each: bool = False
+    seconds: float | None  # the time; None is that of `Exact`, and of each row
+    is_each: bool = False  # whether it is the time of each row, or else of all of them together
 
 
 def finish(problem: Problem, archive: Archive, time_left: Deadline, watch: Watch) -> Archive:

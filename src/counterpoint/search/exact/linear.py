@@ -31,26 +31,13 @@ INSETS = (0.0, 1e-12, 1e-9, 1e-6)
 
 
 class Move(NamedTuple):
-    """One way a gene may change: to a value, and from there on by steps.
+    """One way a gene may change: to a value, and from there on by steps."""
 
-    Attributes
-    ----------
-    value : float
-        The first value.
-    step : float
-        How far a step goes, negative for downwards; 0 if there are none.
-    most : float
-        How many steps there are; they need not be whole on the reals.
-    is_whole : bool
-        Whether only whole steps may be made.
-    share, step_share : float
-        What the first value and each step add to the distance.
-    """
-
-    value: float
-    step: float
-    most: float
-    is_whole: bool
+    value: float  # the first value
+    step: float  # how far a step goes, negative for downwards; 0 if there are none
+    most: float  # how many steps there are; they need not be whole on the reals
+    is_whole: bool  # whether only whole steps may be made
+    # what the first value and each step add to the distance
     share: float
     step_share: float
 

@@ -33,37 +33,21 @@ ROUNDED = 2e-7  # how far a probability in single precision may be from what its
 
 
 class Goal(NamedTuple):
-    """What is wanted of the raw scores: all of `low <= weights @ raw <= high`.
+    """What is wanted of the raw scores: all of `low <= weights @ raw <= high`."""
 
-    Attributes
-    ----------
-    weights : ndarray of shape (k, c)
-        One row for each condition.
-    low, high : ndarray of shape (k,)
-        Its ends, which may be infinite.
-    """
-
-    weights: Floats
+    weights: Floats  # (k, c): one row for each condition
+    # (k,): its ends, which may be infinite
     low: Floats
     high: Floats
 
 
 class Solution(NamedTuple):
-    """What the solver says of a program.
+    """What the solver says of a program."""
 
-    Attributes
-    ----------
-    places : dict of int to int, or None
-        The option of each gene that has several; None if nothing was found.
-    bound : float
-        No solution has a lower objective; infinite if there is none.
-    is_whole : bool
-        Whether the solver was done, so that the solution is the best one.
-    """
-
+    # the option of each gene that has several; None if nothing was found
     places: dict[int, int] | None
-    bound: float
-    is_whole: bool
+    bound: float  # no solution has a lower objective; infinite if there is none
+    is_whole: bool  # whether the solver was done, so that the solution is the best one
 
 
 NO_SOLUTION = Solution(None, np.inf, is_whole=True)

@@ -19,13 +19,6 @@ CLOSE = 1e-9  # a bound this near to the value, as a share of it, is the value
 class Claim:
     """What was found, and below what nothing can be found.
 
-    Parameters
-    ----------
-    value : float
-        The least that was found; infinite if nothing was.
-    bound : float
-        Nothing below it exists; infinite if nothing exists at all, 0 if nobody knows.
-
     Examples
     --------
     >>> for bound in (0.25, 0.2, 0.0):
@@ -35,8 +28,8 @@ class Claim:
     0.25, unknown
     """
 
-    value: float
-    bound: float
+    value: float  # the least that was found; infinite if nothing was
+    bound: float  # nothing below it exists; infinite if nothing exists at all, 0 if nobody knows
 
     @classmethod
     def of(cls, value: float, bound: float) -> Claim:

@@ -43,17 +43,10 @@ class SharedRule(NamedTuple):
 
 
 class WeightedSum(NamedTuple):
-    """A sum of genes that should lie between two ends, a little beyond which rounding may lead.
+    """A sum of genes that should lie between two ends, a little beyond which rounding may lead."""
 
-    Attributes
-    ----------
-    weights : dict of int to float
-        The weight of each gene.
-    low, high : float
-        The ends, which may be infinite.
-    """
-
-    weights: dict[int, float]
+    weights: dict[int, float]  # the weight of each gene
+    # the ends, which may be infinite
     low: float
     high: float
 

@@ -33,21 +33,11 @@ MOST_COMBINATIONS = 8192  # combinations that are asked one by one
 
 
 class Question(NamedTuple):
-    """What is asked of the counterfactuals of a row.
+    """What is asked of the counterfactuals of a row."""
 
-    Attributes
-    ----------
-    changes : ndarray of shape (d,)
-        Which features may change.
-    must : bool
-        Whether all of them must.
-    most : int
-        How many may.
-    """
-
-    changes: Bools
-    must: bool
-    most: int
+    changes: Bools  # (d,): which features may change
+    must: bool  # whether all of them must
+    most: int  # how many may
 
 
 class Found:
@@ -108,18 +98,10 @@ class Found:
 
 
 class Clock(NamedTuple):
-    """When to end.
+    """When to end."""
 
-    Attributes
-    ----------
-    deadline : float
-        On the clock of `time.monotonic`.
-    watch : Watch
-        Who may ask to stop before.
-    """
-
-    deadline: float
-    watch: Watch
+    deadline: float  # on the clock of `time.monotonic`
+    watch: Watch  # who may ask to stop before
 
     @property
     def left(self) -> float:

@@ -109,24 +109,13 @@ def start_archive(
 
 
 class Curves(NamedTuple):
-    """The ICE curves of r rows: the row with one feature moved along a grid.
+    """The ICE curves of r rows: the row with one feature moved along a grid."""
 
-    Attributes
-    ----------
-    genomes : ndarray of shape (r, g, d)
-        The points of all features' curves, one after the other.
-    predictions : ndarray of shape (r, g)
-        What the model says of them.
-    feature : ndarray of shape (g,)
-        The feature each point moves.
-    is_new : ndarray of shape (r, g)
-        False where a point repeats its neighbour, its feature may not change, or the row's curves
-        cost too much: the place is then filled with the row itself, which is no new question.
-    """
-
-    genomes: Floats
-    predictions: Floats
-    feature: Ints
+    genomes: Floats  # (r, g, d): the points of all features' curves, one after the other
+    predictions: Floats  # (r, g): what the model says of them
+    feature: Ints  # (g,): the feature each point moves
+    # (r, g): False where a point repeats its neighbour, its feature may not change, or the row's
+    # curves cost too much: the place is then filled with the row itself, which is no new question
     is_new: Bools
 
 

@@ -20,29 +20,17 @@ from counterpoint.table.space import are_equal
 
 
 class Ranking(NamedTuple):
-    """Room to rank n candidates. All but the two lists are indexed by candidate.
+    """Room to rank n candidates. All but the two lists are indexed by candidate."""
 
-    Attributes
-    ----------
-    fronts : ndarray of shape (n,)
-        The front of each candidate, from 1.
-    members, order : ndarray of shape (n,)
-        Lists: the candidates of one front by index, and sorted by something else.
-    values : ndarray of shape (n,)
-        What they are sorted by.
-    in_objectives, in_features : ndarray of shape (n,)
-        How far each is from its neighbours in both spaces.
-    crowding : ndarray of shape (n,)
-        The same on the whole.
-    """
-
-    fronts: Ints
+    fronts: Ints  # (n,): the front of each candidate, from 1
+    # (n,): lists: the candidates of one front by index, and sorted by something else
     members: Ints
     order: Ints
-    values: Floats
+    values: Floats  # (n,): what they are sorted by
+    # (n,): how far each is from its neighbours in both spaces
     in_objectives: Floats
     in_features: Floats
-    crowding: Floats
+    crowding: Floats  # (n,): the same on the whole
 
 
 def empty_ranking(n: int) -> Ranking:
@@ -219,19 +207,12 @@ def find_best(
 
 
 class Population(NamedTuple):
-    """Judged candidates, for r rows at once; after selection the best come first.
+    """Judged candidates, for r rows at once; after selection the best come first."""
 
-    Attributes
-    ----------
-    genomes, keeps : ndarray of shape (r, n, d)
-        See `Candidates`.
-    objectives : ndarray of shape (r, n, m)
-        gap, distance, changes, implausibility.
-    """
-
+    # (r, n, d): see `Candidates`
     genomes: Floats
     keeps: Bools
-    objectives: Floats
+    objectives: Floats  # (r, n, m): gap, distance, changes, implausibility
 
     def joined(self, other: Population) -> Population:
         """Return both populations as one, this one's members first."""

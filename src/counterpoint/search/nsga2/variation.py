@@ -40,27 +40,13 @@ class OperatorProbabilities(NamedTuple):
 
 
 class Operators(NamedTuple):
-    """What recombination and mutation of r rows need besides the parents.
+    """What recombination and mutation of r rows need besides the parents."""
 
-    Attributes
-    ----------
-    search : NSGA2
-        The settings.
-    space : Space
-        What is known of the features.
-    allowed : SearchSpace
-        Where each row may be searched.
-    trees : Trees or None
-        What conditional mutation draws from; None mutates by steps.
-    keys : ndarray of shape (r, 2)
-        The keys of the rows' draws.
-    """
-
-    search: NSGA2
-    space: Space
-    allowed: SearchSpace
-    trees: Trees | None
-    keys: Keys
+    search: NSGA2  # the settings
+    space: Space  # what is known of the features
+    allowed: SearchSpace  # where each row may be searched
+    trees: Trees | None  # what conditional mutation draws from; None mutates by steps
+    keys: Keys  # (r, 2): the keys of the rows' draws
 
 
 def vary(parents: Population, mates: Ints, operators: Operators, generation: int) -> Candidates:

@@ -280,35 +280,20 @@ COARSE = 60.0  # whole numbers so few that half a step at the ends is seen
 
 @dataclass(frozen=True)
 class Axis:
-    """One feature as an axis.
+    """One feature as an axis."""
 
-    Parameters
-    ----------
-    place : int
-        Which feature it is.
-    feature : Feature
-        The feature.
-    title : str
-        Its name as text.
-    low, high : float
-        The smallest and largest gene of the data, the row and the candidates; for levels the
-        first and the last place.
-    codes : ndarray
-        The levels that are shown, in order, and `MISSING` at last if the row or a candidate
-        lacks a value; empty for numbers.
-    n_levels : int
-        How many levels the feature has; more than `codes` if some are left out.
-    is_row_missing : bool
-        Whether the row has no value, and no place for it: one on a scale of numbers.
-    """
-
-    place: int
+    place: int  # which feature it is
     feature: Feature
-    title: str
+    title: str  # its name as text
+    # the smallest and largest gene of the data, the row and the candidates; for levels the first
+    # and the last place
     low: float
     high: float
+    # the levels that are shown, in order, and `MISSING` at last if the row or a candidate lacks a
+    # value; empty for numbers
     codes: Floats
-    n_levels: int
+    n_levels: int  # how many levels the feature has; more than `codes` if some are left out
+    # whether the row has no value, and no place for it: one on a scale of numbers
     is_row_missing: bool
 
     @classmethod
