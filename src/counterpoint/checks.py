@@ -52,18 +52,8 @@ def check_whole(
 ) -> int:
     """Return a whole number from `low` to `high`, both included.
 
-    Parameters
-    ----------
-    argument : str
-        What the value was given as, such as "Search.evaluations".
-    value : object
-        What was given.
-    low, high : int
-        The smallest and the largest number that is right; None sets no upper end.
-    said : str, optional
-        The words for what is right, where numbers alone would not be clear.
-    hint : str, optional
-        What to write instead.
+    `argument` is what the value was given as, such as "Search.evaluations"; `said` are words for
+    what is right, where numbers alone would not be clear; `hint` is what to write instead.
 
     Examples
     --------
@@ -159,19 +149,8 @@ def _end(hint: str) -> str:
 def require_package(module: str, purpose: str, install: str) -> Any:
     """Import a module, or say what needs it and how to install it.
 
-    Parameters
-    ----------
-    module : str
-        The module, such as "pyarrow.parquet".
-    purpose : str
-        What needs it: the beginning of the message.
-    install : str
-        What pip is asked to install.
-
-    Raises
-    ------
-    MissingDependency
-        If it cannot be imported.
+    `purpose` is what needs it, the beginning of the message; `install` what pip is asked to
+    install. Raises MissingDependency if it cannot be imported.
 
     Examples
     --------

@@ -32,13 +32,8 @@ Seen = Callable[[Any], None]  # of an archive, which this layer knows nothing ab
 class Watch:
     """Watches one or several searches, also from other threads.
 
-    Parameters
-    ----------
-    heard : callable, optional
-        Called after every generation with the number of rows the model was asked in it, and of
-        explained rows whose search has ended.
-    seen : callable, optional
-        Called after every generation with the archive, to look at and not to keep.
+    After every generation `heard` is called with the number of rows the model was asked in it, and
+    of explained rows whose search has ended; `seen` with the archive, to look at and not to keep.
     """
 
     def __init__(self, heard: Heard | None = None, seen: Seen | None = None) -> None:
@@ -162,14 +157,8 @@ def new_bar(shown: bool | None, total: int, words: str, **options: Any) -> Any:
 class Progress:
     """Shows rows done, evaluations per second and time left, from any thread.
 
-    Parameters
-    ----------
-    n_rows : int
-        Rows to explain.
-    budget : int
-        Evaluations each of them may take.
-    shown : bool, optional
-        None shows a bar in a terminal or a notebook only.
+    Each of the `n_rows` may take `budget` evaluations. `shown=None` shows a bar in a terminal or a
+    notebook only.
 
     Examples
     --------
@@ -230,16 +219,8 @@ def in_short(number: float) -> str:
 class JobProgress:
     """Shows rows done, how fast, how long it will take, and how many failed.
 
-    Parameters
-    ----------
-    n_rows : int
-        Rows of the input.
-    n_done : int
-        Rows that were done before.
-    shown : bool, optional
-        None shows a bar in a terminal or a notebook, and lines elsewhere; False shows nothing.
-    every : float, default=30.0
-        Seconds between two lines.
+    `n_done` rows were done before. `shown=None` shows a bar in a terminal or a notebook, and
+    elsewhere lines, `every` so many seconds; False shows nothing.
     """
 
     def __init__(

@@ -47,17 +47,8 @@ BLOCK = 2**20
 class Folder:
     """Where a job writes, locked against other jobs for as long as it is open.
 
-    Parameters
-    ----------
-    place : Path
-        The folder; it is made if it is not there.
-
-    Raises
-    ------
-    InvalidInput
-        If it is no folder, or another job is at work in it.
-    CannotWrite
-        If it cannot be written to.
+    It is made if it is not there. Raises InvalidInput if it is no folder, or another job is at work
+    in it, CannotWrite if it cannot be written to.
     """
 
     def __init__(self, place: Path) -> None:

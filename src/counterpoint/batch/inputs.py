@@ -186,12 +186,8 @@ OPENED = 2  # files kept open at a time
 def find_files(names: Names, argument: str) -> list[Place]:
     """Return the files that are meant, sorted by name; each is named once.
 
-    Parameters
-    ----------
-    names : str, path or several
-        A file, a folder, a pattern such as ``in/*.parquet``, or any of these in a store, by URL.
-    argument : str
-        What they were given as, for errors.
+    They are named by a file, a folder, a pattern such as ``in/*.parquet``, or any of these in a
+    store, by URL; `argument` is what they were given as, for errors.
     """
     several = [names] if isinstance(names, str | os.PathLike) else list(names)
     if not several:

@@ -85,12 +85,7 @@ PIECES = 8
 class ChunkSchedule:
     """Hands out rows in order, those that are tried again first.
 
-    Parameters
-    ----------
-    gaps : iterator of Chunk
-        Stretches of rows that are not done; none goes beyond a part.
-    n_left : int
-        How many rows they have together.
+    `gaps` are stretches of rows that are not done, `n_left` rows together; none goes beyond a part.
 
     Examples
     --------

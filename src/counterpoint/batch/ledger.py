@@ -38,16 +38,8 @@ class Damaged(Signal):
 class Ledger:
     """Keeps what is done.
 
-    Parameters
-    ----------
-    folder : Folder
-        The job's folder.
-    n_rows, part_rows : int
-        Rows of the input, and how many of them make a part.
-    schema : pyarrow.Schema
-        Of the output.
-    prefix : str
-        Before the names of our own columns.
+    `part_rows` rows of the input make a part; `schema` is of the output, and `prefix` stands before
+    the names of our own columns.
     """
 
     def __init__(
@@ -189,10 +181,8 @@ class Ledger:
     def finish(self, part: int) -> None:
         """Write a part whose rows are all done, and let its chunks go.
 
-        Raises
-        ------
-        Damaged
-            If a chunk is not what it was; it is forgotten, so that `missing` has its rows again.
+        Raises Damaged if a chunk is not what it was; it is forgotten, so that `missing` has its
+        rows again.
         """
         place, chunks = self.part_place(part), self.chunks[part]
         counts = sum((entry.counts for entry in chunks.values()), RowCounts())

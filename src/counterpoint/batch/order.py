@@ -71,10 +71,8 @@ class Order:
     def check(self, explainer: Explainer) -> None:
         """Refuse what no row could be explained with: wrong targets, names, rules and settings.
 
-        Raises
-        ------
-        InvalidInput, UnknownFeatureError
-            If an argument cannot be used, or the rules exclude every observed row that is tried.
+        Raises InvalidInput or UnknownFeatureError if an argument cannot be used, or the rules
+        exclude every observed row that is tried.
         """
         check_search(self.search)
         check_seed(self.seed)
@@ -136,15 +134,8 @@ class Recipe:
     It can be pickled; unpickled in a process that has it already it is the same object, with the
     same Explainer.
 
-    Parameters
-    ----------
-    make : callable
-        Takes no arguments and returns the Explainer.
-
-    Attributes
-    ----------
-    turn : Lock
-        Held by whoever asks an Explainer that bears one thread at a time.
+    `make` returns the Explainer. `turn` is held by whoever asks one that bears one thread at a
+    time.
 
     Examples
     --------

@@ -77,31 +77,12 @@ def explain_rows(
 ) -> pd.DataFrame:
     """Return the counterfactuals of rows as one long frame; see `Explainer.output_schema`.
 
-    Parameters
-    ----------
-    explainer : Explainer
-        Whom to ask.
-    rows : DataFrame
-        The rows, with every column of the data, the id column if one is ordered, and others, which
-        are ignored. An index of whole numbers is what `row` says; of others it is the position.
-    order : Order
-        What is asked.
-    workers, memory, progress
-        As in `Explainer.explain_each`; they do not change the result.
-
-    Returns
-    -------
-    DataFrame
-        At least one line per row, in the order of the rows.
-
-    Raises
-    ------
-    InvalidInput
-        If rows lack columns, or a column has the name of one of ours.
-
-    Notes
-    -----
-    The order is not checked here, for every chunk anew: who makes a job or a frame does that once.
+    Rows have every column of the data, the id column if one is ordered, and others, which are
+    ignored. An index of whole numbers is what `row` says; of others it is the position. There is at
+    least one line per row, in their order. `workers`, `memory` and `progress` do not change the
+    result; see `Explainer.explain_each`. The order is not checked here, for every chunk anew: who
+    makes a job or a frame does that once. Raises InvalidInput if rows lack columns, or a column has
+    the name of one of ours.
     """
     rows = with_ids(rows, order)
     features = features_of(rows, explainer, order)
@@ -135,10 +116,7 @@ def features_of(rows: pd.DataFrame, explainer: Explainer, order: Order) -> pd.Da
 def columns_of(rows: pd.DataFrame, explainer: Explainer, order: Order) -> dict[Hashable, Hashable]:
     """Return what rows call each column of the data: its name, or that as text, as files have it.
 
-    Raises
-    ------
-    InvalidInput
-        If a column is not there, or that of the ids.
+    Raises InvalidInput if a column is not there, or that of the ids.
     """
     check_frame(rows, order)
     by_text = {str(name): name for name in rows.columns}

@@ -118,16 +118,9 @@ class ConditionalSampler:
     ) -> ConditionalSampler:
         """Grow the trees of all features; nothing is drawn.
 
-        Parameters
-        ----------
-        genomes : ndarray of shape (n, d)
-            Training rows, C-contiguous; categories as codes 0 .. levels - 1, nothing missing.
-        is_categorical : ndarray of shape (d,)
-            Whether a feature's order has no meaning. Ordered categories are integers here.
-        is_integer : ndarray of shape (d,)
-            Whether a number can only be an integer.
-        n_levels : ndarray of shape (d,)
-            Levels of each categorical feature, observed or not; 0 for numbers.
+        `genomes` (n, d) are C-contiguous, with categories as codes 0 .. levels - 1 and nothing
+        missing. Ordered categories are integers here. `n_levels` counts levels that were not
+        observed, too.
         """
         levels = np.where(is_categorical, n_levels, 0).astype(np.int64)
         responses, forest = [], []

@@ -151,21 +151,7 @@ def log_levels(leaves: Statistics, margins: Margins) -> Floats:
 class ForestDensity:
     """The density of a table under an adversarial forest.
 
-    Parameters
-    ----------
-    grove : Grove
-        The trees.
-    columns : Columns
-        What the features are.
-    genomes : ndarray of shape (n, d)
-        The observed rows.
-    space : Space
-        Kinds and grids of the features.
-
-    Attributes
-    ----------
-    own : ndarray of shape (n,)
-        The log-likelihood of each observed row, by leaves without it.
+    `own` is the log-likelihood of each observed row, by leaves without it.
     """
 
     def __init__(self, grove: Grove, columns: Columns, genomes: Floats, space: Space) -> None:

@@ -250,22 +250,9 @@ def create_app(
 ) -> Guard:
     """Return the guarded application.
 
-    Parameters
-    ----------
-    explainer : Explainer
-        The model and its data. A model that does not bear several threads is asked in turns.
-    rows : Rows
-        The rows to pick from.
-    token : str
-        The secret of the address.
-    port : int
-        Where the server listens.
-    limits : VisitorLimits, optional
-        What a visitor may take.
-    first : dict, optional
-        The question the page starts with: row, target, fixed, rules, max_changed, seed.
-    lang : {"en", "de"}, default="en"
-        The language of the page.
+    A model that does not bear several threads is asked in turns. `token` is the secret of the
+    address, `port` where the server listens, and `first` the question the page starts with: row,
+    target, fixed, rules, max_changed, seed.
     """
     limits, polite = limits or VisitorLimits(), copy.copy(explainer)
     polite.predictor = explainer.predictor.taking_turns()

@@ -47,16 +47,8 @@ NO_ORIGIN = "this server takes no requests from pages of other origins."
 class Guard:
     """Lets pass only requests that may ask, and puts the policy's headers on every answer.
 
-    Parameters
-    ----------
-    app : ASGI application
-        What is guarded.
-    token : str
-        The secret of the address.
-    port : int
-        Where the server listens.
-    most_bytes, most_seconds : int, float
-        How large a request may be, and how long it may take to arrive.
+    `token` is the secret of the address, `port` where the server listens. A request may have
+    `most_bytes` and take `most_seconds` to arrive.
     """
 
     def __init__(

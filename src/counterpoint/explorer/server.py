@@ -89,29 +89,8 @@ class TimedProtocol(H11Protocol):
 class Explorer:
     """The explorer of one explainer, bound to a port.
 
-    Parameters
-    ----------
-    explainer : Explainer
-        The model and its data.
-    data : DataFrame
-        The data, whose labels the rows have.
-    rows : DataFrame, optional
-        Other rows to pick from.
-    port : int, default=0
-        Where to listen; 0 takes any free port.
-    limits : VisitorLimits, optional
-        What a visitor may take.
-    first : dict, optional
-        The question the page starts with.
-    lang : {"en", "de"}, default="en"
-        The language of the page.
-
-    Attributes
-    ----------
-    address : str
-        Where to find it, with its token.
-    app : Guard
-        The guarded application.
+    `data` have the labels of the rows; `rows` are others to pick from. Port 0 takes any free one.
+    `address` says where to find it, with its token; `app` is the guarded application.
     """
 
     def __init__(

@@ -47,16 +47,8 @@ def search_row(
 ) -> Counterfactuals:
     """Return what `explain` would; with an earlier result, start from what it found.
 
-    Parameters
-    ----------
-    explainer : Explainer
-        Asked by several threads at once.
-    question : SearchRequest
-        The row and what is asked of it.
-    watch : Watch
-        Hears how it goes, and tells it to stop.
-    earlier : Counterfactuals, optional
-        An earlier result. It helps if it is of the same row and about the same output.
+    It helps if that is of the same row and about the same output. `watch` hears how it goes, and
+    tells it to stop.
     """
     frame = explainer.encoding.decode(question.genome.copy())
     frame.index = pd.Index([question.label])
@@ -184,12 +176,7 @@ class VisitorSession:
 class Sessions:
     """All visitors, and the threads that search for them.
 
-    Parameters
-    ----------
-    explainer : Explainer
-        Whom all ask.
-    n_searches : int
-        How many searches run at a time; others wait.
+    `n_searches` run at a time; others wait.
     """
 
     def __init__(self, explainer: Explainer, n_searches: int) -> None:

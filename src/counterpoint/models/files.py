@@ -190,10 +190,8 @@ class TooLarge(Signal):
 def unpacked(file: Path, most_bytes: int) -> bytes:
     """Return an archive that packs nothing, with the entries of another; none is believed its size.
 
-    Raises
-    ------
-    TooLarge
-        If the entries, each as often as the schema names it, have more bytes than allowed.
+    Raises TooLarge if the entries, each as often as the schema names it, have more bytes than
+    allowed.
     """
     plain = io.BytesIO()
     with ZipFile(file) as packed, ZipFile(plain, "w", ZIP_STORED) as archive:

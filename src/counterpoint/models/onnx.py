@@ -29,10 +29,7 @@ BOOSTERS = ("xgboost", "lightgbm")  # packages whose models are converted by onn
 class Session:
     """A converted model in ONNX Runtime, on one thread; asked like the estimator.
 
-    Parameters
-    ----------
-    graph : bytes
-        The converted model: one input, then outputs as scikit-learn's converter names them.
+    The graph has one input, and outputs as scikit-learn's converter names them.
     """
 
     def __init__(self, graph: bytes) -> None:

@@ -190,10 +190,7 @@ class LimitKeywords(TypedDict, total=False):
 def join_added(door: str, limits: Limits | None, added: LimitKeywords) -> Limits:
     """Return what `join_limits` does, for a method that takes these keywords without listing them.
 
-    Raises
-    ------
-    TypeError
-        If one of them is unknown; as Python says it, with what may have been meant.
+    Raises TypeError if one of them is unknown; as Python says it, with what may have been meant.
     """
     names = [*LimitKeywords.__annotations__]
     for name in added:
@@ -214,10 +211,7 @@ def join_limits(
 ) -> Limits:
     """Return the limits of a call: `limits`, with what its keywords add to them.
 
-    Raises
-    ------
-    InvalidInput
-        If the same is said in both.
+    Raises InvalidInput if the same is said in both.
 
     Examples
     --------

@@ -43,11 +43,6 @@ class Past:
 
     A search is a deterministic function of its answers. So one that is to go on is run again with
     the answers it had, which asks the model nothing, and continues where these end.
-
-    Parameters
-    ----------
-    predictions : ndarray of shape (n,)
-        The answers, in the order they were given.
     """
 
     def __init__(self, predictions: Floats) -> None:
@@ -88,10 +83,7 @@ class Domain(NamedTuple):
     def of(cls, rows: Floats, space: Space, limits: CheckedLimits) -> Domain:
         """Return where rows (r, d) may be searched.
 
-        Raises
-        ------
-        InvalidInput
-            If limits and rules leave a row nothing.
+        Raises InvalidInput if limits and rules leave a row nothing.
         """
         box = search_box(rows, space, limits)
         if not limits.rules.rules:

@@ -164,17 +164,8 @@ def parse_target(
 ) -> list[Target]:
     """Return the target of each row, from whatever form the caller gave.
 
-    Parameters
-    ----------
-    target : class label, set of them, (label, (low, high)), number, (low, high), "opposite", Target
-        The wanted outcome.
-    classes : sequence or None
-        The model's classes in output order; None if it has a single output.
-    outputs : ndarray of shape (r, c)
-        What the model says of each row; only "opposite" looks at it.
-    labels : ndarray of shape (r,), optional
-        The class codes the model's own `predict` gives the rows, which "opposite" is the opposite
-        of; None takes the likeliest class.
+    `outputs` (r, c) is what the model says of each row, and `labels` (r,) the class codes its own
+    `predict` gives them; only "opposite" looks at these, and None takes the likeliest class.
     """
     if isinstance(target, Target):
         return [_check_target(target, classes, outputs.shape[1])] * len(outputs)

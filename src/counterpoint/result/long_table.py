@@ -260,12 +260,7 @@ def taken_names(schema: Schema) -> list[str]:
 def check_prefix(prefix: object, features: Iterable[str], own: Iterable[str]) -> str:
     """Return what is put before the names of the result's own columns.
 
-    Parameters
-    ----------
-    prefix : str or None
-        What the caller gave; None takes "cf_" if a feature has the name of one of them.
-    features, own : iterable of str
-        The names of features, and of the result's own columns.
+    If the caller gave None, that is "cf_" if a feature has the name of one of them, else nothing.
 
     Examples
     --------

@@ -267,10 +267,7 @@ def narrow_box(
 ) -> Box:
     """Return the boxes of rows (r, d) within their bounds: what rules leave of them.
 
-    Raises
-    ------
-    InvalidInput
-        If more features are forced to change than may.
+    Raises InvalidInput if more features are forced to change than may.
     """
     anchor = np.array([each.anchor for each in bounds])
     is_forced = anchor != rows

@@ -29,12 +29,8 @@ OfMany = TypeVar("OfMany", bound=tree.Fixed | tree.AtMost | tree.Together)
 def check(statement: tree.Statement, schema: Schema, text: str) -> tree.Statement:
     """Return the tree, parsed from a text, with the place of every word in the schema.
 
-    Raises
-    ------
-    UnknownFeatureError
-        If a name is not a column.
-    InvalidInput
-        If a level is not one of its feature's, or kinds do not fit.
+    Raises UnknownFeatureError if a name is not a column, InvalidInput if a level is not one of its
+    feature's, or kinds do not fit.
 
     Examples
     --------

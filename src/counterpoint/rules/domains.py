@@ -115,12 +115,7 @@ def start_from_data(row: Floats, schema: Schema) -> Start:
 class Domains:
     """The domains of d features.
 
-    Parameters
-    ----------
-    schema : Schema
-        What the columns are.
-    start : Start
-        What is possible without rules.
+    `start` is what is possible without rules.
     """
 
     def __init__(self, schema: Schema, start: Start) -> None:

@@ -103,10 +103,7 @@ EXPRESSIONS = get_args(tree.Expression)
 def parse(text: str) -> tree.Statement:
     """Return the tree of a rule; names are not checked yet.
 
-    Raises
-    ------
-    InvalidInput
-        If the text is not a rule, with the place where it stops being one.
+    Raises InvalidInput if the text is not a rule, with the place where it stops being one.
 
     Examples
     --------

@@ -238,14 +238,8 @@ def calculate(
 ) -> T:
     """Return what a value comes to in terms of what is known of its parts.
 
-    Parameters
-    ----------
-    value : NormalValue
-        The value.
-    known : callable
-        Returns what is known of a constant, a gene or a value of the row.
-    combine : callable
-        Returns what an operator makes of two operands.
+    `known` tells of a constant, a gene or a value of the row, `combine` what an operator makes of
+    two.
 
     Examples
     --------

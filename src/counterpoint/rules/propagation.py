@@ -112,10 +112,7 @@ def interval(value: normal.NormalValue, domains: Domains, at: Point | None = Non
 def propagate(rules: Sequence[normal.NormalRule], domains: Domains) -> None:
     """Shrink the domains to what the rules leave.
 
-    Raises
-    ------
-    Impossible
-        If they leave nothing.
+    Raises Impossible if they leave nothing.
     """
     for _ in range(MOST_ROUNDS):
         before = domains.version

@@ -87,17 +87,8 @@ class Rule:
     def of_function(cls, function: RowFunction, name: str | None = None) -> Rule:
         """Make a rule of a function that takes a frame of rows and returns a truth value for each.
 
-        Parameters
-        ----------
-        function : callable
-            Takes a table of the data's own kind and dtypes; returns booleans, one per row.
-        name : str or None, default=None
-            What the rule is called in messages and results; None takes the function's own name.
-
-        Returns
-        -------
-        Rule
-            A rule that cannot be compiled or repaired, only asked.
+        The table is of the data's own kind and dtypes. `name` is what messages and results call the
+        rule; None takes the function's own. It cannot be compiled or repaired, only asked.
         """
         if not callable(function):
             raise InvalidInput(f"a rule's function must be callable, got {function!r}.")
@@ -122,10 +113,7 @@ class Rule:
     def ask(self, frame: Any) -> Bools:
         """Return what the rule's function says of each row of a table.
 
-        Raises
-        ------
-        InvalidInput
-            If the function raises, or does not return one truth value per row.
+        Raises InvalidInput if the function raises, or does not return one truth value per row.
         """
         assert self.function is not None, "only functions are asked"
         try:
@@ -166,12 +154,8 @@ class Rules:
     def parse(cls, constraints: Iterable[str | Rule | RowFunction], schema: Schema) -> Rules:
         """Read and check the caller's constraints: texts, rules or functions over rows.
 
-        Raises
-        ------
-        InvalidInput
-            If a text is not a rule, or does not fit the schema.
-        UnknownFeatureError
-            If it names a feature the data do not have.
+        Raises InvalidInput if a text is not a rule, or does not fit the schema, UnknownFeatureError
+        if it names a feature the data do not have.
         """
         return cls(tuple(rule.checked(schema) for rule in cls.read(constraints)), schema)
 
@@ -179,10 +163,7 @@ class Rules:
     def read(constraints: Iterable[str | Rule | RowFunction]) -> tuple[Rule, ...]:
         """Read the caller's constraints without a schema.
 
-        Raises
-        ------
-        InvalidInput
-            If a text is not a rule.
+        Raises InvalidInput if a text is not a rule.
         """
         example = "constraints=['age increases']"
         several = check_list("constraints", constraints, "rules", example)
@@ -254,10 +235,7 @@ class Rules:
     def bounds(self, row: Floats, start: Start | None = None) -> Bounds:
         """Return what the rules leave of each feature of a row, from the data's range or `start`.
 
-        Raises
-        ------
-        InvalidInput
-            If they leave nothing, with the rules that contradict each other.
+        Raises InvalidInput if they leave nothing, with the rules that contradict each other.
         """
         begin = start_from_data(row, self.schema) if start is None else start
         try:
@@ -268,17 +246,8 @@ class Rules:
     def contradictions(self, row: Floats, start: Start | None = None) -> list[str]:
         """Return a message for each smallest set of rules found that cannot hold for a row.
 
-        Parameters
-        ----------
-        row : ndarray of shape (d,)
-            The row's genome; it may break the rules, and must change then.
-        start : Start or None, default=None
-            Where the search begins; None is the data's range, widened to the row.
-
-        Returns
-        -------
-        list of str
-            Empty if none was found, which does not prove that there is none.
+        The row (d,) may break the rules, and must change then; it begins at `start`, or in the
+        data's range, widened to the row. That none was found does not prove that there is none.
 
         Examples
         --------
@@ -295,10 +264,7 @@ class Rules:
     def narrow(self, rows: Floats, box: Box, space: Space) -> tuple[Box, RowDomains]:
         """Return the search boxes of rows (r, d) within the rules, and domains for `repair`.
 
-        Raises
-        ------
-        InvalidInput
-            If a row is left nothing, with the rules that contradict each other.
+        Raises InvalidInput if a row is left nothing, with the rules that contradict each other.
         """
         starts = [start_from_box(rows, box, w) for w in range(len(rows))]
         bounds = [
@@ -356,10 +322,8 @@ class RowRules:
     ) -> tuple[Box, RowRules]:
         """Return the boxes of rows (r, d) within the rules, and the rules as they bind them.
 
-        Raises
-        ------
-        InvalidInput
-            If the rules contradict each other or the limits, or nothing could change.
+        Raises InvalidInput if the rules contradict each other or the limits, or nothing could
+        change.
         """
         narrowed, domains = rules.narrow(rows, box, space)
         if not (narrowed.may_change | narrowed.is_forced).any(axis=1).all():

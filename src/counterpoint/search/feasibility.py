@@ -145,19 +145,8 @@ def feasible(
 ) -> tuple[Candidates, Bools | None]:
     """Return feasible candidates, and which places (r, n) they fill; None if all.
 
-    Parameters
-    ----------
-    problem : Problem
-        What binds them.
-    make : callable
-        Makes candidates with the draws of a generation, always of the same shape.
-    generation : int
-        Whose draws to begin with.
-
-    Returns
-    -------
-    Candidates, ndarray of shape (r, n) or None
-        Where nothing feasible was made, the row itself, which is no candidate.
+    `make` makes candidates with the draws of a generation, always of the same shape. Where nothing
+    feasible was made, the row itself stands, which is no candidate.
     """
     made = make(generation)
     if problem.row_rules is None:

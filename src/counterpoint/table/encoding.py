@@ -37,21 +37,9 @@ from counterpoint.table.values import date_decoder, days_of
 class Encoding:
     """Turns frames into genomes and genomes into frames with the data's own dtypes.
 
-    Parameters
-    ----------
-    schema : Schema
-        What the columns are.
-    form : Form
-        The kind of table the data came in.
-
-    Attributes
-    ----------
-    columns : tuple of Feature
-        What each column of a frame is by itself; a group of the schema has several.
-    is_float : bool
-        Whether a pandas frame of rows is one block of float64.
-    has_missing : bool
-        Whether values may be missing: then a gene may be `MISSING`.
+    `columns` are what each column of a frame is by itself; a group of the schema has several. A
+    frame of rows that `is_float` is one block of float64; if the data `has_missing`, a gene may be
+    `MISSING`.
 
     Examples
     --------

@@ -29,21 +29,9 @@ READERS = {".csv": "read_csv", ".parquet": "read_parquet", ".feather": "read_fea
 def read_content(source: Any, ending: str, said: str) -> pd.DataFrame:
     """Return the table in a file.
 
-    Parameters
-    ----------
-    source : path or open file
-        What is read.
-    ending : str
-        What kind of file it is: a key of `READERS`.
-    said : str
-        What it is called in errors: the argument and the file's name.
-
-    Raises
-    ------
-    InvalidInput
-        If it cannot be read.
-    MissingDependency
-        If the package that reads such files is not installed.
+    `ending` is a key of `READERS`; `said` is what the file is called in errors: the argument and
+    its name. Raises InvalidInput if it cannot be read, MissingDependency if the package that reads
+    such files is not installed.
     """
     if ending != ".csv":
         require_package("pyarrow", f"a {ending} file", '"counterpoint[parquet]"')
@@ -94,14 +82,7 @@ def _hash(block: bytes) -> bytes:
 class SealedFile(io.RawIOBase):
     """A file of which no byte is handed on that was not there when it was sealed.
 
-    Parameters
-    ----------
-    file : open file
-        What is read.
-    seal : Seal
-        What it held.
-    said : str
-        What it is called in errors.
+    `said` is what it is called in errors.
     """
 
     def __init__(self, file: Any, seal: Seal, said: str) -> None:

@@ -234,16 +234,8 @@ def as_table(form: Form, columns: dict[str, Any]) -> Any:
 def in_form(form: Form, frame: pd.DataFrame, n_features: int, rows: Any = None) -> Any:
     """Return a pandas frame of a result as the caller's kind of table; of arrays it stays one.
 
-    Parameters
-    ----------
-    form : Form
-        The kind of table.
-    frame : DataFrame
-        Features in its first columns, numbers in the others.
-    n_features : int
-        How many columns are features.
-    rows : table of that kind, optional
-        The same features; None writes them as text.
+    The first `n_features` columns are features, numbers are in the others. `rows` are the same
+    features as a table of that kind; None writes them as text.
     """
     if form.kind in ("pandas", "numpy"):
         return frame
@@ -350,14 +342,8 @@ def as_objects(levels: Sequence[Any]) -> Any:
 def as_frame(rows: Rows, argument: str, columns: Sequence[Hashable] | None = None) -> pd.DataFrame:
     """Return rows in any form as one pandas frame.
 
-    Parameters
-    ----------
-    rows : DataFrame, Series, Table, mapping or list of mappings, or array
-        The rows.
-    argument : str
-        What they are called in errors.
-    columns : sequence, optional
-        The columns of an array; None takes no arrays, for nothing says what is what in them.
+    `argument` is what they are called in errors. `columns` are those of an array; None takes no
+    arrays, for nothing says what is what in them.
     """
     rows = from_capsule(rows)
     if isinstance(rows, pd.DataFrame):

@@ -169,21 +169,8 @@ def remarked(
 ) -> Schema:
     """Return the schema with units, labels and features that are never proposed as advice.
 
-    Parameters
-    ----------
-    schema : Schema
-        The features.
-    units : dict of feature name to str, optional
-        What numbers are counted in.
-    protected : iterable of feature names, default=()
-        The protected ones.
-    labels : Labels, optional
-        What people call features and levels.
-
-    Raises
-    ------
-    InvalidInput, UnknownFeatureError
-        If a name is none of the features', or a unit cannot be one.
+    Raises InvalidInput or UnknownFeatureError if a name is none of the features', or a unit cannot
+    be one.
 
     Examples
     --------

@@ -62,23 +62,10 @@ RERUN = "What is done is kept: run the same command again to go on."
 class DaskEngine:
     """Has chunks explained by the workers of a Dask cluster.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        How a worker gets its explainer; sent once to each worker process.
-    order : Order
-        What is asked of every row.
-    workers : int, optional
-        Processes to start on this machine; None starts one per core.
-    scheduler : str, optional
-        The address of a cluster to use instead, such as "tcp://10.0.0.5:8786".
-
-    Raises
-    ------
-    InvalidInput
-        If the scheduler cannot be reached, or its workers have other versions.
-    MissingDependency
-        If Dask is not installed.
+    The recipe is sent once to each worker process. `workers` are processes to start on this
+    machine, one per core if None; `scheduler` is the address of a cluster to use instead, such as
+    "tcp://10.0.0.5:8786". Raises InvalidInput if the scheduler cannot be reached, or its workers
+    have other versions, MissingDependency if Dask is not installed.
     """
 
     name = "dask"
@@ -146,10 +133,8 @@ class DaskEngine:
     def wait(self, seconds: float) -> list[Done | Lost]:
         """Return what has become of chunks: as soon as there is news, at the latest after a time.
 
-        Raises
-        ------
-        EngineError
-            If nothing can be worked on any more; what was reported until then is good.
+        Raises EngineError if nothing can be worked on any more; what was reported until then is
+        good.
         """
         deadline = time.monotonic() + seconds
         self._drain()

@@ -111,14 +111,7 @@ class Threads:
     A thread cannot be killed. One that takes too long is left alone, with what it holds, and
     another takes its place; after too many of them the job is ended.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        Whom to ask.
-    order : Order
-        What is asked.
-    workers : int, optional
-        How many threads; None uses all cores, but one thread for what may not be shared.
+    `workers` says how many threads; None uses all cores, but one thread for what may not be shared.
     """
 
     name = "threads"
@@ -179,10 +172,7 @@ class Threads:
     def wait(self, seconds: float) -> list[Done | Lost]:
         """Return what has happened.
 
-        Raises
-        ------
-        CounterpointError
-            If nothing can be explained, or too many threads hang.
+        Raises CounterpointError if nothing can be explained, or too many threads hang.
         """
         if self.n_abandoned > MOST_ABANDONED:
             raise EngineError(

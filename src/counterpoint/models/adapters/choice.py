@@ -29,13 +29,8 @@ from counterpoint.models.calls import codes_of
 class PyFunc:
     """A `pyfunc` model, of which only its answers tell what it predicts.
 
-    Parameters
-    ----------
-    model : mlflow.pyfunc.PyFuncModel
-        The loaded model.
-    classes : sequence, optional
-        The class labels. With them, labels count as certain, and the columns of a frame named
-        after them are put into their order.
+    With `classes`, labels count as certain, and the columns of a frame named after them are put
+    into their order.
     """
 
     is_shared = False  # whatever code the model was saved with
@@ -92,13 +87,6 @@ ADAPTERS = (  # the first that knows the model
 
 def adapt(model: Any, classes: Sequence[Any] | None = None) -> Any:
     """Return the `Scorer` of a model that needs one, else the model itself.
-
-    Parameters
-    ----------
-    model : object
-        The caller's model.
-    classes : sequence, optional
-        The class labels the caller gave.
 
     Examples
     --------

@@ -90,15 +90,7 @@ KERAS_REMEDY = "give its last layer activation='softmax', or 'sigmoid' for a sin
 
 
 class KerasModel:
-    """A model from a matrix of numbers (n, d) to scores.
-
-    Parameters
-    ----------
-    model : keras.Model
-        The model, with one input.
-    classes : sequence, optional
-        The class labels.
-    """
+    """A model from a matrix of numbers (n, d) to scores."""
 
     is_shared = False  # layers may hold state, and no backend promises otherwise
 
@@ -152,12 +144,7 @@ TORCH_REMEDY = (
 class TorchModule:
     """A module from a matrix of numbers (n, d) to scores.
 
-    Parameters
-    ----------
-    module : torch.nn.Module
-        The module; its training flags are put back after each call.
-    classes : sequence, optional
-        The class labels.
+    The module's training flags are put back after each call.
     """
 
     is_shared = False  # evaluation mode is a flag of the module, seen by all threads
@@ -221,10 +208,7 @@ SEVERAL = ("MultiLogloss", "MultiCrossEntropy")  # losses of several yes or no p
 class CatBoostModel:
     """A fitted CatBoost model.
 
-    Parameters
-    ----------
-    model : catboost.CatBoost
-        The fitted model; its own `classes_` are an empty list if it is of numbers.
+    Its own `classes_` are an empty list if it is of numbers.
     """
 
     is_shared = True
@@ -276,12 +260,7 @@ def adapted_catboost(
 class XGBoostBooster:
     """A booster: one score per row, or the probability of each class.
 
-    Parameters
-    ----------
-    booster : xgboost.Booster
-        The trained booster.
-    classes : sequence, optional
-        The class labels; a booster knows their numbers only.
+    It knows the numbers of classes only, not their labels.
     """
 
     is_shared = True

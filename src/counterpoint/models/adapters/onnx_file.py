@@ -31,12 +31,8 @@ LABELS = ("classlabels_strings", "classlabels_int64s", "classlabels_ints")
 class OnnxModel:
     """A model in ONNX Runtime, with one matrix as input or one input per column.
 
-    Parameters
-    ----------
-    source : str, Path, bytes or onnxruntime.InferenceSession
-        The model. A file is opened on one thread; a session is used as it is.
-    classes : sequence, optional
-        The class labels; those of the file if it tells them and None is given.
+    A file is opened on one thread; a session is used as it is. Classes are those of the file if it
+    tells them and None are given.
     """
 
     is_shared = True

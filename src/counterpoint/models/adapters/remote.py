@@ -28,14 +28,8 @@ MAY_PASS = (408, 425, 429)  # of the client's errors, those that are about the m
 class Failure(Signal):
     """An exchange that brought no answer.
 
-    Parameters
-    ----------
-    reason : str
-        What happened, as the end of a sentence.
-    is_final : bool, default=False
-        Whether trying again cannot help.
-    wait : float, default=0.0
-        How many seconds the service asked to be left alone.
+    `reason` is the end of a sentence; if it `is_final`, trying again cannot help; `wait` is how
+    many seconds the service asked to be left alone.
     """
 
     def __init__(self, reason: str, *, is_final: bool = False, wait: float = 0.0) -> None:
@@ -306,11 +300,6 @@ class RemoteModel:
 
 class Cache:
     """Answers by row, the longest unused dropped first; safe to share among threads.
-
-    Parameters
-    ----------
-    size : int
-        The most rows kept.
 
     Examples
     --------

@@ -71,15 +71,7 @@ def is_loaded(model: Any, module: str, name: str) -> bool:
 
 
 class OneOutput:
-    """One output of an estimator with several: its label, or its number.
-
-    Parameters
-    ----------
-    model : object
-        The fitted estimator.
-    index : int
-        Which output.
-    """
+    """One output of an estimator with several: its label, or its number."""
 
     def __init__(self, model: Any, index: int) -> None:
         self.model, self.index = model, index

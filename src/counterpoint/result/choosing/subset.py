@@ -32,17 +32,9 @@ LOW, HIGH = 0, 1
 class UndominatedRegion:
     """The space below a reference that chosen points do not dominate.
 
-    Parameters
-    ----------
-    low, high : ndarray of shape (m,)
-        The corners of all of it: nothing lies below the first, and the second is the reference.
-
-    Attributes
-    ----------
-    volume : float
-        What is dominated so far.
-    is_open : bool
-        Whether it can still be told; not if there would be too many boxes, or infinite ones.
+    `low` and `high` are the corners of all of it: nothing lies below the first, and the second is
+    the reference. `volume` is dominated so far. It `is_open` as long as that can be told: not if
+    there would be too many boxes, or infinite ones.
 
     Examples
     --------
@@ -152,14 +144,8 @@ SLACK = 1e-9  # what rounding may take from or add to a volume
 def greatest_contribution(objectives: Floats, n: int, worst: Floats | None = None) -> Ints:
     """Return the positions of the paper's choice of n: valid ones first, then by hypervolume.
 
-    Parameters
-    ----------
-    objectives : ndarray of shape (k, m)
-        gap, distance, changes, implausibility, and the caller's own.
-    n : int
-        How many at most.
-    worst : ndarray of shape (m - 2,), optional
-        Where hypervolume ends in distance, implausibility and the caller's own; 1 if None.
+    `objectives` (k, m) are gap, distance, changes, implausibility, and the caller's own; `worst` (m
+    - 2,) is where hypervolume ends in all but gap and changes, 1 if None.
     """
     check_whole("select: n", n, 1)
     if len(objectives) <= n:

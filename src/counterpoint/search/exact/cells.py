@@ -214,15 +214,7 @@ def lowest(mask: int) -> int:
 
 
 class Walker:
-    """Walks the trees of a forest with all options at once.
-
-    Parameters
-    ----------
-    forest : Forest
-        The trees, in terms of genes.
-    options : list of Options
-        What each gene may be.
-    """
+    """Walks the trees of a forest with all options at once."""
 
     def __init__(self, forest: Forest, options: list[Options]) -> None:
         self.forest, self.options = forest, options

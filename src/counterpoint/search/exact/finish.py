@@ -200,14 +200,7 @@ def all_rows(problem: Problem) -> Floats | None:
 class Census:
     """Answers questions on one row by asking the model about all rows there are.
 
-    Parameters
-    ----------
-    found : Found
-        What is known of the row.
-    every : ndarray of shape (n, d)
-        All rows that limits and rules allow.
-    clock : Clock
-        When to end.
+    `every` (n, d) are all rows that limits and rules allow.
     """
 
     def __init__(self, found: Found, every: Floats, clock: Clock) -> None:
@@ -226,13 +219,7 @@ class Census:
 
 
 class Prover:
-    """Asks what is to be proved of one row, in order.
-
-    Parameters
-    ----------
-    solver : Solver, LinearSolver or Census
-        What answers.
-    """
+    """Asks what is to be proved of one row, in order."""
 
     def __init__(self, solver: Solver | LinearSolver | Census) -> None:
         self.solver, self.found = solver, solver.found

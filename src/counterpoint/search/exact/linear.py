@@ -45,16 +45,7 @@ class Move(NamedTuple):
 class LinearSolver:
     """Answers questions on one row of a linear model.
 
-    Parameters
-    ----------
-    found : Found
-        What is known of the row.
-    model : AdditiveModel
-        The model in terms of genes.
-    goals : list of Goal
-        What its raw scores should be, one of them.
-    clock : Clock
-        When to end.
+    One of the `goals` is what its raw scores should be.
     """
 
     def __init__(self, found: Found, model: AdditiveModel, goals: list[Goal], clock: Clock) -> None:
@@ -150,15 +141,7 @@ class LinearSolver:
 
 
 class LinearProgram:
-    """The program of a question on a linear model.
-
-    Parameters
-    ----------
-    solver : LinearSolver
-        Whose moves there are.
-    question : Question
-        What is asked.
-    """
+    """The program of a question on a linear model."""
 
     def __init__(self, solver: LinearSolver, question: Question) -> None:
         self.solver, self.row = solver, solver.row

@@ -83,18 +83,8 @@ class MatrixRows:
 class GeneColumns:
     """The binary columns of one gene, and each of its options as a sum of them.
 
-    Parameters
-    ----------
-    options : Options
-        What the gene may be.
-    mask : int
-        Which of them are left.
-    own : float
-        The row's value.
-    is_level : bool
-        Whether equality is all that counts.
-    first : int
-        The number of the first column.
+    `mask` says which options are left, `own` is the row's value, `first` the number of the first
+    column; where it `is_level`, equality is all that counts.
     """
 
     def __init__(self, options: Options, mask: int, own: float, is_level: bool, first: int) -> None:
@@ -148,18 +138,8 @@ class GeneColumns:
 class RowProgram:
     """The program of one row as a matrix.
 
-    Parameters
-    ----------
-    trees : list of Reached
-        What of each tree can be reached.
-    masks : list of int
-        Which options of each gene are left.
-    options : list of Options
-        What each gene may be.
-    row, is_level : ndarray of shape (d,)
-        The row, and whether equality is all that counts.
-    value : ndarray of shape (nodes, c)
-        What each leaf adds.
+    `trees` are what of each tree can be reached, `masks` which options of each gene are left, and
+    `value` (nodes, c) what each leaf adds; where a gene `is_level`, equality is all that counts.
     """
 
     def __init__(

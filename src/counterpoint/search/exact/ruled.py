@@ -54,16 +54,9 @@ class WeightedSum(NamedTuple):
 class Ruled:
     """The rules of one row, taken apart.
 
-    Attributes
-    ----------
-    alone : dict of int to list
-        The conditions on one feature alone.
-    shared : list of SharedRule
-        The others that are written.
-    whole : frozenset of int
-        The features of which rules look at every value.
-    apart : frozenset of int
-        Those of which it counts whether they change.
+    `alone` are the conditions on one feature alone, `shared` the others that are written. Rules
+    look at every value of the features in `whole`; of those in `apart` it counts whether they
+    change.
     """
 
     def __init__(self, problem: Problem) -> None:

@@ -43,14 +43,8 @@ class Question(NamedTuple):
 class Found:
     """The counterfactuals of one row that are known, and those that a solver added.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem of the row.
-    genomes, objectives : ndarray of shape (n, …)
-        What was known before.
-    is_rough : bool, default=False
-        Whether that may be far from the nearest, so that near rows are looked at first.
+    If what was known `is_rough`, it may be far from the nearest, so that near rows are looked at
+    first.
     """
 
     def __init__(
@@ -112,16 +106,7 @@ class Clock(NamedTuple):
 class Solver:
     """Answers questions on one row of an additive model.
 
-    Parameters
-    ----------
-    found : Found
-        What is known of the row.
-    model : AdditiveModel
-        The model in terms of genes.
-    goals : list of Goal
-        What its raw scores should be, one of them.
-    clock : Clock
-        When to end.
+    One of the `goals` is what its raw scores should be.
     """
 
     def __init__(self, found: Found, model: AdditiveModel, goals: list[Goal], clock: Clock) -> None:
