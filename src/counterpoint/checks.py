@@ -172,3 +172,17 @@ def require_package(module: str, purpose: str, install: str) -> Any:
             f"{purpose} needs {module.partition('.')[0]}, which cannot be imported "
             f"({type(error).__name__}: {told_by(error)}); {advice}."
         ) from error
+
+
+def is_loaded(model: Any, module: str, name: str) -> bool:
+    """Whether `model` is an instance of a class of a framework, which is not imported for that.
+
+    Examples
+    --------
+    >>> is_loaded(3.5, "builtins", "float")
+    True
+    >>> is_loaded(3.5, "a_framework_nobody_loaded", "Model")
+    False
+    """
+    kind = getattr(sys.modules.get(module), name, None)
+    return isinstance(kind, type) and isinstance(model, kind)

@@ -21,9 +21,7 @@ ELSEWHERE = {
     "batch.job": "property/test_batch_laws.py",
     "cli.main": "integration/test_command_line.py",
     "explorer.app": "integration/test_explorer.py",
-    "explorer.server": "integration/test_explorer.py",
     "models.adapters.frameworks": "integration/test_adapters.py",
-    "models.adapters.onnx_file": "integration/test_adapters.py",
     "models.adapters.remote": "integration/test_remote_model.py",
     "problem.objectives": "property/test_distance_laws.py",
     "result.choosing.interview": "property/test_choosing_laws.py",
@@ -39,7 +37,6 @@ THROUGH = {
     "batch.files": "cp.explain_files(",
     "batch.frame": "cp.explain_frame(",
     "models.adapters.frameworks": 'framework("torch")',
-    "models.adapters.onnx_file": 'framework("skl2onnx")',
     "search.exact.ruled": "cp.Search(prove=True",
 }
 # Modules that hold names only.

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from counterpoint.models.adapters.choice import adapt
+from counterpoint.models.adapters.scorer import adapt
 from counterpoint.testing import check_scorer
 
 DATA = pd.DataFrame({"age": [20.0, 30.0, 40.0, 50.0], "debt": [0.5, 1.5, 2.0, 9.0]})

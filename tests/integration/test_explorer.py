@@ -35,7 +35,7 @@ import counterpoint as cp
 from counterpoint.cli.main import main
 from counterpoint.explorer.app import VisitorLimits, create_app
 from counterpoint.explorer.requests import Rows
-from counterpoint.explorer.server import MOST_SILENT, Explorer, TimedProtocol, bound
+from counterpoint.explorer.server import MOST_SILENT, Explorer, Guard, TimedProtocol, bound
 from counterpoint.explorer.sessions import MOST_SESSIONS, MOST_WAITING, Sessions
 from counterpoint.result.report.summary import summarise
 
@@ -336,7 +336,7 @@ def test_an_error_of_our_own_is_told_without_its_traceback(
     explainer: cp.Explainer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     rows = Rows.of(explainer, observed(), None)
-    app = create_app(explainer, rows, token="t", port=1)  # noqa: S106
+    app = Guard(create_app(explainer, rows), "t", 1)
     visitor = Visitor(app, "http://127.0.0.1:1")
     monkeypatch.setattr("counterpoint.explorer.requests.describe_rows", lambda *_: 1 / 0)
 

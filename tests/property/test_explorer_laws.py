@@ -14,17 +14,18 @@ from tests.served import Gated, explainer_of, observed
 from tests.visitor import Visitor
 
 import counterpoint as cp
-from counterpoint.explorer.guard import Guard, read_object
 from counterpoint.explorer.requests import (
     Rows,
     RowsWanted,
     check_lines,
     describe_rows,
     predict,
+    read_object,
     read_question,
     read_values,
     value_of,
 )
+from counterpoint.explorer.server import Guard
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
 JSON = st.recursive(

@@ -4,35 +4,28 @@ from __future__ import annotations
 
 import argparse
 import re
+import tomllib
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NoReturn
 
-from counterpoint.cli.help_texts import (
-    ABOUT,
-    ASKED,
-    BATCH,
-    BATCH_END,
-    EXPLAIN,
-    EXPLAIN_END,
-    KINDS,
-    SERVE,
-)
 from counterpoint.errors import did_you_mean
 from counterpoint.version import __version__
 
+HELP: dict[str, str] = tomllib.loads(files(__package__).joinpath("help.toml").read_text("utf-8"))
 NICES = ("nice-sparsity", "nice-proximity", "nice-plausibility")
 
 
 def build_parser() -> Parser:
     """Return the parser of all commands."""
-    parser = Parser(prog="counterpoint", description=ABOUT, formatter_class=Plain)
+    parser = Parser(prog="counterpoint", description=HELP["about"], formatter_class=Plain)
     parser.add_argument("--version", action="version", version=f"counterpoint {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     add_explain(commands)
     add_batch(commands)
     add_serve(commands)
     about = "show what the columns of a table are taken for"
-    schema = commands.add_parser("schema", help=about, epilog=KINDS, formatter_class=Plain)
+    schema = commands.add_parser("schema", help=about, epilog=HELP["kinds"], formatter_class=Plain)
     add_table(schema)
     add_columns(schema, is_read_only=True)
     show = commands.add_parser("show", help="show saved results")
@@ -103,7 +96,11 @@ def add_command(
 ) -> Parser:
     """Add a command that needs a model and its data, in one file or in several; return it."""
     command = commands.add_parser(
-        name, help=about, description=description, epilog=ASKED + KINDS + end, formatter_class=Plain
+        name,
+        help=about,
+        description=description,
+        epilog=HELP["asked"] + HELP["kinds"] + end,
+        formatter_class=Plain,
     )
     add_model(command)
     add_table(command, several=several)
@@ -113,7 +110,9 @@ def add_command(
 
 def add_explain(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command that explains rows."""
-    explain = add_command(commands, "explain", "explain rows of a table", EXPLAIN, EXPLAIN_END)
+    explain = add_command(
+        commands, "explain", "explain rows of a table", HELP["explain"], HELP["explain_end"]
+    )
     asked = explain.add_argument_group("what is asked")
     which = asked.add_mutually_exclusive_group(required=True)
     which.add_argument(
@@ -137,7 +136,7 @@ def add_explain(commands: argparse._SubParsersAction[Parser]) -> None:
 def add_batch(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command that explains all rows of many files."""
     about = "explain all rows of many files, to be resumed where it ended"
-    batch = add_command(commands, "batch", about, BATCH, BATCH_END, several=True)
+    batch = add_command(commands, "batch", about, HELP["batch"], HELP["batch_end"], several=True)
     asked = batch.add_argument_group("what is asked")
     asked.add_argument(
         "--rows",
@@ -215,7 +214,9 @@ def add_folder(parser: argparse.ArgumentParser) -> None:
 
 def add_serve(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command that opens the explorer."""
-    serve = add_command(commands, "serve", "explore a model and its rows in a browser", SERVE)
+    serve = add_command(
+        commands, "serve", "explore a model and its rows in a browser", HELP["serve"]
+    )
     server = serve.add_argument_group("the server")
     server.add_argument("--port", type=int, default=0, metavar="N", help="0 takes a free one")
     server.add_argument("--open", action="store_true", help="open the page in a browser")

@@ -24,7 +24,6 @@ from counterpoint.checks import check_choice
 from counterpoint.errors import CounterpointError, InvalidInput, MissingDependency, TooBusyError
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explorer import requests
-from counterpoint.explorer.guard import Guard, read_object
 from counterpoint.explorer.sessions import SearchAnswer, Sessions, VisitorSession, events_of
 from counterpoint.result.figures.plots import drawing_library
 from counterpoint.result.report.page import script_json
@@ -242,17 +241,14 @@ def create_app(
     explainer: Explainer,
     rows: requests.Rows,
     *,
-    token: str,
-    port: int,
     limits: VisitorLimits | None = None,
     first: dict[str, Any] | None = None,
     lang: Lang = "en",
-) -> Guard:
-    """Return the guarded application.
+) -> FastAPI:
+    """Return the application, which a `Guard` has to stand before.
 
-    A model that does not bear several threads is asked in turns. `token` is the secret of the
-    address, `port` where the server listens, and `first` the question the page starts with: row,
-    target, fixed, rules, max_changed, seed.
+    A model that does not bear several threads is asked in turns. `first` is the question the page
+    starts with: row, target, fixed, rules, max_changed, seed.
     """
     limits, polite = limits or VisitorLimits(), copy.copy(explainer)
     polite.predictor = explainer.predictor.taking_turns()
@@ -273,7 +269,7 @@ def create_app(
         app.add_exception_handler(kind, answer)
     app.add_exception_handler(Exception, tell_failure)
     app.add_middleware(Spoken, lang=lang)
-    return Guard(app, token, port)
+    return app
 
 
 class Spoken:
@@ -353,7 +349,7 @@ def _file(text: str, kind: str) -> Callable[[], Any]:
 async def sent_with(request: Request) -> dict[str, Any]:
     """Return the object a request holds; what cannot be read is 400, and a wrong value 422."""
     try:
-        return read_object(await request.body())
+        return requests.read_object(await request.body())
     except InvalidInput as error:
         raise HTTPException(400, str(error)) from error
 

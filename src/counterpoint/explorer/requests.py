@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -400,3 +401,35 @@ def _whole(value: object, argument: str) -> int | None:
 def is_same(sent: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two requests ask the same."""
     return {**sent, "afresh": None} == {**other, "afresh": None}
+
+
+def read_object(body: bytes) -> dict[str, Any]:
+    """Return the JSON object of a request."""
+    try:
+        value = json.loads(
+            body, parse_constant=_no_value, parse_int=_whole_of, parse_float=_real_of
+        )
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"the request must be JSON, but it cannot be read ({error}).") from error
+    if not isinstance(value, dict):
+        raise InvalidInput(f"the request must be a JSON object, got {type(value).__name__}.")
+    return value
+
+
+def _no_value(name: str) -> Any:
+    """Refuse what Python takes for JSON and nobody else does."""
+    raise ValueError(f"{name} is no value of JSON")
+
+
+def _real_of(text: str) -> float:
+    """Return a number that a double can hold."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {text[:20]}... is beyond 1.8e308")
+    return number
+
+
+def _whole_of(text: str) -> int:
+    """Return a whole number that a double can hold: nothing here counts further."""
+    _real_of(text)
+    return int(text)

@@ -1,20 +1,31 @@
-"""Serving: the explorer on a port of this computer, until somebody ends it."""
+"""The explorer on a port of this computer: who may ask it and how much, until somebody ends it.
+
+The server listens on this computer only, but any page open in a browser here can send requests to
+it. So each must carry the token that only the printed address has, name the server by its own
+address (a foreign name that was made to resolve to this computer does not), and not come from a
+page of another origin. Everything else never reaches a route.
+"""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import math
 import secrets
 import socket
 import sys
 import threading
 import webbrowser
+from collections.abc import Iterable, Mapping
+from http.cookies import CookieError, SimpleCookie
 from typing import Any, ClassVar
+from urllib.parse import parse_qs
 
 import numpy as np
 import pandas as pd
 import uvicorn
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from counterpoint.checks import check_choice
@@ -22,12 +33,159 @@ from counterpoint.cli.reading import limits_of, read_target
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explorer.app import VisitorLimits, create_app
-from counterpoint.explorer.guard import MOST_SECONDS
 from counterpoint.explorer.requests import Rows
 from counterpoint.problem.limits import CheckedLimits
 from counterpoint.rules.tree import InRange, Word
 from counterpoint.streams import check_seed
 from counterpoint.table.labels import LANGS, Lang
+
+MOST_BYTES = 1_000_000  # of a request: a wide row and a page of rules take a few thousand
+MOST_SECONDS = 10.0  # until a request must have arrived
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+NOT_INVITED = (
+    "this address lacks the token of this server, or has another's; open the whole address that "
+    "counterpoint serve printed when it started."
+)
+NO_HOST = "this server answers to its own address on this computer only, such as {host}."
+NO_ORIGIN = "this server takes no requests from pages of other origins."
+
+
+class Guard:
+    """Lets pass only requests that may ask, and puts the policy's headers on every answer.
+
+    `token` is the secret of the address, `port` where the server listens. A request may have
+    `most_bytes` and take `most_seconds` to arrive.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        token: str,
+        port: int,
+        most_bytes: int = MOST_BYTES,
+        most_seconds: float = MOST_SECONDS,
+    ) -> None:
+        self.app, self._token = app, token
+        self._hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
+        self._cookie = f"counterpoint-{port}"  # cookies do not tell ports apart
+        self._most_bytes, self._most_seconds = most_bytes, most_seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        headers = {
+            key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]
+        }
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[-1]
+        send = self._with_headers(send, is_new=self._is_token(given))
+        if refusal := self._refusal(headers, given):
+            await _refuse(send, *refusal)
+            return
+        try:
+            body = await asyncio.wait_for(self._read(receive, headers), self._most_seconds)
+        except TimeoutError:
+            await _refuse(send, 408, "the request did not arrive in time.")
+            return
+        if body is None:
+            most = f"{self._most_bytes:,}"
+            await _refuse(send, 413, f"the request is larger than the {most} bytes allowed.")
+            return
+        await self.app(scope, _replayed(body, receive), send)
+
+    def _refusal(self, headers: Mapping[str, str], given: str) -> tuple[int, str] | None:
+        """Return why a request may not pass, if it may not."""
+        host = headers.get("host", "")
+        if host not in self._hosts:
+            return 403, NO_HOST.format(host=self._hosts[0])
+        if headers.get("origin", f"http://{host}") != f"http://{host}":
+            return 403, NO_ORIGIN
+        kept = _cookie_of(headers.get("cookie", ""), self._cookie)
+        if not (self._is_token(given) or self._is_token(kept)):
+            return 403, NOT_INVITED
+        return None
+
+    def _is_token(self, text: str) -> bool:
+        """Whether a text is the token; how long the answer takes tells nothing of it."""
+        return secrets.compare_digest(text.encode(), self._token.encode())
+
+    def _with_headers(self, send: Send, *, is_new: bool) -> Send:
+        """Return a way to answer with our headers, and with the cookie for who brings the token."""
+        cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
+        added = _encoded((HEADERS | {"set-cookie": cookie} if is_new else HEADERS).items())
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", []), *added]}
+            await send(message)
+
+        return answer
+
+    async def _read(self, receive: Receive, headers: Mapping[str, str]) -> bytes | None:
+        """Return the body of a request; None if it is too large."""
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or len(length) > 12 or int(length) > self._most_bytes:
+            return None
+        parts: list[bytes] = []
+        is_more, size = True, 0
+        while is_more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                break
+            parts.append(message.get("body", b""))
+            size, is_more = size + len(parts[-1]), message.get("more_body", False)
+            if size > self._most_bytes:
+                return None
+        return b"".join(parts)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """Return a way to receive a body that was read, and then whatever comes."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return receive_again
+
+
+def _cookie_of(text: str, name: str) -> str:
+    """Return one cookie's value, empty if there is none."""
+    try:
+        cookies = SimpleCookie(text)
+    except CookieError:
+        return ""
+    return cookies[name].value if name in cookies else ""
+
+
+def _encoded(headers: Iterable[tuple[str, Any]]) -> list[tuple[bytes, bytes]]:
+    """Return headers as they travel."""
+    return [(key.encode("latin-1"), value.encode("latin-1")) for key, value in headers]
+
+
+async def _refuse(send: Send, status: int, text: str) -> None:
+    """Answer with an error in words."""
+    body = json.dumps({"error": text}).encode()
+    headers = _encoded([("content-type", "application/json"), ("content-length", str(len(body)))])
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
 
 HOST = "127.0.0.1"
 MOST_SEARCHES = 64
@@ -108,9 +266,8 @@ class Explorer:
         port, token = self._socket.getsockname()[1], secrets.token_urlsafe(24)
         self.address = f"http://{HOST}:{port}/?token={token}"
         pickable = Rows.of(explainer, data, rows)
-        self.app = create_app(
-            explainer, pickable, token=token, port=port, limits=limits, first=first, lang=lang
-        )
+        app = create_app(explainer, pickable, limits=limits, first=first, lang=lang)
+        self.app = Guard(app, token, port)
         config = uvicorn.Config(
             self.app,
             http=TimedProtocol.of_one_server(),

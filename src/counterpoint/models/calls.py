@@ -335,3 +335,11 @@ def _hold(threads: ThreadpoolController, held: threading.Event, done: threading.
 
 
 _KEEPER = Keeper()  # one setting per process, so one keeper
+
+
+def several_outputs(n_outputs: int) -> InvalidInput:
+    """Build the error for a model with several outputs."""
+    return InvalidInput(
+        f"model has several outputs per row ({n_outputs}); choose one: "
+        "Explainer(counterpoint.one_output(model, 0), data)."
+    )

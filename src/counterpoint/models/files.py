@@ -14,7 +14,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, is_zipfile
 
 from counterpoint.checks import check_whole, require_package
 from counterpoint.errors import CounterpointError, InvalidInput, Signal, listed, told_by
-from counterpoint.models.adapters.onnx_file import OnnxModel
+from counterpoint.models.adapters.frameworks import OnnxModel
 
 
 def pickled(value: object, what: str, instead: str) -> bytes:

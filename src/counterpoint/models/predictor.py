@@ -14,8 +14,7 @@ from threadpoolctl import ThreadpoolController
 
 from counterpoint.arrays import LARGEST, MISSING, Floats, Ints
 from counterpoint.errors import CounterpointError, PredictorError, listed, told_by
-from counterpoint.models.adapters.choice import adapt, asked_method, unbound
-from counterpoint.models.adapters.scorer import is_scorer, several_outputs
+from counterpoint.models.adapters.scorer import adapt, asked_method, is_scorer, unbound
 from counterpoint.models.additive import AdditiveModel, is_true, rows_at_thresholds
 from counterpoint.models.calls import (
     answers_alike,
@@ -30,6 +29,7 @@ from counterpoint.models.calls import (
     one_thread,
     remark_on,
     remark_on_repeats,
+    several_outputs,
 )
 from counterpoint.models.fast_paths import Ask, quick_ways, quickest, trial_rows
 from counterpoint.models.known_models import additive_of

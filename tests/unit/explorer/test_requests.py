@@ -10,7 +10,6 @@ from tests.served import Gated, explainer_of, observed
 
 import counterpoint as cp
 from counterpoint.arrays import MISSING
-from counterpoint.explorer.guard import read_object
 from counterpoint.explorer.requests import (
     Rows,
     RowsWanted,
@@ -22,6 +21,7 @@ from counterpoint.explorer.requests import (
     describe_rows,
     is_same,
     predict,
+    read_object,
     read_question,
     read_values,
     value_of,

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from counterpoint.arrays import MISSING
-from counterpoint.result.words.english import ENGLISH
-from counterpoint.result.words.german import GERMAN
+from counterpoint.result.words.grammars import ENGLISH, GERMAN
 from counterpoint.table.features import Feature, Kind
 from counterpoint.table.schema import Schema
 from counterpoint.table.values import (

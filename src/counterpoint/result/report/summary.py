@@ -123,7 +123,14 @@ FORMAT = "counterpoint/report"
 VERSION = 1
 DIGITS = 6  # of an objective, which only ranks and draws
 MOST_CARDS = 12
-ELSEWHERE = ("ask.", "note.", "step.", "range.", "ended.")  # texts that the page never says
+ELSEWHERE = (
+    "ask.",
+    "note.",
+    "step.",
+    "range.",
+    "ended.",
+    "said.",
+)  # texts that the page never says
 MOST_CHANGES = 4  # of what is on a card, where a way has so few
 
 

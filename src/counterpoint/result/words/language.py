@@ -171,76 +171,51 @@ class Wish(NamedTuple):
     predicate: str = ""  # what may follow "the application was", if the class has such a label
 
 
-class Phrases(NamedTuple):
-    """The words of targets and values in one language, with braces for what is filled in."""
-
-    # what is wanted: a class, any class but one, or a number
-    of_class: str
-    other_class: str
-    prediction: str
-    # intervals
-    exactly: str
-    at_least: str
-    at_most: str
-    between: str
-    # dates from one on, and up to one
-    later: str
-    earlier: str
-    no_value: str  # A value that is missing
-
-
-class Phrased:
-    """How every language says targets and values; only the words differ."""
-
-    phrases: Phrases
-
-    def outcome(self, wish: Wish) -> str:
-        """Return the target as a heading for analysts."""
-        if wish.aim == "class":
-            return self.phrases.of_class.format(wish.label)
-        if wish.aim == "other class":
-            return self.phrases.other_class.format(wish.label)
-        subject = self.phrases.prediction if wish.aim == "value" else f"P({wish.label})"
-        return f"{subject} {self.within(wish)}"
-
-    def within(self, wish: Wish) -> str:
-        """Return an interval in words: at least, at most, between or exactly."""
-        if wish.low == wish.high:
-            return self.phrases.exactly.format(wish.low)
-        if not wish.high:
-            return self.phrases.at_least.format(wish.low)
-        if not wish.low:
-            return self.phrases.at_most.format(wish.high)
-        return self.phrases.between.format(wish.low, wish.high)
-
-    def value(self, change: Change) -> str:
-        """Return the new value, or the range of those that work, without a unit."""
-        if change.ends is None:
-            return change.new or self.phrases.no_value
-        low, high = change.ends
-        if change.kind == "date" and not (low and high):
-            return self.phrases.later.format(low) if low else self.phrases.earlier.format(high)
-        return self.within(Wish("value", "", low, high))
-
-
 class Grammar(Protocol):
-    """What a language must be able to say; `ENGLISH` and `GERMAN` do."""
+    """What a language must be able to say; `ENGLISH` and `GERMAN` do.
+
+    What needs no grammar is said here, in phrases of the language from `texts.json`.
+    """
 
     lang: Lang
     signs: Signs
     either: str  # the word before the last of several alternatives
 
+    def phrase(self, key: str, *values: object) -> str:
+        """Return a phrase of the language, with values put where its braces are."""
+        return texts_of(self.lang)[f"said.{key}"].format(*values)
+
+    def _if(self, changes: Sequence[Change]) -> str:
+        """Return the changes after the language's "if"."""
+        ...
+
     def outcome(self, wish: Wish) -> str:
         """Return the target as a heading for analysts."""
+        if wish.aim in ("class", "other class"):
+            return self.phrase("of class" if wish.aim == "class" else wish.aim, wish.label)
+        subject = self.phrase("prediction") if wish.aim == "value" else f"P({wish.label})"
+        return f"{subject} {self.within(wish)}"
 
     def within(self, wish: Wish) -> str:
         """Return an interval in words: at least, at most, between or exactly."""
+        if wish.low == wish.high:
+            return self.phrase("exactly", wish.low)
+        if wish.low and wish.high:
+            return self.phrase("between", wish.low, wish.high)
+        return self.phrase("at least", wish.low) if wish.low else self.phrase("at most", wish.high)
 
     def value(self, change: Change) -> str:
         """Return the new value, or the range of those that work, without a unit."""
+        if change.ends is None:
+            return change.new or self.phrase("no value")
+        low, high = change.ends
+        if change.kind == "date" and not (low and high):
+            return self.phrase("later", low) if low else self.phrase("earlier", high)
+        return self.within(Wish("value", "", low, high))
 
     def condition(self, changes: Sequence[Change]) -> str:
         """Return the changes as an item of a list, a sentence that begins with "if"."""
+        return f"{started(self._if(changes))}."
 
     def reached(self, outcome: str, changes: Sequence[Change]) -> str:
         """Return the sentence for an analyst on one way, without its full stop."""
@@ -252,9 +227,11 @@ class Grammar(Protocol):
 
     def marked(self, names: Sequence[str]) -> str:
         """Return the mark of a candidate that changes protected features."""
+        return self.phrase("marked", ", ".join(names))
 
     def heading(self, outcome: str, before: str) -> str:
         """Return the analyst's first line."""
+        return self.phrase("heading", outcome, before)
 
     def counts(self, n: int, n_missed: int, n_shown: int) -> str:
         """Return how many counterfactuals and near misses there are, and how many are shown."""
@@ -270,6 +247,7 @@ class Grammar(Protocol):
 
     def question(self, a: str, b: str) -> str:
         """Return "A or B?" as text."""
+        return self.phrase("question", a, b)
 
     def decided(self, wish: Wish, now: str, *, is_met: bool) -> str:
         """Return what was decided, for a customer; `now` is the prediction or the class."""
@@ -285,12 +263,19 @@ class Grammar(Protocol):
 
     def nearest(self, at: str) -> str:
         """Return how far the nearest case that was found came."""
+        return self.phrase("nearest", at)
 
     def edge(self, *, is_close: bool) -> str:
         """Return how close another result was to one that is as wanted."""
+        return self.phrase("close" if is_close else "not close")
 
     def proved(self, *, is_nearest: bool, fewest: int) -> str:
         """Return what is proved of the cases that a customer reads; empty if nothing is."""
+        said = [self.phrase("proved.nearest")] if is_nearest else []
+        if fewest > 1:
+            said.append(self.phrase("proved.single" if fewest == 2 else "proved.fewer", fewest))
+        return self.phrase("proved", self.phrase("proved.and").join(said)) if said else ""
 
     def caveat(self, reader: Reader) -> str:
         """Return what a reader must not conclude."""
+        return self.phrase(f"caveat.{reader}")

@@ -15,7 +15,7 @@ from counterpoint.arrays import MISSING
 from counterpoint.problem.objectives import GAP
 from counterpoint.result.data import ResultData
 from counterpoint.result.ways import ways_of
-from counterpoint.result.words.english import ENGLISH
+from counterpoint.result.words.grammars import ENGLISH
 from counterpoint.result.words.language import (
     count_candidates,
     counted,

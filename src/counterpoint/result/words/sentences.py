@@ -13,8 +13,7 @@ from counterpoint.problem.target import Target, safety_margins
 from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.result.data import ResultData
 from counterpoint.result.ways import Result, Way, ways_of
-from counterpoint.result.words.english import ENGLISH
-from counterpoint.result.words.german import GERMAN
+from counterpoint.result.words.grammars import ENGLISH, GERMAN
 from counterpoint.result.words.language import (
     Aim,
     Change,

@@ -8,13 +8,12 @@ import tomllib
 
 import pytest
 
-from counterpoint.cli import help_texts
-from counterpoint.cli.arguments import build_parser
+from counterpoint.cli.arguments import HELP, build_parser
 from counterpoint.table.labels import Labels
 
 EXAMPLES = re.findall(
     r"^  counterpoint (.+(?:(?<=\\)\n.+)*)",
-    help_texts.EXPLAIN + help_texts.BATCH + help_texts.SERVE,
+    HELP["explain"] + HELP["batch"] + HELP["serve"],
     re.MULTILINE,
 )
 
@@ -27,7 +26,7 @@ def test_every_example_is_a_command(command: str) -> None:
 
 
 def test_the_example_of_labels_is_read() -> None:
-    text = help_texts.KINDS.split("labels, as TOML or JSON:\n")[1].split("\n\n")[0]
+    text = HELP["kinds"].split("labels, as TOML or JSON:\n")[1].split("\n\n")[0]
 
     labels = Labels.read(tomllib.loads("\n".join(line.strip() for line in text.splitlines())))
 

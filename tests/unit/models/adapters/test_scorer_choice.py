@@ -15,9 +15,8 @@ from sklearn.svm import LinearSVC
 
 from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput, MissingDependency, PredictorError
-from counterpoint.models.adapters.choice import adapt
 from counterpoint.models.adapters.frameworks import as_matrix, as_outputs
-from counterpoint.models.adapters.scorer import OneOutput, one_output
+from counterpoint.models.adapters.scorer import OneOutput, adapt, one_output
 
 NUMBERS = pd.DataFrame({"a": np.arange(12.0), "b": np.arange(12.0)[::-1] % 5})
 FIRST = np.where(NUMBERS["a"] > 5, "good", "bad")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from counterpoint.result.words.english import ENGLISH, with_article
+from counterpoint.result.words.grammars import ENGLISH, with_article
 from counterpoint.result.words.language import Change, Wish
 from counterpoint.table.labels import Noun
 

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 from tests.visitor import Visitor, run_alone
 
-from counterpoint.explorer.guard import HEADERS, Guard
+from counterpoint.explorer.server import HEADERS, Guard
 
 PORT, TOKEN = 8765, "the-token"
 HOME = f"http://127.0.0.1:{PORT}"
