@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
-from counterpoint.kernels import inner, kernel
+from counterpoint.kernels import inner, kernel, part
 
 LEAF = -1  # the child a leaf does not have, as scikit-learn writes it
 LANES = 8  # rows walked side by side
+LEVELS = 6  # steps of a tree that need no pointers: each of its first nodes has a fixed place
 BLOCK = 512  # rows that all trees are walked with while both are in the processor's cache …
 MOST_NODES, MOST_RANKS = 2**16, 2**22  # … which is too small for larger forests
 COLUMN_BITS, RANK_BITS = 17, 19  # of a node's number; the rest says where its children are
@@ -173,7 +174,7 @@ COLUMN = np.dtype(
         ("category_set", np.int64),  # BY_THRESHOLD if it ranks numbers
         ("missing_rank", np.int64),
         ("start", np.int64),  # where its thresholds begin
-        ("stop", np.int64),
+        ("size", np.int64),  # of them and what fills their tree
     ]
 )
 
@@ -192,18 +193,25 @@ class Walk(NamedTuple):
         right; the column of the rank. A leaf leads to itself.
     depth : ndarray of shape (trees,)
         How many steps lead to the deepest leaf of each tree; roots are the first nodes.
+    tops : ndarray of shape (trees, 2**LEVELS)
+        The first levels of each tree as a complete one: the children of the node at i are at 2i
+        and 2i + 1, and the root is at 1. Rank and column as in `nodes`.
+    ends : ndarray of shape (trees, 2**LEVELS)
+        Which node a row is at after these levels, or after all if there are fewer.
     value : ndarray of shape (nodes, c)
         What a leaf adds to each output.
     columns : ndarray of shape (columns,)
         What each column ranks, see `COLUMN`.
     threshold : ndarray of shape (thresholds,)
-        The thresholds of one column after the other, each rising.
+        The thresholds of one column after the other, each as a complete tree: see `heap_of`.
     goes_left : ndarray of shape (sets, categories)
         See `Forest`.
     """
 
     nodes: Keys
     depth: NDArray[np.int32]
+    tops: Keys
+    ends: NDArray[np.int32]
     value: Floats
     columns: NDArray[np.void]
     threshold: Floats
@@ -224,6 +232,7 @@ def walk_of(forest: Forest) -> Walk:
         own = order[ends[k] : ends[k + 1]]
         thresholds[k], bound[own] = np.unique(forest.threshold[inside[own]], return_inverse=True)
     n_trees, sizes = len(forest.roots), [len(each) for each in thresholds]
+    heaps = [heap_of(each) for each in thresholds]
     old = np.concatenate([forest.roots, forest.children[inside].reshape(-1)])
     if len(kinds) * LANES > 2**COLUMN_BITS or max(sizes, default=0) >= TOP or len(old) >= 2**28:
         raise OverflowError
@@ -234,17 +243,40 @@ def walk_of(forest: Forest) -> Walk:
     bounds, ranked = (np.append(each, end)[at] for each, end in ((bound, TOP), (LANES * column, 0)))
     columns = np.zeros(len(kinds), dtype=COLUMN)
     columns["feature"], columns["category_set"] = kinds // 2 // n_sets, category_set
-    columns["missing_rank"], columns["stop"] = np.where(kinds % 2 != 0, 0, TOP), np.cumsum(sizes)
-    columns["start"] = columns["stop"] - sizes
-    parts = (child, COLUMN_BITS + RANK_BITS), (bounds, COLUMN_BITS), (ranked, 0)
+    columns["missing_rank"] = np.where(kinds % 2 != 0, 0, TOP)
+    columns["size"] = [len(heap) for heap in heaps]
+    columns["start"] = np.cumsum(columns["size"]) - columns["size"]
+    splits = bounds.astype(np.uint64) << np.uint64(COLUMN_BITS) | ranked.astype(np.uint64)
+    depth = depths(child, n_trees)
     return Walk(
-        np.bitwise_or.reduce([part.astype(np.uint64) << np.uint64(n) for part, n in parts]),
-        small(depths(child, n_trees)),
+        child.astype(np.uint64) << np.uint64(COLUMN_BITS + RANK_BITS) | splits,
+        small(depth),
+        *tops_of(child, splits, depth),
         np.ascontiguousarray(forest.value[old]),
         columns,
-        np.concatenate([*thresholds, np.empty(0)]),
+        np.concatenate([*heaps, np.empty(0)]),
         forest.goes_left,
     )
+
+
+def heap_of(rising: Floats) -> Floats:
+    """Return rising numbers as a complete tree: what lies below one at i is at 2i, above at 2i + 1.
+
+    The root is at 1; the size is a power of two, and infinity fills what is left. So looking a
+    number up takes no branch that the processor could guess wrong.
+
+    Examples
+    --------
+    >>> heap_of(np.array([1.0, 2.0, 3.0, 4.0])).tolist()
+    [inf, 4.0, 2.0, inf, 1.0, 3.0, inf, inf]
+    """
+    n_levels = len(rising).bit_length()
+    heap = np.full(2**n_levels, np.inf)
+    for level in range(n_levels):
+        step = 2 ** (n_levels - level - 1)
+        own = rising[step - 1 :: 2 * step]
+        heap[2**level : 2**level + len(own)] = own
+    return heap
 
 
 def depths(child: Ints, n_trees: int) -> Ints:
@@ -255,6 +287,22 @@ def depths(child: Ints, n_trees: int) -> Ints:
         depth[tree] += 1
         tree, node = np.repeat(tree, 2), np.stack([node, node + 1], axis=1).reshape(-1)
     return depth
+
+
+def tops_of(child: Ints, splits: Keys, depth: Ints) -> tuple[Keys, NDArray[np.int32]]:
+    """Return the first levels of trees as complete ones, and where they end; see `Walk`."""
+    n_trees = len(depth)
+    tops = np.zeros((n_trees, 2**LEVELS), dtype=np.uint64)
+    ends = np.zeros((n_trees, 2**LEVELS), dtype=np.int32)
+    node = np.arange(n_trees)[:, None]
+    for level in range(LEVELS + 1):
+        is_last = depth == level if level < LEVELS else depth >= level
+        ends[is_last, : 2**level] = node[is_last]
+        if level < LEVELS:
+            tops[:, 2**level : 2 ** (level + 1)] = splits[node]
+            right = child[node] + (child[node] != node)  # a leaf leads to itself
+            node = np.stack([child[node], right], axis=2).reshape(n_trees, -1)
+    return tops, ends
 
 
 def add_up(rows: Floats, walk: Walk, total: Floats, *, is_single: bool = False) -> None:
@@ -286,12 +334,21 @@ def _walk(rows: Floats, walk: Walk, ranks: Any, node: Keys, total: Floats, is_si
                         total[first + q, c] = np.float32(added) if is_single else added
 
 
-@inner
+@part
 def _walk_lanes(walk: Walk, tree: int, ranks: Any, node: Keys) -> None:
     """Walk rows side by side down a tree, without a branch; their ranks lie side by side, too."""
-    for q in range(LANES):
-        node[q] = tree
-    for _ in range(walk.depth[tree]):
+    top, n_steps = walk.tops[tree], min(LEVELS, walk.depth[tree])
+    a = b = c = d = e = f = g = h = np.uint64(1)  # in registers, as an array would not be
+    for _ in range(n_steps):
+        a, b = _step(top, a, ranks, 0), _step(top, b, ranks, 1)
+        c, d = _step(top, c, ranks, 2), _step(top, d, ranks, 3)
+        e, f = _step(top, e, ranks, 4), _step(top, f, ranks, 5)
+        g, h = _step(top, g, ranks, 6), _step(top, h, ranks, 7)
+    ends, past = walk.ends[tree], np.uint64(1) << np.uint64(n_steps)
+    node[0], node[1], node[2] = ends[a - past], ends[b - past], ends[c - past]
+    node[3], node[4], node[5] = ends[d - past], ends[e - past], ends[f - past]
+    node[6], node[7] = ends[g - past], ends[h - past]
+    for _ in range(walk.depth[tree] - n_steps):
         moved = np.uint64(0)
         for q in range(LANES):
             at = walk.nodes[node[q]]
@@ -302,6 +359,14 @@ def _walk_lanes(walk: Walk, tree: int, ranks: Any, node: Keys) -> None:
             node[q] = goal
         if moved == 0:
             break
+
+
+@inner
+def _step(top: Keys, at: Any, ranks: Any, q: int) -> Any:
+    """Return where the row of a lane goes from a place of a complete tree."""
+    split = top[at]
+    rank = np.uint64(ranks[(split & np.uint64(2**COLUMN_BITS - 1)) + np.uint64(q)])
+    return at + at + np.uint64(rank > split >> np.uint64(COLUMN_BITS))
 
 
 @inner
@@ -324,10 +389,7 @@ def _rank_of(value: float, walk: Walk, column: Any) -> Any:
         return 1 - int(walk.goes_left[column.category_set, np.int64(value)])
     if column.category_set != BY_THRESHOLD or not value > MISSING:  # which NaN is not, either
         return column.missing_rank
-    first, n_left = column.start, column.stop - column.start
-    while n_left > 0:
-        half = n_left // 2
-        is_below = walk.threshold[first + half] < value
-        first += (half + 1) * is_below
-        n_left = n_left - half - 1 if is_below else half
-    return first - column.start
+    at = np.uint64(1)
+    while at < np.uint64(column.size):
+        at += at + np.uint64(walk.threshold[np.uint64(column.start) + at] < value)
+    return np.int64(at) - column.size

@@ -15,6 +15,7 @@ from counterpoint.models.trees import (
     add_up,
     doubled,
     goes_left_at,
+    heap_of,
     small,
     starts,
     unpacked,
@@ -66,9 +67,10 @@ def draw_forest(seed: int, n_trees: int, n_outputs: int) -> Forest:
         root = len(children)
         roots.append(root)
         children.append([root, root])
-        for _ in range(int(rng.integers(0, 12))):  # a leaf becomes a split
+        first = int(rng.integers(0, 2))  # 1 makes a tree deeper than its complete levels
+        for _ in range(int(rng.integers(0, 12 + 8 * first))):  # a leaf becomes a split
             ends = [node for node in range(root, len(children)) if children[node][0] == node]
-            n, node = len(children), int(rng.choice(ends))
+            n, node = len(children), int(rng.choice(ends[-1:] if first else ends))
             children[node] = [n, n + 1]
             children += [[n, n], [n + 1, n + 1]]
     n = len(children)
@@ -93,6 +95,17 @@ def draw_rows(seed: int, n: int) -> Floats:
     rows[rng.random((n, 3)) < 0.2] = MISSING
     rows[rng.random((n, 3)) < 0.1] = np.nan
     return np.ascontiguousarray(rows)
+
+
+@given(st.lists(st.integers(-20, 20), unique=True, max_size=40), st.integers(-21, 21))
+def test_a_number_looked_up_in_a_heap_ends_behind_all_that_lie_below(
+    numbers: list[int], value: int
+) -> None:
+    heap, at = heap_of(np.array(sorted(numbers), dtype=np.float64)), 1
+    while at < len(heap):
+        at += at + int(heap[at] < value)
+
+    assert at - len(heap) == sum(number < value for number in numbers)
 
 
 def sums_by_hand(forest: Forest, rows: Floats, *, is_single: bool) -> Floats:
