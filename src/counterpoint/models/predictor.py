@@ -153,6 +153,15 @@ class Predictor:
         """Who may confirm in place of the model's user: the quick way of a known model only."""
         return self.own if self.is_known else self.plain
 
+    @property
+    def adds_columns(self) -> bool:
+        """Whether answers may be sums over columns, which their order in memory rounds otherwise.
+
+        Trees that were read, each column from one gene, compare numbers one by one.
+        """
+        has_trees = self.additive is not None and self.additive.forest is not None
+        return self.is_doubted or not (self.is_known and has_trees)
+
     def doubted(self) -> Predictor:
         """Return `plain`, for a search in which the quick way disagreed with the model."""
         slow = self.plain._copied()

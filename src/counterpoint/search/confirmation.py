@@ -228,7 +228,8 @@ class Confirmation:
         is_near = is_at_edge(self.target, predictions, edge_of(self.predictor))
         if is_near.any():  # the frame that is returned, of just these rows
             self._ask(valid)
-            self._ask(valid, is_by_column=True)
+            if self.predictor.adds_columns:
+                self._ask(valid, is_by_column=True)
         wanted = valid[self._order_alone(apart, is_near)]
         wanted = wanted[~self._is_alone[wanted]]
         n_calls = 1 + wants_labels(self.problem)

@@ -12,14 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from tests.strategies import generator
 
 import counterpoint as cp
 from counterpoint.arrays import Floats
+from counterpoint.models.fast_paths import mix_columns
 from counterpoint.models.predictor import ModelMethod
 
 FEW = cp.Search(evaluations=400)
@@ -337,3 +339,27 @@ def test_what_holds_only_if_numbers_lie_in_memory_by_rows_is_not_valid() -> None
     read = pd.read_csv(io.StringIO(found.to_csv()))[["p", "q", "r"]]
     assert len(read) == 9
     assert (score(read) >= low).all()
+
+
+@pytest.mark.parametrize("scales", [False, True])
+def test_trees_that_were_read_say_the_same_however_numbers_lie_in_memory(scales: bool) -> None:
+    is_high = SINGLES["p"] + SINGLES["q"] > 0.0
+    forest = RandomForestClassifier(10, random_state=0)
+    model = make_pipeline(StandardScaler(), forest) if scales else forest
+    model.fit(SINGLES, is_high)
+    predictor = cp.Explainer(model, SINGLES).predictor
+    genomes = mix_columns(predictor.observed)
+
+    assert not predictor.adds_columns
+    by_column = predictor.plain.outputs(np.asfortranarray(genomes))
+    np.testing.assert_array_equal(by_column, predictor.plain.outputs(genomes))
+
+
+def test_only_models_whose_trees_were_read_add_up_no_columns() -> None:
+    is_high = SINGLES["p"] + SINGLES["q"] > 0.0
+    linear = LogisticRegression().fit(SINGLES, is_high)
+    turned = make_pipeline(PCA(2), RandomForestClassifier(10, random_state=0)).fit(SINGLES, is_high)
+
+    assert cp.Explainer(linear, SINGLES).predictor.adds_columns
+    assert cp.Explainer(turned, SINGLES).predictor.adds_columns
+    assert cp.Explainer(lambda rows: linear.predict_proba(rows), SINGLES).predictor.adds_columns
