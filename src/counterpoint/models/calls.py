@@ -63,7 +63,7 @@ def as_probabilities(outputs: Floats, classes: tuple[Any, ...]) -> Floats:
             f"the model returned {outputs.shape[1]} columns, but there are {len(classes)} classes "
             f"({listed(classes)}); expected one probability per class."
         )
-    low, high, sums = outputs.min(), outputs.max(), outputs.sum(axis=1)
+    low, high, sums = outputs.min(), outputs.max(), sum(outputs.T)
     is_outside = low < -TOLERANCE or high > 1.0 + TOLERANCE
     if is_outside or np.abs(sums - 1.0).max() > 100 * TOLERANCE:
         raise no_probabilities(outputs)
@@ -86,12 +86,16 @@ def no_probabilities(outputs: Floats) -> PredictorError:
 
 def codes_of(labels: Any, n: int, classes: tuple[Any, ...] | None) -> Ints:
     """Return the class codes of predicted labels."""
-    labels = np.asarray(labels, dtype=object).reshape(-1)
+    labels = np.asarray(labels, dtype=None if isinstance(labels, np.ndarray) else object)
+    labels = labels.reshape(-1)
     if len(labels) != n:
         raise PredictorError(f"predict returned {len(labels)} labels for {n} rows.")
     codes = {label: code for code, label in enumerate(classes or ())}
     try:
-        return np.array([codes[label] for label in labels], dtype=np.int64)
+        if labels.dtype.kind in "iub" and n > len(codes):  # each class is looked up once
+            told, which = np.unique(labels, return_inverse=True)
+            return np.array([codes[label] for label in told.tolist()], dtype=np.int64)[which]
+        return np.array([codes[label] for label in labels.tolist()], dtype=np.int64)
     except (KeyError, TypeError) as error:
         raise PredictorError(
             f"predict returned the label {error.args[0]!r}, which is not one of the classes "

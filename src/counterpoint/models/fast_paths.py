@@ -47,6 +47,39 @@ class Core:
         return self.classes.take(np.argmax(self.predict_proba(rows), axis=1), axis=0)
 
 
+class LinearCore:
+    """A linear model of scikit-learn without its checks: the same operations, in the same order.
+
+    Parameters
+    ----------
+    model : object
+        The fitted model: a regressor, or a classifier of two classes.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.weights, self.intercept = model.coef_.T, model.intercept_
+        self.classes = getattr(model, "classes_", None)
+
+    def decision_function(self, rows: Any) -> Any:
+        """Return the sums (n,); what is not finite is left to the model itself."""
+        sums = rows @ self.weights + self.intercept
+        if not np.isfinite(sums).all():
+            raise ValueError("what is not finite is the model's own business")
+        return sums.reshape(-1) if sums.shape[1:] == (1,) else sums
+
+    def predict_proba(self, rows: Any) -> Any:
+        """Return the probability of each of two classes, shape (n, 2)."""
+        from scipy.special import expit  # which the model has loaded
+
+        second = expit(self.decision_function(rows))
+        return np.stack([1.0 - second, second], axis=1)
+
+    def predict(self, rows: Any) -> Any:
+        """Return the class decided for, or the sum of a regressor, shape (n,)."""
+        sums = self.decision_function(rows)
+        return sums if self.classes is None else self.classes.take((sums > 0).astype(np.intp))
+
+
 def core_of(model: Any, sums: AdditiveModel | None) -> Any:
     """Return what scores by the sums of an estimator, or its booster; None if it shows neither.
 
@@ -219,8 +252,11 @@ def cut_short(last: FastPath) -> list[FastPath]:
     if not is_known(last.model):  # a subclass may do otherwise
         return [last]
     sums = own_sums(last.model, N_CATEGORIES)
-    has_trees = sums is None or sums.forest is not None
-    core = core_of(last.model, sums) if has_trees else None
+    core: Any = None
+    if sums is None or sums.forest is not None:
+        core = core_of(last.model, sums)
+    elif sums.link in ("logistic", "identity"):
+        core = LinearCore(last.model)
     return [last] if core is None else [FastPath(last.to_rows, core), last]
 
 
@@ -260,14 +296,31 @@ def peel(way: FastPath) -> FastPath:
     if not hasattr(way.model, "steps"):
         return way
     *steps, last = [step for _, step in awake(way.model).steps]
+    transforms = [transform_of(step) for step in steps]
 
     def to_rows(genomes: Floats) -> Any:
         rows = way.to_rows(genomes)
-        for step in steps:
-            rows = step.transform(rows)
+        for transform in transforms:
+            rows = transform(rows)
         return rows
 
     return FastPath(to_rows, last)
+
+
+def transform_of(step: Any) -> Callable[[Any], Any]:
+    """Return how a step transforms rows; a scaler of known arrays does without its checks."""
+    if type(step).__name__ != "StandardScaler" or not is_known(step):
+        return step.transform  # type: ignore[no-any-return]
+
+    def scaled(rows: Any) -> Any:
+        if type(rows) is not np.ndarray or rows.dtype != np.float64:
+            return step.transform(rows)
+        rows = rows - step.mean_ if step.with_mean else rows.copy(order="K")
+        if step.with_std:
+            rows /= step.scale_
+        return rows
+
+    return scaled
 
 
 def array_layouts(encoding: Encoding) -> Iterator[Callable[[Floats], Any]]:

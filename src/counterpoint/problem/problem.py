@@ -240,8 +240,7 @@ class Problem:
             return self.past.recall(genomes.shape[1])
         outputs = self.predictor.blocks(genomes)
         if self._columns is not None:
-            scores = np.take_along_axis(outputs, self._columns, axis=2)
-            return np.ascontiguousarray(scores[..., 0])
+            return np.ascontiguousarray(outputs[np.arange(len(outputs)), :, self._columns])
         predictions = np.empty(outputs.shape[:2])
         for a, target in enumerate(self.targets):
             predictions[a] = target.score(outputs[a])
@@ -249,10 +248,10 @@ class Problem:
 
     @cached_property
     def _columns(self) -> Ints | None:
-        """The output that is each row's score (r, 1, 1); None if a score compares several."""
+        """The output that is each row's score (r,); None if a score compares several."""
         if any(target.is_lead for target in self.targets):
             return None
-        return np.array([[[target.column]] for target in self.targets])
+        return np.array([target.column for target in self.targets])
 
     @cached_property
     def _interval(self) -> tuple[Floats, Floats]:

@@ -112,7 +112,9 @@ class ResultData:
     def of(cls, archive: Archive, a: int, row: Any, facts: Facts, live: Live) -> Self:
         """Take the non-dominated candidates of row a from the archive, the row itself left out."""
         index = archive.changed_members(a)
-        index = index[live.problem.obeys(archive.genomes[None, a, index])[0]]  # the last word
+        if live.problem.row_rules is not None:  # the last word
+            index = index[live.problem.obeys(archive.genomes[None, a, index])[0]]
+        predictions = archive.predictions[a, index]
         observed = None
         if archive.places is not None and (labels := live.problem.observed.labels) is not None:
             observed = labels[archive.places[a, index]]
@@ -121,8 +123,8 @@ class ResultData:
             row,
             live.problem.rows[0],
             archive.genomes[a, index],
-            archive.predictions[a, index],
-            archive.predictions[a, index],
+            predictions,
+            predictions,
             np.zeros(len(index), dtype=np.int64),
             archive.objectives[a, index],
             facts,

@@ -62,13 +62,14 @@ class Trace:
     @classmethod
     def of(cls, archive: Archive, a: int) -> Trace:
         """Take the trace of row a from the archive."""
-        entered, size = archive.entered[a], int(archive.size[a])
+        size = int(archive.size[a])
+        entered = np.flatnonzero(archive.entered[a, :size])
         generation = archive.generation[a, :size]
-        n_generations = 1 + int(generation.max(initial=-1))
+        n_generations = 1 + int(generation[-1]) if size else 0  # they ascend
         ends = np.searchsorted(generation, np.arange(n_generations), side="right")
         return cls(
             archive.objectives[a, entered],
-            archive.generation[a, entered],
+            generation[entered],
             1 + archive.n_passed[a] + np.cumsum(archive.is_asked[a])[ends - 1],
             archive.predictions[a, archive.n_learnt : size - int(archive.n_added[a])].copy(),
             archive.stopped[a],

@@ -79,6 +79,7 @@ class Archive:
         self.stopped: list[Any] = [""] * r
         self.n_added: Ints = np.zeros(r, dtype=np.int64)
         self.proofs: list[Proof | None] = [None] * r
+        self._changed: dict[int, Ints] = {}  # what `changed_members` said of rows
 
     def add(
         self,
@@ -96,6 +97,7 @@ class Archive:
         `is_known` the model was not asked about them.
         """
         n = genomes.shape[1]
+        self._changed.clear()
         if counts is None:
             counts = np.ones(genomes.shape[:2], dtype=np.bool_)
         start = int(self.size[rows[0]])  # rows in one wave have the same age
@@ -143,20 +145,16 @@ class Archive:
 
         `ended` tells which of them (r',) end for a reason that only their method knows.
         """
-        is_stale = self.stale[rows] >= (np.inf if patience is None else patience)
-        reasons = {
-            **(ended or {}),
-            "patience": is_stale,
-            "seconds": np.array(is_late),
-            "interrupt": np.array(is_stopped),
-            "budget": generation >= last[rows],
-        }
-        is_going = np.ones(len(rows), dtype=np.bool_)
+        reasons, is_going = dict(ended or {}), np.ones(len(rows), dtype=np.bool_)
+        if patience is not None:
+            reasons["patience"] = self.stale[rows] >= patience
+        if is_late or is_stopped:
+            reasons["seconds" if is_late else "interrupt"] = np.ones_like(is_going)
+        reasons["budget"] = generation >= last[rows]
         for reason, is_met in reasons.items():
-            if not is_met.any():
-                continue
-            self.stop(rows[is_going & is_met], reason)
-            is_going &= ~is_met
+            if is_met.any():
+                self.stop(rows[is_going & is_met], reason)
+                is_going &= ~is_met
         return np.flatnonzero(is_going)
 
     def stop(self, rows: Ints, reason: str) -> None:
@@ -216,17 +214,19 @@ class Archive:
 
     def changed_members(self, row: int) -> Ints:
         """Return the members of one row that differ from it, by gap, changes and distance."""
-        members = np.sort(self.members[row, : self.n_members[row]])
-        values = self.objectives[row, members]
-        is_changed = values[:, CHANGES] > 0
-        members, values = members[is_changed], values[is_changed]
-        order = np.lexsort((values[:, DISTANCE], values[:, CHANGES], values[:, GAP]))
-        changed: Ints = members[order]
-        return changed
+        if row not in self._changed:
+            members = np.sort(self.members[row, : self.n_members[row]])
+            values = self.objectives[row, members]
+            is_changed = values[:, CHANGES] > 0
+            members, values = members[is_changed], values[is_changed]
+            order = np.lexsort((values[:, DISTANCE], values[:, CHANGES], values[:, GAP]))
+            self._changed[row] = members[order]
+        return self._changed[row]
 
     def keep_all(self, row: int) -> None:
         """Make every candidate of one row a member, dominated or not."""
         n = int(self.size[row])
+        self._changed.clear()
         self.members[row, :n] = np.arange(n)
         self.n_members[row] = n
 

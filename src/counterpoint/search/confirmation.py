@@ -93,6 +93,10 @@ class Confirmation:
         The same without what was denied.
     doubt : str
         Where the quick way and the model disagree; empty as long as they do not.
+    ways : WayFinder
+        The ways of all that seems valid.
+    members : ndarray of shape (n,)
+        The candidates that are returned, those of ways included, as far as rules allow.
     n_asked : int
         How many rows the model was asked about.
     n_denied : int
@@ -116,7 +120,7 @@ class Confirmation:
         self._is_named = np.zeros(n, dtype=np.bool_)  # by `predict`, though it did not seem valid
         self._spread = 0.0
         self._repeats = not isinstance(search, Explore)
-        self.ways = self._find_ways()
+        self._find_ways()
 
     @property
     def values(self) -> Floats:
@@ -125,26 +129,16 @@ class Confirmation:
         return values
 
     @property
-    def members(self) -> Ints:
-        """The candidates that are returned, those of ways included, as far as rules allow."""
-        is_member = np.zeros(len(self._is_asked), dtype=np.bool_)
-        is_member[self.archive.members[self.row, : self.archive.n_members[self.row]]] = True
-        is_member[self.ways.candidates] = True
-        members = np.flatnonzero(is_member)
-        changed: Ints = members[self.values[members, CHANGES] > 0]
-        return changed
-
-    @property
     def unasked(self) -> Ints:
         """What must be asked in a frame: members; all that seem valid once something is denied.
 
         Once `predict` has said another thing than the probabilities, it is all there is.
         """
-        is_wanted = np.zeros(len(self._is_asked), dtype=np.bool_)
+        if not self.n_denied:
+            return self.members[~self._is_asked[self.members]]
+        is_candidate = self.archive.is_candidate[self.row, : len(self._is_asked)]
+        is_wanted = is_candidate & ((self.values[:, GAP] <= 0.0) | self.denies_label)
         is_wanted[self.members] = True
-        if self.n_denied:
-            is_candidate = self.archive.is_candidate[self.row, : len(is_wanted)]
-            is_wanted |= is_candidate & ((self.values[:, GAP] <= 0.0) | self.denies_label)
         return np.flatnonzero(is_wanted & ~self._is_asked)
 
     def is_scored_again(self, which: Ints) -> Bools:
@@ -168,11 +162,13 @@ class Confirmation:
         """
         if self.keeps_all:
             return np.zeros(len(which), dtype=np.bool_)
-        is_observed = ~self.archive.is_asked[self.row, which]
-        predictions = self.archive.predictions[self.row, which]
+        clear: Bools = ~self.archive.is_asked[self.row, which]
+        observed = np.flatnonzero(clear)  # few
+        predictions = self.archive.predictions[self.row, which[observed]]
         is_near = is_at_edge(self.target, predictions, EDGE)
         is_near |= margins(self.target, predictions) <= N_SPREADS * self._spread
-        return np.asarray(is_observed & ~is_near)
+        clear[observed] = ~is_near
+        return clear
 
     def genomes(self, which: Ints) -> Floats:
         """Return some of the candidates, shape (n, d)."""
@@ -226,6 +222,8 @@ class Confirmation:
         predictions = self.archive.predictions[self.row, valid]
         apart = margins(self.target, predictions)
         is_near = is_at_edge(self.target, predictions, edge_of(self.predictor))
+        if self.predictor.is_known and not self.n_denied and not is_near.any():
+            return  # mostly
         if is_near.any():  # the frame that is returned, of just these rows
             self._ask(valid)
             if self.predictor.adds_columns:
@@ -277,7 +275,10 @@ class Confirmation:
     def _is_drawn(self, n: int, most: int) -> Bools:
         """Return which of n candidates are drawn, most at most."""
         draws = uniforms(self.problem.keys, Stage.ASKED_ALONE, 0, n, 1)[0, :, 0]
-        return np.argsort(np.argsort(draws)) < most
+        is_drawn = np.ones(n, dtype=np.bool_)
+        if n > most:
+            is_drawn[np.argpartition(draws, most)[most:]] = False
+        return is_drawn
 
     def redraw(self) -> bool:
         """Draw the members again by what was said; return whether that is another thing."""
@@ -299,12 +300,17 @@ class Confirmation:
         self.n_denied += len(which) + len(named)
         if self.keeps_all:
             self.archive.keep_all(0)
-        self.ways = self._find_ways()
+        self._find_ways()
         return True
 
-    def _find_ways(self) -> WayFinder:
-        """Return the ways of all that seems valid."""
-        return WayFinder.of(self.archive, self.row, self.problem, repeats=self._repeats)
+    def _find_ways(self) -> None:
+        """Find the ways of all that seems valid, and what is returned."""
+        self.ways = WayFinder.of(self.archive, self.row, self.problem, repeats=self._repeats)
+        is_member = np.zeros(len(self._is_asked), dtype=np.bool_)
+        is_member[self.archive.members[self.row, : self.archive.n_members[self.row]]] = True
+        is_member[self.ways.candidates] = True
+        members = np.flatnonzero(is_member)
+        self.members: Ints = members[self.values[members, CHANGES] > 0]
 
     def ways_told(self) -> WayRows:
         """Return the ways, with what the model said of their candidates."""

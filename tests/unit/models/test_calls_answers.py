@@ -53,3 +53,12 @@ def test_scores_do_not_share_the_models_memory() -> None:
 
 def test_labels_become_codes() -> None:
     assert codes_of(np.array(["b", "a", "b"]), 3, ("a", "b")).tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("labels", [[7, 3, 3, 7], np.array([7, 3, 3, 7]), np.array([[7], [3]] * 2)])
+def test_labels_that_are_whole_numbers_become_codes(labels: Any) -> None:
+    expected = [1, 0, 0, 1] if np.ndim(labels) == 1 else [1, 0, 1, 0]
+
+    assert codes_of(labels, 4, (3, 7)).tolist() == expected
+    with pytest.raises(PredictorError, match="label 7"):
+        codes_of(labels, 4, (3, 8))

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -17,6 +18,7 @@ from counterpoint.models.column_tables import ColumnTables
 from counterpoint.models.fast_paths import (
     Core,
     FastPath,
+    LinearCore,
     array_layouts,
     bare_ways,
     peel,
@@ -64,7 +66,34 @@ def test_a_search_over_settings_is_asked_by_the_best_it_found() -> None:
 
     ways = ways_of(model, NUMBERS)
 
-    assert all(isinstance(way.model, LogisticRegression) for way in ways)
+    assert all(isinstance(way.model, LogisticRegression | LinearCore) for way in ways)
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(), StandardScaler(with_mean=False)])
+@pytest.mark.parametrize("estimator", [LogisticRegression(), LinearRegression(), RidgeClassifier()])
+def test_a_linear_model_behind_a_scaler_gives_the_same_bits_without_its_checks(
+    scaler: Any, estimator: Any
+) -> None:
+    model = make_pipeline(clone(scaler), clone(estimator)).fit(NUMBERS, LABELS)
+    rows = NUMBERS.to_numpy()[:, ::-1] * 1.7
+    frame, given = pd.DataFrame(rows, columns=["a", "b"]), rows.copy()
+
+    first, *_ = ways_of(model, NUMBERS)
+
+    methods = [name for name in ("predict_proba", "predict") if hasattr(model, name)]
+    asks = {name: first.ask(name) for name in methods}
+    assert all(
+        ask is not None and np.array_equal(ask(rows), getattr(model, name)(frame))
+        for name, ask in asks.items()
+    )
+    assert np.array_equal(rows, given)
+
+
+def test_what_is_not_finite_is_left_to_the_linear_model_itself() -> None:
+    core = LinearCore(LogisticRegression().fit(NUMBERS.to_numpy(), LABELS))
+
+    with pytest.raises(ValueError, match="finite"):
+        core.predict_proba(np.array([[np.nan, 1.0]]))
 
 
 def test_a_pipeline_is_asked_by_its_last_step() -> None:
