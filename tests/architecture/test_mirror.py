@@ -25,7 +25,6 @@ ELSEWHERE = {
     "models.adapters.remote": "integration/test_remote_model.py",
     "problem.objectives": "property/test_distance_laws.py",
     "result.choosing.interview": "property/test_choosing_laws.py",
-    "search.exact.ruled": "property/test_proof_laws.py",
     "search.explore.moves": "property/test_moves_laws.py",
     "search.nsga2.selection": "property/test_dominance_laws.py",
     "search.nsga2.variation": "property/test_variation_laws.py",
@@ -37,7 +36,6 @@ THROUGH = {
     "batch.files": "cp.explain_files(",
     "batch.frame": "cp.explain_frame(",
     "models.adapters.frameworks": 'framework("torch")',
-    "search.exact.ruled": "cp.Search(prove=True",
 }
 # Modules that hold names only.
 NOTHING_TO_TEST = {"arrays", "version"}

@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, event, given, note, settings
 from hypothesis import strategies as st
 
 import counterpoint as cp
-from counterpoint.result.report.summary import summarise
+from counterpoint.result.report.page import summarise
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 N_CASES = int(os.environ.get("COUNTERPOINT_FUZZ", "60"))

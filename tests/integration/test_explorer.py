@@ -37,7 +37,7 @@ from counterpoint.explorer.app import VisitorLimits, create_app
 from counterpoint.explorer.requests import Rows
 from counterpoint.explorer.server import MOST_SILENT, Explorer, Guard, TimedProtocol, bound
 from counterpoint.explorer.sessions import MOST_SESSIONS, MOST_WAITING, Sessions
-from counterpoint.result.report.summary import summarise
+from counterpoint.result.report.page import summarise
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 

@@ -12,7 +12,7 @@ import pytest
 import counterpoint as cp
 from counterpoint.cli.showing import changes_table
 from counterpoint.explorer.requests import Rows, describe_features, describe_row
-from counterpoint.result.report.summary import summarise
+from counterpoint.result.report.page import summarise
 from counterpoint.result.words.printed import changes_frame, row_line
 from counterpoint.result.words.sentences import sentence
 from counterpoint.table.values import write_number

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from tests.figures import FIELDS, drawn, explained, fields_of, worth
 
 import counterpoint as cp
-from counterpoint.result.figures.frames.candidates import positions
-from counterpoint.result.figures.frames.common import ROW, Axis, changes_only, histogram, unique
-from counterpoint.result.figures.frames.response import contour_levels
+from counterpoint.result.figures.axes import ROW, Axis, changes_only, histogram, unique
+from counterpoint.result.figures.frames import contour_levels, positions
 from counterpoint.table.features import Feature, Kind
 
 FOUND = explained()

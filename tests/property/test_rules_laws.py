@@ -21,10 +21,10 @@ from counterpoint.arrays import MISSING, Bools, Floats, Keys
 from counterpoint.errors import CounterpointError, InvalidInput
 from counterpoint.problem.limits import Limits
 from counterpoint.problem.problem import search_box
-from counterpoint.rules.arithmetic import ROUND_OFF
 from counterpoint.rules.bounds import RowDomains
 from counterpoint.rules.domains import Lattice
 from counterpoint.rules.grammar import parse
+from counterpoint.rules.normal_form import ROUND_OFF
 from counterpoint.rules.rules import Rules
 from counterpoint.rules.tree import (
     And,

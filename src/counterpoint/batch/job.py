@@ -49,7 +49,7 @@ class ChunkSizes:
     # lost with one. With hundreds of workers it is longer, up to a minute.
     seconds: float = 5.0
     row_timeout: float = 120.0  # how long one row may take
-    rows: int | None = None  # A fixed size for all chunks instead
+    rows: int | None = None  # a fixed size for all chunks instead
     per_row: float | None = None
     largest: int = 0
 

@@ -53,7 +53,7 @@ class Order:
     # ways first, and near misses only where there is no counterfactual. None keeps the whole
     # non-dominated set, near misses too.
     keep: int | None = 10
-    id: str | None = None  # A column of the rows that is no feature and is handed through
+    id: str | None = None  # a column of the rows that is no feature and is handed through
     # put before the names of our own columns; None puts "cf_" there if a feature has the name of
     # one
     prefix: str | None = None

@@ -89,8 +89,8 @@ def _describe(feature: Feature, labels: Labels) -> dict[str, Any]:
 class RowsWanted:
     """Which rows to show, and in which order."""
 
-    find: str = ""  # A text that the label contains; empty for all
-    where: str = ""  # A rule that the row satisfies, such as "age >= 30"; empty for all
+    find: str = ""  # a text that the label contains; empty for all
+    where: str = ""  # a rule that the row satisfies, such as "age >= 30"; empty for all
     sort: str = ""  # "" for their own order, "prediction", or the place of a feature
     is_descending: bool = False  # whether the largest come first
 

@@ -31,8 +31,7 @@ from counterpoint.problem.objectives import GAP
 from counterpoint.problem.problem import Problem, Recalled
 from counterpoint.progress import Watch
 from counterpoint.result.counterfactuals import Counterfactuals
-from counterpoint.result.report.page import draw_figures, report_page
-from counterpoint.result.report.summary import summarise
+from counterpoint.result.report.page import draw_figures, report_page, summarise
 from counterpoint.result.words.language import spoken_now
 from counterpoint.result.words.printed import target_text
 from counterpoint.search.archive import Archive

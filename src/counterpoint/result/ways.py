@@ -353,3 +353,22 @@ def ways_of(
     which = np.flatnonzero(is_meant)
     which = which[np.argsort(least[which], kind="stable")]
     return Ways(found, rows, which, found.facts.margin if margin is None else float(margin))
+
+
+def steps_of(found: ResultData, genome: Floats) -> list[tuple[int, float]]:
+    """Return the changes of a candidate (d,) one after another, and the prediction after each.
+
+    First comes the change that leads nearest to the target by itself, then the one that does so
+    beside it, and so on. The prediction after the last is the candidate's.
+    """
+    now, steps, target = found.genome.copy(), [], found.target
+    places = np.flatnonzero(genome != now)
+    while len(places):
+        tried = np.repeat(now[None], len(places), axis=0)
+        tried[np.arange(len(places)), places] = genome[places]
+        outputs = found.problem.predictor.own.outputs(tried)
+        scores = np.asarray(target.score(outputs))
+        best = int(np.lexsort((-safety_margins(target, scores), target.gaps(scores)))[0])
+        steps.append((int(places[best]), float(target.prediction(outputs[best]))))
+        now, places = tried[best], np.delete(places, best)
+    return steps

@@ -5,7 +5,7 @@
                                                          ├─► program ─► repair: kernels
                                                          └─► domains, propagation ─► bounds
 
-`arithmetic` says what operators and comparisons mean, for kernels and for propagation alike; the
+`normal_form` says what operators and comparisons mean, for kernels and for propagation alike; the
 program has the last word on a genome. `Rules` in `rules.py` is the door: `parse`, `holds`,
 `contradictions`; `RowRules` are the rules as they bind the rows of one search.
 """

@@ -17,7 +17,7 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.errors import Signal
-from counterpoint.rules.arithmetic import OFF_STEP, ROUND_OFF, rounding_of
+from counterpoint.rules.normal_form import OFF_STEP, ROUND_OFF, rounding_of
 from counterpoint.table.features import Feature, Kind
 from counterpoint.table.schema import Schema
 

@@ -3,7 +3,7 @@
 Every rule is a run of operations in postfix order: the operands of operation p end at ``p - 1``
 and, if there are two, at ``left[p]``. The value of operation p is kept at place p of the scratch,
 so that nothing is pushed or popped and every part of a rule keeps its value for `repair` to look
-at. What each operation means is written in `arithmetic`.
+at. What each operation means is written in `normal_form`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Whole
 from counterpoint.kernels import inner, kernel
-from counterpoint.rules import arithmetic
 from counterpoint.rules import normal_form as normal
-from counterpoint.rules.arithmetic import COMPARATORS, DIVIDE, INCOMPARABLE, LESS, OPERATORS
+from counterpoint.rules.normal_form import COMPARATORS, DIVIDE, INCOMPARABLE, LESS, OPERATORS
 from counterpoint.rules.tree import Comparator
 
-# Operations: first those on two values (see `arithmetic`), then values, then tests (the leaves of a
+# Operations: first those on two values (see `OPERATORS`), then values, then tests (the leaves of a
 # condition), then what joins conditions. A comparison is `COMPARE` plus the orders that satisfy it.
 NUMBER, GENE, OWN = range(DIVIDE + 1, DIVIDE + 4)
 COMPARE = OWN
@@ -178,8 +177,8 @@ def make_scratch(program: Program) -> Records:
     return np.zeros(len(program.operations), SCRATCH)
 
 
-combine, order_of = inner(arithmetic.combine), inner(arithmetic.order_of)
-satisfies, is_on_step = inner(arithmetic.satisfies), inner(arithmetic.is_on_step)
+combine, order_of = inner(normal.combine), inner(normal.order_of)
+satisfies, is_on_step = inner(normal.satisfies), inner(normal.is_on_step)
 
 
 @inner

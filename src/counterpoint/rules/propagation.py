@@ -17,20 +17,21 @@ import numpy as np
 from counterpoint.arrays import MISSING
 from counterpoint.errors import listed
 from counterpoint.rules import normal_form as normal
-from counterpoint.rules.arithmetic import (
+from counterpoint.rules.domains import Domains, Impossible, Start
+from counterpoint.rules.normal_form import (
     COMPARATORS,
     LESS,
     MORE,
+    OPERATORS,
     ROUND_OFF,
     SAME,
     Interval,
-    Linear,
+    combine,
     combine_intervals,
-    combine_linear,
     compare_intervals,
     is_on_step,
 )
-from counterpoint.rules.domains import Domains, Impossible, Start
+from counterpoint.rules.tree import Operator
 from counterpoint.table.schema import Schema
 
 MOST_ROUNDS = 10  # on the reals, two rules can push each other for ever
@@ -354,3 +355,39 @@ class _RuleSets(NamedTuple):
         verb = "can never hold" if len(places) == 1 else "cannot hold together"
         reason = self.objection(places)
         return f"{names} {verb}: {reason}." if reason else f"{names} {verb}."
+
+
+class Linear(NamedTuple):
+    """A constant, and a slope for each feature."""
+
+    constant: float
+    slopes: dict[int, float]
+
+
+def combine_linear(operator: Operator, left: Linear | None, right: Linear | None) -> Linear | None:
+    """Return the result of an operator as a linear function; None if it, or an operand, is none.
+
+    Examples
+    --------
+    >>> combine_linear("*", Linear(2.0, {}), Linear(1.0, {0: 3.0}))
+    Linear(constant=2.0, slopes={0: 6.0})
+    """
+    if left is None or right is None:
+        return None
+    if operator in ("+", "-"):
+        slopes = {
+            j: _calculate(operator, left.slopes.get(j, 0.0), right.slopes.get(j, 0.0))
+            for j in dict.fromkeys((*left.slopes, *right.slopes))
+        }
+        return Linear(_calculate(operator, left.constant, right.constant), slopes)
+    if operator == "*" and not left.slopes:
+        left, right = right, left
+    factor = _calculate(operator, 1.0, right.constant)
+    if right.slopes or math.isnan(factor):
+        return None
+    return Linear(left.constant * factor, {j: s * factor for j, s in left.slopes.items()})
+
+
+def _calculate(operator: Operator, left: float, right: float) -> float:
+    """Return the result of an operator on two exact numbers."""
+    return combine(OPERATORS[operator], left, right, abs(left), abs(right))[0]

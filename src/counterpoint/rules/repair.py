@@ -15,7 +15,6 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Keys, Whole
 from counterpoint.kernels import inner, part
-from counterpoint.rules.arithmetic import INCOMPARABLE
 from counterpoint.rules.bounds import (
     first_position,
     last_position,
@@ -25,6 +24,7 @@ from counterpoint.rules.bounds import (
     position_of,
     value_at,
 )
+from counterpoint.rules.normal_form import INCOMPARABLE
 from counterpoint.rules.program import (
     AND,
     CHANGED,

@@ -38,7 +38,6 @@ import numpy as np
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.checks import check_list
 from counterpoint.errors import InvalidInput, told_by
-from counterpoint.rules.arithmetic import rounding_of
 from counterpoint.rules.bounds import (
     Bounds,
     RowDomains,
@@ -50,7 +49,7 @@ from counterpoint.rules.bounds import (
 from counterpoint.rules.check import check
 from counterpoint.rules.domains import Impossible, Start, start_from_data
 from counterpoint.rules.grammar import parse, rewritten
-from counterpoint.rules.normal_form import Count, NormalRule, normalize
+from counterpoint.rules.normal_form import Count, NormalRule, normalize, rounding_of
 from counterpoint.rules.program import Program, compile_rules, judge
 from counterpoint.rules.propagation import contradictions
 from counterpoint.rules.tokens import MOST_CHARACTERS

@@ -61,7 +61,7 @@ class Seal:
 
     fingerprint: str  # the hash of all its bytes, which is the same wherever the file is kept
     size: int  # how many they are
-    blocks: bytes  # A hash of each block, one after the other
+    blocks: bytes  # a hash of each block, one after the other
 
     @classmethod
     def of(cls, file: Any) -> Seal:

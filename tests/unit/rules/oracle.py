@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.rules import tree
-from counterpoint.rules.arithmetic import OFF_STEP, ROUND_OFF
-from counterpoint.rules.normal_form import member_value
+from counterpoint.rules.normal_form import OFF_STEP, ROUND_OFF, member_value
 from counterpoint.rules.rules import Rules
 
 FALSE, UNKNOWN, TRUE = -1, 0, 1

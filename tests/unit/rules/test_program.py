@@ -5,7 +5,7 @@ import pytest
 from tests.unit.rules.small import AGE, JOB, PAY, ROW, rules_of
 
 from counterpoint.rules import program as codes
-from counterpoint.rules.arithmetic import COMPARATORS, MULTIPLY, SUBTRACT
+from counterpoint.rules.normal_form import COMPARATORS, MULTIPLY, SUBTRACT
 from counterpoint.rules.program import COMPARE, judge, make_scratch
 from counterpoint.rules.tree import Comparator
 

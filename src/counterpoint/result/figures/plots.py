@@ -13,10 +13,16 @@ from typing import Any
 from counterpoint.checks import check_whole, require_package
 from counterpoint.errors import InvalidInput
 from counterpoint.result.data import ResultData
-from counterpoint.result.figures.frames import candidates, response
-from counterpoint.result.figures.frames.candidates import MOST_AXES, MOST_BARS, MOST_STRIPS
-from counterpoint.result.figures.frames.common import MOST_SHOWN, Frames, Names, place_of
-from counterpoint.result.figures.frames.response import CURVE_POINTS, MOST_CURVES, SURFACE_POINTS
+from counterpoint.result.figures import frames
+from counterpoint.result.figures.axes import MOST_SHOWN, Frames, Names, place_of
+from counterpoint.result.figures.frames import (
+    CURVE_POINTS,
+    MOST_AXES,
+    MOST_BARS,
+    MOST_CURVES,
+    MOST_STRIPS,
+    SURFACE_POINTS,
+)
 
 CHARTS = "counterpoint.result.figures.charts"
 EXTRA = '"counterpoint[figures]", or leave them out with figures=False'
@@ -141,7 +147,7 @@ class Plots:
             runs from 0, the smallest value on the axis, to 1. ``axes``: the axes in their order.
             ``ticks``: what is written on them, the smallest and largest value or the levels.
         """
-        return candidates.lines_and_note(self.found, features, most, n)[0]
+        return frames.lines_and_note(self.found, features, most, n)[0]
 
     def surface(
         self,
@@ -188,7 +194,7 @@ class Plots:
             ``counterfactuals``: the row, and those that change only these two features.
             ``bars_x``, ``bars_y``: histograms.
         """
-        return response.surface_data(self.found, x, y, resolution)[0]
+        return frames.surface_data(self.found, x, y, resolution)[0]
 
     def objectives(
         self, *, n: int = MOST_SHOWN, width: int | None = None, dark: bool = False
@@ -209,7 +215,7 @@ class Plots:
             ``counterfactuals``: columns objective_0, objective_1, ... in the order of
             `found.objective_names`. ``names``: which is which.
         """
-        return candidates.objectives_data(self.found, n)
+        return frames.objectives_data(self.found, n)
 
     def frequency(
         self, *, most: int = MOST_BARS, width: int | None = None, dark: bool = False
@@ -223,7 +229,7 @@ class Plots:
 
         ``place`` is where the feature stands among all.
         """
-        return candidates.frequency_data(self.found, most)
+        return frames.frequency_data(self.found, most)
 
     def history(self, *, width: int | None = None, dark: bool = False) -> Any:
         """Return the hypervolume of the set over the rows the model was asked about."""
@@ -232,7 +238,7 @@ class Plots:
 
     def history_data(self) -> Frames:
         """Return the frame ``history``: generation, evaluations, hypervolume."""
-        return candidates.history_data(self.found)
+        return frames.history_data(self.found)
 
     def ice(
         self,
@@ -283,7 +289,7 @@ class Plots:
             row's own value included. ``counterfactuals``: the row, and those that change only this
             feature.
         """
-        return response.ice_data(self.found, self._alone(feature), most, resolution)[0]
+        return frames.ice_data(self.found, self._alone(feature), most, resolution)[0]
 
     def _alone(self, feature: Hashable | None) -> list[Hashable] | None:
         """Return one feature as the list of all there are; refuse what is none."""
@@ -321,7 +327,7 @@ class Plots:
             to one value share a `lane`, -1 where there are too many to draw. ``row``: its own
             values.
         """
-        return candidates.strips_and_axes(self.found, features, most, n)[0]
+        return frames.strips_and_axes(self.found, features, most, n)[0]
 
 
 def _charts(module: str, figure: str, width: object, dark: object) -> Any:

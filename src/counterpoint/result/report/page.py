@@ -1,8 +1,9 @@
-"""The page: a summary, its figures and our modules as one HTML file, written whole or not at all.
+"""The page: a summary, its receipt, figures and our modules as one HTML file, written whole or not.
 
 Nothing of the data becomes markup: it travels as JSON in a script that no browser executes, and the
 modules show it as text. The policy in the page's head allows exactly the scripts and the style that
-are in it, by their hashes, and no request to any server.
+are in it, by their hashes, and no request to any server. The receipt says who was asked what, with
+which settings, so that a result can be checked later.
 """
 
 from __future__ import annotations
@@ -12,24 +13,33 @@ import datetime
 import hashlib
 import html
 import json
+import platform
 import re
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput
+from counterpoint.problem.limits import Limits
+from counterpoint.problem.ranges import range_text
 from counterpoint.progress import new_bar
 from counterpoint.result.choosing.orders import knee
 from counterpoint.result.data import ResultData
-from counterpoint.result.figures.frames.common import chosen
+from counterpoint.result.figures.axes import chosen
 from counterpoint.result.figures.plots import EXTRA, Plots, drawing_library, packed
-from counterpoint.result.report.summary import summarise, write_questions
-from counterpoint.result.words.language import Lang, say, speaking, spoken_now
+from counterpoint.result.report.summary import write_questions, write_summary
+from counterpoint.result.words.language import Lang, say, speaking, spoken_now, translated
+from counterpoint.result.words.printed import target_text
 from counterpoint.table.files import Pathlike, write_whole
 from counterpoint.table.labels import SIGNS
+from counterpoint.table.values import EXACT, write_date, write_number
+from counterpoint.version import __version__
 
 WIDTH = 500  # of a drawing, in pixels: two stand side by side
 MOST_PANELS, MOST_LINES = 6, 15  # of a figure, so that none is much taller than its neighbour
@@ -212,6 +222,14 @@ def _as_text(text: str) -> str:
     return html.escape(text).encode("ascii", "xmlcharrefreplace").decode("ascii")
 
 
+def summarise(found: ResultData, now: datetime.datetime, lang: Lang = "en") -> dict[str, Any]:
+    """Return all the page shows of a result, but its figures, as what JSON can hold."""
+    with speaking(lang):
+        receipt = write_receipt(found, now)
+        texts = receipt_texts(found, receipt)
+        return write_summary(found) | {"receipt": receipt, "receipt_texts": texts}
+
+
 MOST_BYTES = 1_500_000  # what a mail takes, and a phone opens
 NOTE = 1000  # bytes that are kept free for the note that not all is shown
 LARGE = 2000  # candidates whose report takes long enough for a bar
@@ -288,4 +306,101 @@ def _cut(found: ResultData, summary: dict[str, Any], room: int) -> dict[str, Any
         "representatives": [each for each in summary["representatives"] if each["number"] in kept],
         "interview": write_questions(found, kept),
         "notes": [*summary["notes"], note],
+    }
+
+
+def write_receipt(found: ResultData, now: datetime.datetime) -> dict[str, Any]:
+    """Return who was asked what, with which settings, as what JSON can hold."""
+    version, model = __version__, "not at hand: the result was loaded from a file"
+    if found.live is None:
+        version = f"{found.remembered.version}; this report by {version}"
+    else:
+        kind = type(found.problem.predictor.own.model)
+        model = f"{kind.__module__}.{kind.__qualname__}"
+    return {
+        "date": now.astimezone(datetime.UTC).isoformat(timespec="seconds"),
+        "data fingerprint": found.fingerprints.data,
+        "model fingerprint": found.fingerprints.model,
+        "model": model,
+        "target": str(found.target),
+        "limits": _limits(found.limits),
+        "rules": list(found.constraints),
+        "costs": [
+            f"{name}: {write_number(cost, digits=EXACT)}" for name, cost in found.costs.items()
+        ],
+        "objectives": list(found.objective_names),
+        "search": {"type": type(found.search).__name__, **_settings(found.search)},
+        "seed": int(found.seed),
+        "model evaluations": found.evaluations,
+        "ended by": found.stopped or "the row itself",
+        "counterfactuals": int(found.reaches.sum()),
+        "near misses": int((~found.reaches).sum()),
+        "notes": list(found.notes),
+        "versions": {
+            "counterpoint": version,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "pandas": pd.__version__,
+        },
+    }
+
+
+def receipt_texts(found: ResultData, receipt: dict[str, Any]) -> dict[str, Any]:
+    """Return what the page shows in place of parts of the receipt, in the language of the page.
+
+    The search is written as one would type it, and rules are as they were written.
+    """
+    day = datetime.datetime.fromisoformat(receipt["date"])
+    kind, *settings = receipt["search"].items()
+    given = ", ".join(f"{name}={value!r}" for name, value in settings if value is not None)
+    names, ranges = receipt["objectives"], receipt["limits"]["ranges"]
+    known = {f"objective.{name}" for name in ("gap", "distance", "changes", "implausibility")}
+    texts = {
+        "date": f"{write_date(day.date(), SIGNS[spoken_now()])}, {day:%H:%M:%S} UTC",
+        "search": f"{kind[1]}({given})",
+        "target": target_text(found),
+        "limits": receipt["limits"] | {"ranges": [translated(each, "range") for each in ranges]},
+        "objectives": [
+            say(key) if (key := f"objective.{name}") in known else name for name in names
+        ],
+        "ended by": say(f"ended.{receipt['ended by']}"),
+        "notes": [translated(note) for note in receipt["notes"]],
+    }
+    if found.live is None:
+        saved = {"saved": found.remembered.version, "version": __version__}
+        versions = receipt["versions"] | {"counterpoint": say("written by", **saved)}
+        texts |= {"model": say("absent"), "versions": versions}
+    return texts
+
+
+# A setting is used only with some values of another; see `NSGA2`.
+ONLY_WITH = {
+    "p_min": ("initialization", ("ice",)),
+    "p_max": ("initialization", ("ice",)),
+    "step": ("mutation", ("gaussian",)),
+}
+
+
+def _settings(search: Any) -> dict[str, Any]:
+    """Return the settings that this search uses by name; what JSON has not, as text."""
+    values = {field.name: getattr(search, field.name) for field in fields(search)}
+    values.pop("method", None)  # the type says it
+    for name, (decisive, used) in ONLY_WITH.items():
+        if name in values and values.get(decisive) not in used:
+            del values[name]
+    return {
+        name: value
+        if value is None or isinstance(value, bool | int | str)
+        else (float(value) if isinstance(value, float) and np.isfinite(value) else str(value))
+        for name, value in values.items()
+    }
+
+
+def _limits(limits: Limits) -> dict[str, Any]:
+    """Return what could change, as texts; rules and costs have places of their own."""
+    return {
+        "fixed": [str(name) for name in limits.fixed],
+        "vary": None if limits.vary is None else [str(name) for name in limits.vary],
+        "ranges": [f"{name}: {range_text(ends)}" for name, ends in limits.ranges.items()],
+        "most changes": limits.max_changed,
     }

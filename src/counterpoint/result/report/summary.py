@@ -7,7 +7,6 @@ asked of which model and data, so that a result can be checked later.
 from __future__ import annotations
 
 import base64
-import datetime
 import math
 from collections.abc import Container
 from typing import Any
@@ -27,7 +26,7 @@ from counterpoint.result.choosing.orders import (
 )
 from counterpoint.result.choosing.subset import with_ways
 from counterpoint.result.data import ResultData
-from counterpoint.result.figures.frames.common import (
+from counterpoint.result.figures.axes import (
     DAY,
     Axis,
     ask,
@@ -38,13 +37,11 @@ from counterpoint.result.figures.frames.common import (
     shown_value,
     varied,
 )
-from counterpoint.result.figures.frames.response import CURVE_POINTS, steps_of
-from counterpoint.result.report.receipt import receipt_texts, write_receipt
-from counterpoint.result.ways import Way, name_of, ways_of
+from counterpoint.result.figures.frames import CURVE_POINTS
+from counterpoint.result.ways import Way, name_of, steps_of, ways_of
 from counterpoint.result.words.language import (
     Lang,
     say,
-    speaking,
     spoken_now,
     texts_of,
     translated,
@@ -134,17 +131,11 @@ ELSEWHERE = (
 MOST_CHANGES = 4  # of what is on a card, where a way has so few
 
 
-def summarise(found: ResultData, now: datetime.datetime, lang: Lang = "en") -> dict[str, Any]:
-    """Return all the page shows of a result, but its figures, as what JSON can hold.
+def write_summary(found: ResultData) -> dict[str, Any]:
+    """Return what was found, but its figures, as what JSON can hold, in the language spoken.
 
     After the counterfactuals of the set come the representatives of ways that it lacks.
     """
-    with speaking(lang):
-        return _summarise(found, now)
-
-
-def _summarise(found: ResultData, now: datetime.datetime) -> dict[str, Any]:
-    """Return the summary in the language that is spoken."""
     lang, names = spoken_now(), names_of(found)
     features = shown_features(found)
     row, (whole, _) = found.genome, with_ways(found)
@@ -177,8 +168,6 @@ def _summarise(found: ResultData, now: datetime.datetime) -> dict[str, Any]:
         "counterfactuals": _write_all(whole, len(found.genomes)),
         "representatives": _representatives(found, lang),
         "interview": write_questions(found),
-        "receipt": (receipt := write_receipt(found, now)),
-        "receipt_texts": receipt_texts(found, receipt),
     }
 
 

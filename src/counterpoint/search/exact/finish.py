@@ -19,11 +19,10 @@ from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.problem.problem import Problem
 from counterpoint.progress import Watch
 from counterpoint.search.archive import Archive
-from counterpoint.search.exact.cells import Reach, options_of
+from counterpoint.search.exact.cells import Reach, Ruled, options_of
 from counterpoint.search.exact.linear import LinearSolver
 from counterpoint.search.exact.program import goals_of
 from counterpoint.search.exact.proof import UNKNOWN, Claim, Proof
-from counterpoint.search.exact.ruled import Ruled
 from counterpoint.search.exact.solve import (
     Clock,
     Found,

@@ -13,7 +13,14 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.models.additive import AdditiveModel
-from counterpoint.search.exact.cells import Grid, grid_of, options_of, share_measure
+from counterpoint.search.exact.cells import (
+    Grid,
+    Ruled,
+    WeightedSum,
+    grid_of,
+    options_of,
+    share_measure,
+)
 from counterpoint.search.exact.program import (
     SCALE,
     Goal,
@@ -23,7 +30,6 @@ from counterpoint.search.exact.program import (
     widened,
 )
 from counterpoint.search.exact.proof import Claim
-from counterpoint.search.exact.ruled import Ruled, WeightedSum
 from counterpoint.search.exact.solve import Clock, Found, Question
 
 # How far inside its goal a score should be, as a share of it, if the model refuses it on the edge.

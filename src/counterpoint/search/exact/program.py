@@ -18,8 +18,7 @@ from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.models.additive import AdditiveModel
 from counterpoint.problem.target import Target
 from counterpoint.progress import Watch
-from counterpoint.search.exact.cells import Options, Reached
-from counterpoint.search.exact.ruled import WeightedSum
+from counterpoint.search.exact.cells import Options, Reached, WeightedSum
 
 SCALE = 1e3  # what the largest distance becomes: the solver's own tolerance is absolute
 POLL = 0.05  # seconds between looks at whether the search should stop

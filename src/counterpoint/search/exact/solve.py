@@ -20,10 +20,17 @@ from counterpoint.models.additive import AdditiveModel
 from counterpoint.problem.objectives import DISTANCE, GAP
 from counterpoint.problem.problem import Evaluation, Problem
 from counterpoint.progress import Watch
-from counterpoint.search.exact.cells import Options, Reach, Walker, bits_of, merged, options_of
+from counterpoint.search.exact.cells import (
+    Options,
+    Reach,
+    Reached,
+    Ruled,
+    Walker,
+    bits_of,
+    options_of,
+)
 from counterpoint.search.exact.program import SCALE, Goal, RowProgram, Solution, widened
 from counterpoint.search.exact.proof import Claim
-from counterpoint.search.exact.ruled import Ruled
 
 Verdict = Literal["taken", "rules", "model"]
 SHARES = (1 / 64, 1 / 16, 1 / 4)  # of the least distance, which are looked at first if it is rough
@@ -315,3 +322,33 @@ def _product(options: list[Options], places: list[Ints], distance: float) -> tup
         chosen = np.column_stack([chosen[rows], own[columns]])
     values = [each.values[chosen[:, j]] for j, each in enumerate(options)]
     return np.column_stack(values), far
+
+
+def merged(
+    trees: list[Reached], options: list[Options], masks: list[int], ruled: Ruled
+) -> list[int]:
+    """Return which options are left: of those that nobody tells apart the nearest.
+
+    Splits do, rules tell apart all values of some genes, and of others whether they change.
+    """
+    splits: dict[int, set[int]] = {}
+    for tree in trees:
+        for j, goes in tree.splits:
+            splits.setdefault(j, set()).add(goes)
+    left = []
+    for j, mask in enumerate(masks):
+        if j in ruled.whole:
+            left.append(mask)
+            continue
+        several = splits.get(j, set()) | (
+            {bits_of(options[j].is_own)} if j in ruled.apart else set()
+        )
+        known, kept = set(), 0
+        for i in range(mask.bit_length()):
+            if mask >> i & 1:
+                sides = tuple(goes >> i & 1 for goes in several)
+                if sides not in known:
+                    known.add(sides)
+                    kept |= 1 << i
+        left.append(kept)
+    return left

@@ -19,8 +19,8 @@ from tests.figures import FIELDS, drawn, explained, fields_of, mixed_table, with
 
 import counterpoint as cp
 from counterpoint.errors import InvalidInput, MissingDependency, UnknownFeatureError
+from counterpoint.result.figures.axes import INVALID
 from counterpoint.result.figures.charts.theme import DARK, LIGHT
-from counterpoint.result.figures.frames.common import INVALID
 
 Draw = Callable[[cp.Counterfactuals], Any]
 

@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.result.report.summary import MOST_NUMBERS, pack_shares, summarise, write_questions
+from counterpoint.result.report.page import summarise
+from counterpoint.result.report.summary import MOST_NUMBERS, pack_shares, write_questions
 
 NOW = datetime.datetime(2026, 5, 4, 12, 30, tzinfo=datetime.UTC)
 EVIL = "<img src=x onerror=alert(1)>"

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.result.data import ResultData
+from counterpoint.result.figures.axes import ROW, Axis, Names, how_many, titled, wrapped
 from counterpoint.result.figures.charts import theme
-from counterpoint.result.figures.frames.candidates import (
+from counterpoint.result.figures.frames import (
     MOST_ARROWS,
     frequency_data,
     history_data,
@@ -21,7 +22,6 @@ from counterpoint.result.figures.frames.candidates import (
     objectives_data,
     strips_and_axes,
 )
-from counterpoint.result.figures.frames.common import ROW, Axis, Names, how_many, titled, wrapped
 from counterpoint.result.words.language import count_candidates, say, spoken_now, texts_of
 from counterpoint.result.words.printed import target_text
 from counterpoint.table.labels import SIGNS

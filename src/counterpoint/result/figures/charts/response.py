@@ -13,14 +13,14 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.result.data import ResultData
-from counterpoint.result.figures.charts import theme
-from counterpoint.result.figures.frames.common import (
+from counterpoint.result.figures.axes import (
     VALID,
     Axis,
     Names,
     prediction_name,
 )
-from counterpoint.result.figures.frames.response import (
+from counterpoint.result.figures.charts import theme
+from counterpoint.result.figures.frames import (
     ice_data,
     is_share,
     surface_data,

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.result.data import ResultData
-from counterpoint.result.figures.frames.common import (
+from counterpoint.result.figures.axes import (
     INVALID,
     OUTCOMES,
     ROW,

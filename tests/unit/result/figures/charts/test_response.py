@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.figures import explained
 
 import counterpoint as cp
+from counterpoint.result.figures.axes import Axis
 from counterpoint.result.figures.charts.response import MOST_NUMBERED, ROOM, apart, heights
 from counterpoint.result.figures.charts.theme import date_ticks
-from counterpoint.result.figures.frames.common import Axis
 from counterpoint.table.schema import Schema
 
 FOUND = explained()

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from counterpoint.result.figures.axes import INVALID, OUTCOMES, ROW, VALID, Axis
 from counterpoint.result.figures.charts.theme import (
     DARK,
     LIGHT,
@@ -18,7 +19,6 @@ from counterpoint.result.figures.charts.theme import (
     level_axis,
     records,
 )
-from counterpoint.result.figures.frames.common import INVALID, OUTCOMES, ROW, VALID, Axis
 from counterpoint.table.features import Feature, Kind
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from counterpoint.rules.arithmetic import (
+from counterpoint.rules.normal_form import (
     COMPARATORS,
     CONTRARY,
     INCOMPARABLE,
@@ -18,15 +18,14 @@ from counterpoint.rules.arithmetic import (
     ROUND_OFF,
     SAME,
     Interval,
-    Linear,
     combine,
     combine_intervals,
-    combine_linear,
     compare_intervals,
     is_on_step,
     order_of,
     satisfies,
 )
+from counterpoint.rules.propagation import Linear, combine_linear
 from counterpoint.rules.tree import Comparator, Operator
 
 operators = st.sampled_from(list(OPERATORS))

@@ -13,8 +13,8 @@ from tests.figures import explained, with_gaps
 
 import counterpoint as cp
 from counterpoint.errors import InvalidInput
-from counterpoint.result.figures.frames.common import Axis
-from counterpoint.result.figures.frames.response import EDGE, contour_levels, labels_of
+from counterpoint.result.figures.axes import Axis
+from counterpoint.result.figures.frames import EDGE, contour_levels, labels_of
 
 FOUND = explained()
 

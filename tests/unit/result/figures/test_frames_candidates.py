@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from tests.figures import drawn, mixed_table
 
 import counterpoint as cp
-from counterpoint.result.figures.frames.candidates import (
+from counterpoint.result.figures.axes import VALID
+from counterpoint.result.figures.frames import (
     MOST_ARROWS,
     MOST_TICKS,
     positions,
     row_objectives,
     ticks_of,
 )
-from counterpoint.result.figures.frames.common import VALID
 from counterpoint.table.features import Feature, Kind
 
 NUMBER = Feature("a", Kind.REAL, np.dtype(float), (), 0.0, 1.0)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.figures import drawn, explained
 
 import counterpoint as cp
-from counterpoint.result.figures.frames.common import (
+from counterpoint.result.figures.axes import (
     MOST_BARS,
     MOST_LEVELS,
     Axis,
