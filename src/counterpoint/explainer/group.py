@@ -1,8 +1,8 @@
 """One group of rows, from problem to results: search, confirm with the model, note what matters.
 
-Where an accelerator answered in place of the model, the members of a result are scored again by
-the model. Their new gaps may let other candidates in, which are scored too, until every member
-carries the model's own score.
+Where an accelerator answered in place of the model, the members of a result and of its ways are
+scored again by the model. Their new gaps may let other candidates in, which are scored too, until
+every one carries the model's own score.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from counterpoint.search.confirmation import (
 )
 from counterpoint.search.run import run
 from counterpoint.search.settings import Search, WhatIf
+from counterpoint.search.ways import WayFinder
 from counterpoint.table.values import counted
 
 OTHER_COMPANY = (
@@ -268,9 +269,11 @@ class Draft:
 
     @property
     def unscored(self) -> Ints:
-        """The members the model itself has not scored yet."""
+        """The members, and candidates of ways, that the model itself has not scored yet."""
         members = self.archive.members[self.row, : self.archive.n_members[self.row]]
-        return np.sort(members[~self._is_own[members]])
+        ways = WayFinder.of(self.archive, self.row, self.problem, repeats=True)
+        returned = np.union1d(members, ways.candidates)
+        return returned[~self._is_own[returned]]
 
     def learn(self, which: Ints, outputs: Floats) -> None:
         """Take the model's outputs (n, c) of the given candidates and draw the members again."""

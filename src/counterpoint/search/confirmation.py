@@ -238,7 +238,7 @@ class Confirmation:
         left = wanted[most:]
         apart = margins(self.target, self.archive.predictions[self.row, left])
         if self.n_denied or (self._spread > 0.0 and not self.predictor.is_known):
-            is_doubtful = apart <= N_SPREADS * self._spread
+            is_doubtful = apart < N_SPREADS * self._spread  # none, if company changed no score
             self._scores |= dict.fromkeys(left[is_doubtful].tolist(), np.nan)
 
     def _order_alone(self, apart: Floats, is_near: Bools) -> Ints:
