@@ -1,4 +1,4 @@
-"""The five doors share names, order, kinds and defaults of what they have in common."""
+"""The doors share names, order, kinds and defaults of what they have in common."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import counterpoint as cp
+from counterpoint.problem.limits import LimitKeywords
 
 DOORS: list[Callable[..., Any]] = [
     cp.Explainer.explain_many,
@@ -17,7 +18,7 @@ DOORS: list[Callable[..., Any]] = [
     cp.explain_files,
 ]
 ASKED = ["target", "search", "seed"]
-LIMITS = ["limits", *inspect.signature(cp.Limits).parameters]
+LIMITS = ["limits", "added"]  # the keywords of limits, whose one list is `LimitKeywords`
 
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
@@ -33,6 +34,10 @@ def test_siblings_look_alike(door: Callable[..., Any]) -> None:
     for name in [*common, "progress"]:
         assert (own[name].kind, own[name].default) == (first[name].kind, first[name].default)
         assert own[name].annotation == first[name].annotation
+
+
+def test_the_keywords_of_limits_are_those_of_the_class() -> None:
+    assert [*LimitKeywords.__annotations__] == [*inspect.signature(cp.Limits).parameters]
 
 
 def test_what_frames_and_files_share_is_the_same() -> None:

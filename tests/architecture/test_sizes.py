@@ -19,7 +19,6 @@ DOORS = {
     "counterpoint.batch.frame explain_frame",
     "counterpoint.batch.frame verify_frame",
     "counterpoint.explainer.explainer Explainer.__init__",
-    "counterpoint.explainer.explainer Explainer.explain",
     "counterpoint.explainer.explainer Explainer.explain_each",
     "counterpoint.explainer.explainer Explainer.explain_many",
     "counterpoint.models.adapters.remote RemoteModel.__init__",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from counterpoint.batch.engines.engine import Chunk, Engine, Threads, packed
 from counterpoint.batch.folder import (
@@ -30,8 +30,7 @@ from counterpoint.checks import check_choice, check_number, check_whole, require
 from counterpoint.errors import InvalidInput, did_you_mean, listed, named_columns
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.schedule import check_workers
-from counterpoint.problem.limits import Constraint, Limits, join_limits
-from counterpoint.problem.ranges import Range
+from counterpoint.problem.limits import LimitKeywords, Limits, join_limits
 from counterpoint.problem.target import TargetLike
 from counterpoint.progress import JobProgress, StopFlag, stopped_by_signals
 from counterpoint.result.file.document import Node
@@ -52,12 +51,6 @@ def explain_files(
     *,
     out: str | os.PathLike[str],
     limits: Limits | None = None,
-    fixed: Iterable[Hashable] = (),
-    vary: Iterable[Hashable] | None = None,
-    ranges: Mapping[Any, Range] | None = None,
-    max_changed: int | None = None,
-    constraints: Iterable[Constraint] = (),
-    costs: Mapping[Any, float] | None = None,
     keep: int | None = 10,
     id: str | None = None,
     prefix: str | None = None,
@@ -67,6 +60,7 @@ def explain_files(
     row_timeout: float = 120.0,
     part_rows: int = 10_000,
     progress: bool | None = None,
+    **added: Unpack[LimitKeywords],
 ) -> Summary:
     """Explain all rows of some files into a folder; go on there if it was begun before.
 
@@ -142,7 +136,7 @@ def explain_files(
     0   900  found  [income]    28.0
     1   900  found  [income]    25.0
     """
-    asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
+    asked = join_limits(explain_files, limits, added)
     order = Order(target, search, seed, asked, keep, id, prefix)
     new_engine = engine_named(engine, scheduler, workers)
     if "://" in os.fspath(out):

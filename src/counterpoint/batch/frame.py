@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -25,8 +25,7 @@ from counterpoint.errors import InvalidInput
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.schedule import MEMORY
 from counterpoint.explainer.task import Finding, proving
-from counterpoint.problem.limits import Constraint, LimitKeywords, Limits, join_added, join_limits
-from counterpoint.problem.ranges import Range
+from counterpoint.problem.limits import LimitKeywords, Limits, join_limits
 from counterpoint.problem.target import TargetLike
 from counterpoint.result.long_table import OutputSchema, Type, failure_text
 from counterpoint.search.settings import Explore, Search, WhatIf
@@ -44,18 +43,13 @@ def explain_frame(
     seed: int = 0,
     *,
     limits: Limits | None = None,
-    fixed: Iterable[Hashable] = (),
-    vary: Iterable[Hashable] | None = None,
-    ranges: Mapping[Any, Range] | None = None,
-    max_changed: int | None = None,
-    constraints: Iterable[Constraint] = (),
-    costs: Mapping[Any, float] | None = None,
     keep: int | None = 10,
     id: str | None = None,
     prefix: str | None = None,
     workers: int | None = None,
     memory: float = MEMORY,
     progress: bool | None = None,
+    **added: Unpack[LimitKeywords],
 ) -> Any:
     """Return the counterfactuals of rows as one long frame; of a Dask DataFrame lazily.
 
@@ -120,7 +114,7 @@ def explain_frame(
     2  Cat  already_met               0  <NA>  <NA>
     3  Dan  already_met               0  <NA>  <NA>
     """
-    asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
+    asked = join_limits(explain_frame, limits, added)
     order = Order(target, search, seed, asked, keep, id, prefix)
     recipe = Recipe.of(explainer)
     if is_dask(rows):
@@ -186,7 +180,7 @@ def verify_frame(
     3    3  already met            1  <NA>
     """
     proving(search)
-    order = Order(target, search, seed, join_added("verify_frame", limits, added), id=id)
+    order = Order(target, search, seed, join_limits(verify_frame, limits, added), id=id)
     recipe = Recipe.of(explainer)
     if is_dask(rows):
         check_dask(workers, None)

@@ -29,10 +29,9 @@ from counterpoint.explainer.task import (
 )
 from counterpoint.explainer.warm_up import warm_up
 from counterpoint.neighbours.gower import Gower
-from counterpoint.problem.limits import Constraint, LimitKeywords, Limits, join_added, join_limits
+from counterpoint.problem.limits import LimitKeywords, Limits, join_limits
 from counterpoint.problem.observed import find_ids, remarks_on_data
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_objectives
-from counterpoint.problem.ranges import Range
 from counterpoint.problem.target import TargetLike
 from counterpoint.progress import Progress, Watch, tell_interrupted
 from counterpoint.result.counterfactuals import Counterfactuals
@@ -193,13 +192,8 @@ class Explainer(Built):
         seed: int = 0,
         *,
         limits: Limits | None = None,
-        fixed: Iterable[Hashable] = (),
-        vary: Iterable[Hashable] | None = None,
-        ranges: Mapping[Any, Range] | None = None,
-        max_changed: int | None = None,
-        constraints: Iterable[Constraint] = (),
-        costs: Mapping[Any, float] | None = None,
         progress: bool | None = None,
+        **added: Unpack[LimitKeywords],
     ) -> Counterfactuals:
         """Return what would have had to be different for one row.
 
@@ -236,7 +230,7 @@ class Explainer(Built):
         PredictorError
             If the model fails.
         """
-        asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
+        asked = join_limits(self.explain, limits, added)
         task = task_of_one(self.encoding.as_frame(row, "row"), target, search, seed, asked, self)
         return next(self._results(task, 1, np.inf, progress))
 
@@ -248,15 +242,10 @@ class Explainer(Built):
         seed: int = 0,
         *,
         limits: Limits | None = None,
-        fixed: Iterable[Hashable] = (),
-        vary: Iterable[Hashable] | None = None,
-        ranges: Mapping[Any, Range] | None = None,
-        max_changed: int | None = None,
-        constraints: Iterable[Constraint] = (),
-        costs: Mapping[Any, float] | None = None,
         workers: int | None = None,
         memory: float = MEMORY,
         progress: bool | None = None,
+        **added: Unpack[LimitKeywords],
     ) -> list[Counterfactuals]:
         """Return one `Counterfactuals` per row, in order, searched side by side.
 
@@ -292,7 +281,7 @@ class Explainer(Built):
         PredictorError
             If the model fails.
         """
-        asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
+        asked = join_limits(self.explain_many, limits, added)
         checked = asked.check(self.schema, self.kept)
         frame = self.encoding.as_frame(rows, "rows")
         task = Task.of(frame, "rows", target, search, seed, checked, self)
@@ -312,15 +301,10 @@ class Explainer(Built):
         seed: int = 0,
         *,
         limits: Limits | None = None,
-        fixed: Iterable[Hashable] = (),
-        vary: Iterable[Hashable] | None = None,
-        ranges: Mapping[Any, Range] | None = None,
-        max_changed: int | None = None,
-        constraints: Iterable[Constraint] = (),
-        costs: Mapping[Any, float] | None = None,
         workers: int | None = None,
         memory: float = MEMORY,
         progress: bool | None = None,
+        **added: Unpack[LimitKeywords],
     ) -> Iterator[Counterfactuals]:
         """Yield one `Counterfactuals` per row, in order: for more rows than results fit in memory.
 
@@ -349,7 +333,7 @@ class Explainer(Built):
         >>> [found.status for found in explainer.explain_each(data, target=(0.4, 1.0))]
         ['found', 'already_met']
         """
-        asked = join_limits(limits, fixed, vary, ranges, max_changed, constraints, costs)
+        asked = join_limits(self.explain_each, limits, added)
         checked = asked.check(self.schema, self.kept)
         frame = self.encoding.as_frame(rows, "rows")
         task = Task.of(frame, "rows", target, search, seed, checked, self)
@@ -385,7 +369,7 @@ class Explainer(Built):
         given = self.encoding.as_frame(frame, "frame")
         none = np.empty((0, len(self.schema)))
         genomes = self.encoding.encode(given, "frame") if len(given) else none
-        asked = join_added("judge", limits, added)
+        asked = join_limits(self.judge, limits, added)
         task = task_of_one(self.encoding.as_frame(row, "row"), target, None, 0, asked, self)
         with self.predictor.one_thread():
             return judge_rows(problem_of(task, np.arange(1), self), genomes, given.index, safety)
@@ -413,7 +397,10 @@ class Explainer(Built):
         search : Explore, optional
             Budget of the search; its `seconds`, 10 for each row if not given, are the solver's too.
         """
-        frame, joined = self.encoding.as_frame(rows, "rows"), join_added("verify", limits, added)
+        frame, joined = (
+            self.encoding.as_frame(rows, "rows"),
+            join_limits(self.verify, limits, added),
+        )
         checked = joined.check(self.schema, self.kept)
         task = Task.of(frame, "rows", target, proving(search), seed, checked, self)
         asked: Any = {"target": target, "search": task.search, "seed": seed, "limits": joined}

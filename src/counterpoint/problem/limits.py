@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from inspect import signature
 from typing import Any, ClassVar, TypeAlias, TypedDict
 
 import numpy as np
@@ -177,7 +178,7 @@ class Limits:
 
 
 class LimitKeywords(TypedDict, total=False):
-    """The keywords of a call that join its `limits`."""
+    """The keywords of a call that join its `limits`: the one list of them."""
 
     fixed: Iterable[Hashable]
     vary: Iterable[Hashable] | None
@@ -187,48 +188,23 @@ class LimitKeywords(TypedDict, total=False):
     costs: Mapping[Any, float] | None
 
 
-def join_added(door: str, limits: Limits | None, added: LimitKeywords) -> Limits:
-    """Return what `join_limits` does, for a method that takes these keywords without listing them.
-
-    Raises TypeError if one of them is unknown; as Python says it, with what may have been meant.
-    """
-    names = [*LimitKeywords.__annotations__]
-    for name in added:
-        if name not in names:
-            hint = did_you_mean(name, names) or f"it takes {listed(names)}."
-            raise TypeError(f"{door}() got an unexpected keyword argument {name!r}; {hint}")
-    return join_limits(limits, **added)
-
-
-def join_limits(
-    limits: Limits | None = None,
-    fixed: Iterable[Hashable] = (),
-    vary: Iterable[Hashable] | None = None,
-    ranges: Mapping[Any, Range] | None = None,
-    max_changed: int | None = None,
-    constraints: Iterable[Constraint] = (),
-    costs: Mapping[Any, float] | None = None,
-) -> Limits:
+def join_limits(door: Callable[..., Any], limits: Limits | None, added: LimitKeywords) -> Limits:
     """Return the limits of a call: `limits`, with what its keywords add to them.
 
-    Raises InvalidInput if the same is said in both.
+    Every public function and method that takes limits is a `door`: it hands its keywords on. Raises
+    InvalidInput if the same is said in both, and TypeError if a keyword is unknown, as Python says
+    it, with what may have been meant.
 
     Examples
     --------
-    >>> join_limits(Limits(fixed=["sex"]), max_changed=2)
+    >>> join_limits(join_limits, Limits(fixed=["sex"]), {"max_changed": 2})
     Limits(fixed=('sex',), max_changed=2)
     """
-    stated = (fixed, constraints, vary, ranges, max_changed, costs, limits)
-    if all(each is none for each, none in zip(stated, ((), (), *[None] * 5), strict=True)):
+    if unknown := [name for name in added if name not in LimitKeywords.__annotations__]:
+        raise _unknown_keyword(door, unknown[0])
+    if limits is None and not added:
         return NO_LIMITS
-    shorthand = Limits(
-        fixed=fixed,
-        vary=vary,
-        ranges=ranges,
-        max_changed=max_changed,
-        constraints=constraints,
-        costs=costs,
-    )
+    shorthand = Limits(**added)
     if limits is None:
         return shorthand
     if not isinstance(limits, Limits):
@@ -236,15 +212,26 @@ def join_limits(
             f"limits must be a Limits, got {limits!r}; for example limits=Limits(fixed=['age'])."
         )
     joined = {}
-    for name in (field.name for field in fields(Limits)):
-        stated, added = getattr(limits, name), getattr(shorthand, name)
-        if stated != getattr(NO_LIMITS, name) and added != getattr(NO_LIMITS, name):
+    for name in LimitKeywords.__annotations__:
+        stated, by_keyword = getattr(limits, name), getattr(shorthand, name)
+        unsaid = getattr(NO_LIMITS, name)
+        if stated != unsaid and by_keyword != unsaid:
             raise InvalidInput(
-                f"{name} is given twice, in limits ({stated!r}) and as a keyword ({added!r}); keep "
-                "one of the two."
+                f"{name} is given twice, in limits ({stated!r}) and as a keyword ({by_keyword!r}); "
+                "keep one of the two."
             )
-        joined[name] = stated if added == getattr(NO_LIMITS, name) else added
+        joined[name] = stated if by_keyword == unsaid else by_keyword
     return Limits(**joined)
+
+
+def _unknown_keyword(door: Callable[..., Any], name: str) -> TypeError:
+    """Return the error about a keyword that a door does not have, with what may be meant."""
+    parameters = signature(door).parameters.values()
+    own = [each.name for each in parameters if each.kind is not each.VAR_KEYWORD]
+    added = [*LimitKeywords.__annotations__]
+    settings = "; settings of a search go into search=Search(...)" if "search" in own else ""
+    hint = did_you_mean(name, own + added) or f"it takes {listed(added)}{settings}."
+    return TypeError(f"{door.__name__}() got an unexpected keyword argument {name!r}; {hint}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,7 +80,11 @@ def test_a_row_without_limits_is_asked_what_it_is_with_limits_that_say_nothing()
 
     asked = [
         task_of_one(data[:1], (0.5, None), None, 0, limits, explainer).limits
-        for limits in (join_limits(), Limits(), join_limits(Limits(), fixed=[]))
+        for limits in (
+            join_limits(cp.Explainer.explain, None, {}),
+            Limits(),
+            join_limits(cp.Explainer.explain, Limits(), {"fixed": []}),
+        )
     ]
 
     assert explainer.kept == ("id",)

@@ -217,11 +217,31 @@ def test_rules_are_compared_by_their_canonical_text() -> None:
     assert Limits(fixed=["a", "b"]) == Limits(fixed=["b", "a"])
 
 
+DOOR = cp.Explainer.explain
+
+
 def test_keywords_join_limits() -> None:
-    joined = join_limits(Limits(fixed=["age"]), max_changed=2, costs={"rate": 2})
+    joined = join_limits(DOOR, Limits(fixed=["age"]), {"max_changed": 2, "costs": {"rate": 2}})
 
     assert joined == Limits(fixed=["age"], max_changed=2, costs={"rate": 2.0})
-    assert join_limits(None, fixed=["age"]) == Limits(fixed=["age"])
+    assert join_limits(DOOR, None, {"fixed": ["age"]}) == Limits(fixed=["age"])
+
+
+@pytest.mark.parametrize(
+    ("keyword", "hint"),
+    [
+        ("constraint", "did you mean 'constraints'?"),
+        ("sed", "did you mean 'seed'?"),
+        ("evaluations", "settings of a search go into search=Search(...)."),
+    ],
+)
+def test_a_mistyped_keyword_is_answered_by_what_may_be_meant(keyword: str, hint: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        EXPLAINER.explain(JOBS[:1], (0.9, None), **{keyword: 1})  # type: ignore[arg-type]
+
+    said = str(caught.value)
+    assert said.startswith(f"explain() got an unexpected keyword argument {keyword!r}; ")
+    assert said.endswith(hint)
 
 
 @pytest.mark.parametrize(
@@ -237,12 +257,12 @@ def test_keywords_join_limits() -> None:
 )
 def test_the_same_said_twice_is_refused(argument: str, value: Any, other: Any) -> None:
     with pytest.raises(InvalidInput, match=f"{argument} is given twice, in limits .* keyword"):
-        join_limits(Limits(**{argument: value}), **{argument: other})
+        join_limits(DOOR, Limits(**{argument: value}), {argument: other})  # type: ignore[misc]
 
 
 def test_what_are_no_limits_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"limits must be a Limits, got \{'fixed': \['age'\]\}"):
-        join_limits({"fixed": ["age"]})  # type: ignore[arg-type]
+        join_limits(DOOR, {"fixed": ["age"]}, {})  # type: ignore[arg-type]
 
 
 def score(rows: pd.DataFrame) -> Any:
