@@ -3,8 +3,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := -m pip install --quiet --disable-pip-version-check
+# Tests start hundreds of processes: each would compile the package anew where Python is told to keep no bytecode.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo explore test test-slow check check-all coverage docs site bench ways study clean
+.PHONY: help demo explore test test-slow lint check check-all coverage docs site bench ways study clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 10
@@ -17,16 +19,17 @@ explore: .venv/demo.done  ## the same, and serve the explorer until Ctrl-C
 
 # The documentation's examples are run by `make docs`, the benchmarks' own tests by `make -C benchmarks test`; the gate runs all.
 test: .venv/dev.done  ## run the tests of the library and the examples in the docstrings
-	$(BIN)/python -m pytest -n 2 --dist loadfile -q -m "not slow" tests src $(addprefix --ignore tests/,browser cluster docs)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow" tests src $(addprefix --ignore tests/,browser cluster docs)
 
 test-slow: .venv/dev.done  ## the few tests of the library that `make test` leaves to the gate; see CONTRIBUTING.md
 	$(BIN)/python -m pytest -q -m slow $$(grep -rl "^@pytest.mark.slow" tests)
 
-check: .venv/dev.done  ## lint, types and tests
+lint: .venv/dev.done  ## lint and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(MAKE) test
+
+check: lint test  ## lint, types and tests
 
 check-all: check test-slow .venv-packages/done  ## the same, then what is slow: wheels, each extra alone, lowest versions, PYTHONS="python3.12 ..."
 	.venv-packages/bin/python -m scripts.packages --lowest tests/unit --pythons $(PYTHONS)
