@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.cases import Logistic, square
+from tests.logistic import Logistic, square
 
 import counterpoint as cp
 from counterpoint.batch.files import Batch, engine_named

@@ -1,4 +1,4 @@
-"""Small problems for the compared methods: models whose answers can be worked out by hand."""
+"""Small problems for the compared methods: estimators fitted to a mixed table, and their cases."""
 
 from __future__ import annotations
 
@@ -10,27 +10,6 @@ from benchmarks.methods import Background, Case
 from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
-UP, DOWN = (float(np.nextafter(0.5, 1.0)), 1.0), (0.0, 0.5)
-
-
-class Logistic:
-    """The logistic function of a weighted sum: above 0.5 where the sum is positive."""
-
-    def __init__(self, intercept: float, **weights: float) -> None:
-        self.intercept, self.weights = intercept, weights
-
-    def __call__(self, rows: pd.DataFrame) -> Any:
-        """Return a probability per row."""
-        total = sum(weight * rows[name] for name, weight in self.weights.items())
-        return 1.0 / (1.0 + np.exp(-(np.asarray(total) + self.intercept)))
-
-
-def square(n: int = 21) -> pd.DataFrame:
-    """Return a grid of rows over the unit square, x and y."""
-    ticks = np.linspace(0.0, 1.0, n).round(2)
-    x, y = np.meshgrid(ticks, ticks)
-    return pd.DataFrame({"x": x.ravel(), "y": y.ravel()})
 
 
 def mixed(seed: int, n: int = 150) -> tuple[pd.DataFrame, pd.Series[Any]]:

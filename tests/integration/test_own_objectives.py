@@ -38,11 +38,11 @@ def table() -> pd.DataFrame:
 
 DATA = table()
 NUMBERS = ["age", "pay", "debt"]
-MODEL = LogisticRegression().fit(DATA[NUMBERS], DATA["pay"] > 3 * DATA["debt"] + 12)
+MODEL = LogisticRegression().fit(DATA[NUMBERS].to_numpy(), DATA["pay"] > 3 * DATA["debt"] + 12)
 
 
 def score(rows: pd.DataFrame) -> Any:
-    return MODEL.predict_proba(rows[NUMBERS])[:, 1]
+    return MODEL.predict_proba(rows[NUMBERS].to_numpy())[:, 1]
 
 
 def price(rows: pd.DataFrame, row: pd.DataFrame) -> Any:
@@ -265,24 +265,6 @@ def test_many_objectives_have_a_hypervolume_in_time(n: int) -> None:
     assert history.iloc[-1] == pytest.approx(found.hypervolume(), rel=0.02)
     assert (history.diff().dropna() >= 0.0).all()
     assert found.select(3).hypervolume() < found.hypervolume()
-
-
-def bits(found: cp.Counterfactuals) -> tuple[Any, ...]:
-    arrays = (found.genomes, found.predictions, found.objectives, found.problem.reference)
-    return found.evaluations, found.stopped, *(array.tobytes() for array in arrays)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_row_gets_the_same_bits_in_any_batch(method: Method) -> None:
-    explainer = cp.Explainer(score, DATA, **EVERYTHING)
-    search = cp.Search(method=method, evaluations=200, population=16)
-    alone = [bits(explainer.explain(DATA.iloc[[i]], (0.6, 1.0), search)) for i in range(5)]
-
-    for workers in (1, 2):
-        together = explainer.explain_many(DATA.iloc[:5], (0.6, 1.0), search, workers=workers)
-        assert [bits(found) for found in together] == alone
-    backwards = explainer.explain_many(DATA.iloc[4::-1], (0.6, 1.0), search)
-    assert [bits(found) for found in backwards[::-1]] == alone
 
 
 def test_functions_are_asked_by_one_thread_unless_told_otherwise(

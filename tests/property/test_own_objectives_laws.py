@@ -29,7 +29,8 @@ weights = st.lists(st.floats(-3, 3, allow_subnormal=False), min_size=3, max_size
 
 
 def model(rows: pd.DataFrame) -> Any:
-    return 1 / (1 + np.exp(2.0 + rows["debt"] - rows["pay"] / 10 - 0.5 * (rows["job"] == "nurse")))
+    debt, pay, is_nurse = rows["debt"].to_numpy(), rows["pay"].to_numpy(), rows["job"] == "nurse"
+    return 1 / (1 + np.exp(2.0 + debt - pay / 10 - 0.5 * is_nurse.to_numpy()))
 
 
 def linear(weight: list[float]) -> Any:

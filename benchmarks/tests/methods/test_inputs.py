@@ -14,7 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
-from tests.cases import UP, Logistic, fitted, other_class, square
+from tests.cases import fitted, other_class
+from tests.logistic import UP, Logistic, square
 
 
 def test_inputs_are_what_the_preprocessing_makes() -> None:

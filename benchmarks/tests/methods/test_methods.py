@@ -10,7 +10,8 @@ from benchmarks.methods.nice import Nice
 from benchmarks.methods.packages import AsEstimator, Package, as_subject
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from tests.cases import DOWN, UP, Logistic, fitted, other_class, square
+from tests.cases import fitted, other_class
+from tests.logistic import DOWN, UP, Logistic, square
 
 OURS = ["counterpoint", "random", "moc", "mocice", "moccond", "mocmod"]
 OWN = ["whatif", "recourse", "nice none", "nice sparsity", "nice proximity", "growing spheres"]

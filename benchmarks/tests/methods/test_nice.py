@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from tests.cases import UP, Logistic, fitted, other_class, square
+from tests.cases import fitted, other_class
+from tests.logistic import UP, Logistic, square
 
 FOREST = RandomForestClassifier(20, random_state=0)
 

@@ -21,7 +21,8 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
-from tests.cases import fitted, other_class, square
+from tests.cases import fitted, other_class
+from tests.logistic import square
 
 ALL = np.array(list(product(range(5), range(7), range(3), range(4))), dtype=np.float64)
 ESTIMATORS = {

@@ -11,7 +11,8 @@ from benchmarks.methods.recourse import Percentiles, Recourse, feasible_actions,
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
-from tests.cases import fitted, other_class, square
+from tests.cases import fitted, other_class
+from tests.logistic import square
 
 
 def linear_case(weights: tuple[float, float], boundary: float) -> Case:

@@ -7,7 +7,7 @@ import pytest
 from benchmarks import published
 from benchmarks.methods import Background, Case
 from benchmarks.methods.recourse import Recourse, total_cost
-from tests.cases import DOWN, UP
+from tests.logistic import DOWN, UP
 
 NAMES = [name for name in published.NETWORKS if name.endswith("/logreg")]
 N_ITEMS = 2  # of each row's ten, to keep it short

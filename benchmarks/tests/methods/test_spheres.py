@@ -9,7 +9,7 @@ from benchmarks.methods import Background, Case, NotApplicable
 from benchmarks.methods.spheres import GrowingSpheres, draw_layer, lengths, sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cases import UP, Logistic, square
+from tests.logistic import UP, Logistic, square
 
 SPHERES = GrowingSpheres(n_draws=300)
 

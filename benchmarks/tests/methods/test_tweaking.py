@@ -14,7 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from tests.cases import fitted, other_class, square
+from tests.cases import fitted, other_class
+from tests.logistic import square
 
 FOREST = RandomForestClassifier(9, max_depth=4, random_state=0)
 

@@ -30,7 +30,7 @@ from tests.batches import (
     write_rows,
     write_table,
 )
-from tests.cases import square
+from tests.logistic import square
 
 import counterpoint as cp
 from counterpoint.batch.folder import Folder
