@@ -2,9 +2,25 @@
 import { h } from "../../result/report/page/dom.js";
 import { buildCurve } from "./curve.js";
 import { buildEffort } from "./effort.js";
-import { buildFinder } from "./field_finder.js";
+import { buildFinder } from "../../result/report/page/finder.js";
 import { dateText, dayText, fieldNumber, writeNumber } from "../../result/report/page/numbers.js";
 import { counted, say } from "../../result/report/page/texts.js";
+
+const FIRST = 12; // fields of a wide table that are shown unasked
+
+/** Return the finder of a wide table's fields; those that something is said of are shown anyway. */
+function findField(setup, fields, store) {
+  return buildFinder(fields, store, {
+    first: FIRST,
+    ids: ["ask-find-field", "ask-all-fields"],
+    label: say("find.label"),
+    names: (j) => [setup.features[j].name, setup.features[j].label],
+    isSet: ({ values, own, fixed, ranges, costs }, j) => {
+      const { name } = setup.features[j];
+      return values[j] !== own[j] || fixed.includes(name) || name in ranges || name in costs;
+    },
+  });
+}
 
 /** Return the panel of values below the prediction; `changed` is told what changes of the question. */
 export function buildValues(setup, store, changed, prediction) {
@@ -24,7 +40,7 @@ export function buildValues(setup, store, changed, prediction) {
       store,
     }),
   );
-  const finder = buildFinder(setup, fields, store);
+  const finder = findField(setup, fields, store);
   const undo = h(
     "button",
     {

@@ -135,7 +135,7 @@ MODULES = (
     ),
     *("interview.js", "bookmarks.js", "receipt.js", "theme.js", "scale.js", "figures.js"),
     *("strip.js", "groups.js", "map.js", "empty.js", "header.js", "cards.js", "weights_panel.js"),
-    *("limits_panel.js", "interview_panel.js", "table.js", "results.js", "details.js"),
+    *("finder.js", "limits_panel.js", "interview_panel.js", "table.js", "results.js", "details.js"),
     *("figures_panel.js", "receipt_panel.js"),
     *("mount.js", "main.js"),
 )

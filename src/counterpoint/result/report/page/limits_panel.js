@@ -1,5 +1,6 @@
 /** Limits: lock a feature, give it a direction, a range, or leave out levels. */
 import { h } from "./dom.js";
+import { buildFinder } from "./finder.js";
 import { dayText, fieldNumber } from "./numbers.js";
 import { changedFeatures } from "./report.js";
 import { say } from "./texts.js";
@@ -17,13 +18,19 @@ export function buildLimits(report, store) {
   const rows = places.map((j) =>
     buildFeature(report.features[j], j, (changes) => setLimit(j, changes)),
   );
-  const finder = places.length > FIRST ? buildFinder(report, places, rows, store) : null;
+  const finder = buildFinder(rows, store, {
+    first: FIRST,
+    ids: ["find-limit", "all-limits"],
+    label: say("limits.find"),
+    names: (k) => [report.features[places[k]].name],
+    isSet: ({ limits }, k) => Object.keys(limits[places[k]]).length > 0,
+  });
   const element = h(
     "section",
     { class: "panel", "aria-labelledby": "limits-title" },
     h("h2", { id: "limits-title" }, say("limits.title")),
     h("p", { class: "hint" }, say(places.length ? "limits.how" : "limits.nothing")),
-    finder?.element ?? null,
+    finder.element,
     h(
       "div",
       { class: "limit-list" },
@@ -51,43 +58,12 @@ export function buildLimits(report, store) {
     element,
     refresh: (state) => {
       rows.forEach((row, k) => row.refresh(state.limits[places[k]]));
-      finder?.refresh(state);
+      finder.refresh(state);
     },
   };
 }
 
 const FIRST = 6; // features that are shown before one is looked for
-
-/** Return a field that finds features; until it is used the most often changed ones are shown. */
-function buildFinder(report, places, rows, store) {
-  let isAll = false;
-  const find = h("input", {
-    type: "search",
-    id: "find-limit",
-    "aria-label": say("limits.find"),
-    placeholder: say("find"),
-    oninput: () => refresh(store.get()),
-  });
-  const all = h(
-    "button",
-    { type: "button", class: "quiet", id: "all-limits", onclick: toggle },
-    say("limits.all", { n: places.length }),
-  );
-  function toggle() {
-    isAll = !isAll;
-    all.textContent = say(isAll ? "limits.fewer" : "limits.all", { n: places.length });
-    refresh(store.get());
-  }
-  function refresh({ limits }) {
-    const wanted = find.value.trim().toLowerCase();
-    rows.forEach((row, k) => {
-      const isNamed = report.features[places[k]].name.toLowerCase().includes(wanted);
-      const isFirst = isAll || k < FIRST || Object.keys(limits[places[k]]).length > 0;
-      row.element.hidden = wanted ? !isNamed : !isFirst;
-    });
-  }
-  return { element: h("div", { class: "finder" }, find, all), refresh };
-}
 
 /** Return a limit without what says nothing. */
 export function cleaned(limit) {
