@@ -98,7 +98,7 @@ class Domain(NamedTuple):
 
 def search_box(rows: Floats, space: Space, limits: CheckedLimits) -> Box:
     """Return the box of each row: the data's range widened to the row, or the caller's range."""
-    names = limits.rules.schema.names
+    schema = limits.rules.schema
     has_range, is_missing = ~np.isnan(limits.low), rows == MISSING
     known = np.where(is_missing, space.low, rows)
     lower = as_emitted(np.where(has_range, limits.low, np.minimum(space.low, known)), space)
@@ -106,7 +106,7 @@ def search_box(rows: Floats, space: Space, limits: CheckedLimits) -> Box:
     is_inside = is_missing | ((lower <= rows) & (rows <= upper))
     lower, upper = onto_grid(lower, space, inwards=1.0), onto_grid(upper, space, inwards=-1.0)
     if (crossed := (lower > upper).any(axis=0)).any():
-        empty = [names[j] for j in np.flatnonzero(crossed)]
+        empty = [schema.names[j] for j in np.flatnonzero(crossed)]
         raise InvalidInput(
             f"ranges leave no value of the data's precision for {listed(empty)}; widen them."
         )
@@ -114,7 +114,7 @@ def search_box(rows: Floats, space: Space, limits: CheckedLimits) -> Box:
     is_forced = anchor != rows
     max_free = limits.max_changed - is_forced.sum(axis=1)
     if (max_free < 0).any():
-        forced = [names[j] for j in np.flatnonzero(is_forced[np.argmin(max_free)])]
+        forced = [schema.names[j] for j in np.flatnonzero(is_forced[np.argmin(max_free)])]
         raise InvalidInput(
             f"max_changed is {limits.max_changed}, but ranges exclude the row's own values of "
             f"{listed(forced)}, which must all change; raise max_changed or widen the ranges."

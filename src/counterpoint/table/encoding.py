@@ -76,7 +76,7 @@ class Encoding:
     def encode(self, frame: pd.DataFrame, argument: str = "data") -> Floats:
         """Return the genomes of `frame`, shape (n, d); `argument` names it in errors."""
         self._check_columns(frame, argument)
-        genomes = np.empty((len(frame), len(self.schema)))
+        genomes = np.empty((len(frame), len(self.schema.features)))
         for j, feature in enumerate(self.schema.features):
             if feature.columns:
                 genomes[:, j] = encode_group(frame, feature, argument)

@@ -13,7 +13,6 @@ import math
 import reprlib
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NoReturn
 
@@ -21,7 +20,8 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Floats
-from counterpoint.errors import InvalidInput, MissingDependency, listed
+from counterpoint.checks import require_package
+from counterpoint.errors import InvalidInput, listed
 from counterpoint.table.features import MOST_DECIMALS, Feature, Kind, plain_dtype
 from counterpoint.table.frames import MARKS
 from counterpoint.table.inference import unheld_levels
@@ -286,7 +286,8 @@ def read_dtype(node: Node) -> Any:
         side: Any = closed.one_of({"left", "right", "both", "neither"})
         return pd.IntervalDtype(subtype.one_of((_NUMPY | _DATES) - {"object"}), side)
     (name_node,) = node.fields("arrow")
-    return pd.ArrowDtype(_pyarrow().type_for_alias(name_node.one_of(_ARROW)))
+    pyarrow = require_package("pyarrow", "a column of Arrow's dtypes", "pyarrow")
+    return pd.ArrowDtype(pyarrow.type_for_alias(name_node.one_of(_ARROW)))
 
 
 def _string_dtype(storage: Any, missing: Any) -> pd.StringDtype:
@@ -297,17 +298,6 @@ def _string_dtype(storage: Any, missing: Any) -> pd.StringDtype:
         return pd.StringDtype(storage, na_value=missing)
     except TypeError:  # before pandas 2.3 there was one kind of missing text
         return pd.StringDtype(storage)
-
-
-def _pyarrow() -> Any:
-    """Return the module pyarrow, or say that it is needed."""
-    try:
-        return import_module("pyarrow")
-    except ImportError as error:
-        raise MissingDependency(
-            "the saved columns are kept by pyarrow, which is not installed; "
-            "run: pip install pyarrow."
-        ) from error
 
 
 def write_feature(feature: Feature) -> dict[str, Any]:
