@@ -39,44 +39,21 @@ INSTEAD = (
 
 
 class EncodedData(NamedTuple):
-    """The caller's data, read and encoded.
+    """The caller's data, read and encoded."""
 
-    Attributes
-    ----------
-    encoding : Encoding
-        What the columns are, and the kind of table they came in.
-    genomes : ndarray of shape (n, d)
-        The observed rows.
-    may_miss : ndarray of shape (d,)
-        What counterfactuals may lack.
-    shares : ndarray of shape (k,)
-        The weights of the k nearest rows.
-    kept : tuple of feature names
-        What stays as it is unless limits say otherwise: ids.
-    labels : Index, optional
-        What the observed rows are called in their table.
-    """
-
-    encoding: Encoding
-    genomes: Floats
-    may_miss: Bools
-    shares: Floats
-    kept: tuple[Hashable, ...] = ()
-    labels: pd.Index[Any] | None = None
+    encoding: Encoding  # what the columns are, and the kind of table they came in
+    genomes: Floats  # (n, d): the observed rows
+    may_miss: Bools  # (d,): what counterfactuals may lack
+    shares: Floats  # (k,): the weights of the k nearest rows
+    kept: tuple[Hashable, ...] = ()  # what stays as it is unless limits say otherwise: ids
+    labels: pd.Index[Any] | None = None  # what the observed rows are called in their table
 
 
 class Given(NamedTuple):
-    """What the caller gave besides the data: objects of which only the caller knows what they are.
-
-    Attributes
-    ----------
-    model : object
-        The model.
-    objectives, distance, plausibility, classes : object
-        As `Explainer` takes them.
-    """
+    """What the caller gave besides the data: objects that only the caller knows."""
 
     model: Any
+    # as `Explainer` takes them
     objectives: tuple[Objective, ...]
     distance: Distance | Gower | None
     plausibility: Plausibility | Objective | None

@@ -53,18 +53,10 @@ MET, PLAIN, LABELS, OTHER = "met", "plain", "labels", "other"  # what a result's
 
 
 class Sent(NamedTuple):
-    """A result on its way to another process: without model and data, which are there, too.
+    """A result on its way to another process: without model and data, which are there, too."""
 
-    Attributes
-    ----------
-    values : dict of str to object
-        Its fields.
-    handle : str
-        Which problem it asks when it is used.
-    """
-
-    values: dict[str, Any]
-    handle: str
+    values: dict[str, Any]  # its fields
+    handle: str  # which problem it asks when it is used
 
     @classmethod
     def of(cls, found: Counterfactuals, built: Built, asks_labels: bool) -> Sent:

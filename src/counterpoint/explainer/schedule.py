@@ -39,27 +39,13 @@ SearchGroup = Callable[[Ints], list[Counterfactuals]]
 
 @dataclass(frozen=True)
 class Grouping:
-    """How many rows are searched side by side, and what that takes.
+    """How many rows are searched side by side, and what that takes."""
 
-    Attributes
-    ----------
-    n_rows : int
-        Rows to explain.
-    together : int
-        Rows in one group.
-    workers : int
-        Groups searched at a time.
-    row_bytes : int
-        Most memory of one row in flight.
-    result_bytes : int
-        Estimated memory of one row's result.
-    """
-
-    n_rows: int
-    together: int
-    workers: int
-    row_bytes: int
-    result_bytes: int
+    n_rows: int  # rows to explain
+    together: int  # rows in one group
+    workers: int  # groups searched at a time
+    row_bytes: int  # most memory of one row in flight
+    result_bytes: int  # estimated memory of one row's result
 
     @property
     def groups(self) -> list[Ints]:

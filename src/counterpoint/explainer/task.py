@@ -49,29 +49,15 @@ MOST_KEPT = 1024  # rows of which it is kept where rules let them be searched
 
 @dataclass(frozen=True)
 class Task:
-    """Rows to explain, checked and encoded, with what the model says of them now.
+    """Rows to explain, checked and encoded, with what the model says of them now."""
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The rows as they were given.
-    explained : Explained
-        The same, encoded, with what the model says of them and what it should say.
-    search : Search or WhatIf
-        The settings.
-    seed : int
-        The seed.
-    limits : CheckedLimits
-        What counterfactuals may change, and the rules they must satisfy.
-    domain : Domain or None
-        Where each row may be searched; None if there are no rules, or too many rows to keep it.
-    """
-
-    frame: pd.DataFrame
+    frame: pd.DataFrame  # the rows as they were given
+    # the same, encoded, with what the model says of them and what it should say
     explained: Explained
-    search: Search | WhatIf
+    search: Search | WhatIf  # the settings
     seed: int
-    limits: CheckedLimits
+    limits: CheckedLimits  # what counterfactuals may change, and the rules they must satisfy
+    # where each row may be searched; None if there are no rules, or too many rows to keep it
     domain: Domain | None
 
     @classmethod
@@ -230,18 +216,10 @@ def row_as_given(task: Task, i: int, encoding: Encoding) -> Any:
 
 
 class Work(NamedTuple):
-    """The rows of a call, and who is asked about them.
+    """The rows of a call, and who is asked about them."""
 
-    Attributes
-    ----------
-    built : Built
-        The explainer.
-    task : Task
-        The rows, and what is asked of them.
-    """
-
-    built: Built
-    task: Task
+    built: Built  # the explainer
+    task: Task  # the rows, and what is asked of them
 
     def search(self, group: Ints, watch: Watch) -> list[Counterfactuals]:
         """Search a group of rows in this process."""
@@ -279,24 +257,12 @@ def bytes_of_rules(rules: Rules, n_candidates: int) -> int:
 
 
 class Finding(NamedTuple):
-    """What is known of one row.
+    """What is known of one row."""
 
-    Attributes
-    ----------
-    verdict : str
-        "witness", "proved none", "unknown" or "already met".
-    n_asked : int
-        How many rows the model was asked about.
-    how : str
-        What was tried.
-    genome : ndarray of shape (d,) or None
-        The witness.
-    """
-
-    verdict: Existence
-    n_asked: int
-    how: str
-    genome: Floats | None = None
+    verdict: Existence  # "witness", "proved none", "unknown" or "already met"
+    n_asked: int  # how many rows the model was asked about
+    how: str  # what was tried
+    genome: Floats | None = None  # (d,): the witness
 
 
 MET = Finding("already met", 1, "the row itself reaches the target")

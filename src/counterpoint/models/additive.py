@@ -42,32 +42,19 @@ TOLERANCE = 1e-6  # how far answers may be from the model's, of numbers above 1 
 
 
 class ModelColumns(NamedTuple):
-    """What the k columns of a model are in terms of d genes.
+    """What the k columns of a model are in terms of d genes."""
 
-    Attributes
-    ----------
-    encode : callable
-        Returns the columns (n, k) of genomes (n, d).
-    base : ndarray of shape (d,)
-        The genome of which one gene at a time is changed to see what changes with it.
-    features : tuple of Feature
-        What the genes are.
-    owner : ndarray of shape (k,)
-        The gene that a column depends on, or CONSTANT.
-    levels : ndarray of shape (k, most levels)
-        What a column is for each level of its gene; a constant column is always the first.
-    missing : ndarray of shape (k,)
-        What a column is where its gene is missing; NaN if the model has to deal with that.
-    knots : list of (genes, values)
-        What a column is for some values of its gene if that is a number, by rising gene.
-    """
-
-    encode: Encode
+    encode: Encode  # returns the columns (n, k) of genomes (n, d)
+    # (d,): the genome of which one gene at a time is changed to see what changes with it
     base: Floats
-    features: tuple[Feature, ...]
-    owner: Ints
+    features: tuple[Feature, ...]  # what the genes are
+    owner: Ints  # (k,): the gene that a column depends on, or CONSTANT
+    # (k, most levels): what a column is for each level of its gene; a constant column is always the
+    # first
     levels: Floats
+    # (k,): what a column is where its gene is missing; NaN if the model has to deal with that
     missing: Floats
+    # what a column is for some values of its gene if that is a number, by rising gene
     knots: list[tuple[Floats, Floats]]
 
 
@@ -287,40 +274,25 @@ class AdditiveModel(NamedTuple):
     """A model whose raw scores are sums: of one leaf of each tree, or of a share for each gene.
 
     The raw scores of a genome are ``(base + leaves + shares of genes) / divisor``.
-
-    Attributes
-    ----------
-    forest : Forest or None
-        The trees in gene space: `feature` is a gene, `threshold` in units of it, categories are
-        codes of levels. None for linear models.
-    base : ndarray of shape (c,)
-        What the sums begin with.
-    slopes : ndarray of shape (d, c)
-        What a unit of a numeric gene adds; 0 for levels and for trees.
-    level_values : ndarray of shape (d, most levels + 1, c)
-        What a level adds; what a missing value adds, of numbers too, comes last.
-    divisor : float
-        The number of trees of a forest that averages, else 1.
-    link : {"identity", "mean", "logistic", "softmax", "exp", "labels"}
-        What makes outputs of raw scores: nothing ("identity" for a number, "mean" for
-        probabilities), the logistic function, of which the one raw score gives the probability
-        of the second class, softmax, or of numbers the exponential function. Of a model without
-        probabilities the label is that of the highest raw score, or the second if the one raw
-        score is above 0: its outputs are 0 and 1.
-    is_single : bool
-        Whether sums are rounded to single precision after each tree.
-    walk : Walk or None
-        The forest as kernels walk it; made anew for each call if it is None.
     """
 
+    # The trees in gene space: `feature` is a gene, `threshold` in units of it, categories are codes
+    # of levels. None for linear models.
     forest: Forest | None
-    base: Floats
-    slopes: Floats
+    base: Floats  # (c,): what the sums begin with
+    slopes: Floats  # (d, c): what a unit of a numeric gene adds; 0 for levels and for trees
+    # (d, most levels + 1, c): what a level adds; what a missing value adds, of numbers too, comes
+    # last
     level_values: Floats
-    divisor: float
+    divisor: float  # the number of trees of a forest that averages, else 1
+    # What makes outputs of raw scores: nothing ("identity" for a number, "mean" for probabilities),
+    # the logistic function, of which the one raw score gives the probability of the second class,
+    # softmax, or of numbers the exponential function. Of a model without probabilities the label is
+    # that of the highest raw score, or the second if the one raw score is above 0: its outputs are
+    # 0 and 1.
     link: Link
-    is_single: bool = False
-    walk: Walk | None = None
+    is_single: bool = False  # whether sums are rounded to single precision after each tree
+    walk: Walk | None = None  # the forest as kernels walk it; made anew for each call if it is None
 
     def raw(self, genomes: Floats) -> Floats:
         """Return the raw scores (n, c) of genomes (n, d)."""

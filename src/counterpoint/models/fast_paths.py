@@ -210,18 +210,10 @@ Ask: TypeAlias = Callable[[Floats], Any]  # from genomes (n, d) to a model's raw
 
 
 class FastPath(NamedTuple):
-    """One way to ask a model.
+    """One way to ask a model."""
 
-    Parameters
-    ----------
-    to_rows : callable
-        Turns genomes (n, d) into the rows `model` takes.
-    model : object
-        Who is asked: a copy of the caller's estimator without names, or a part of it.
-    """
-
-    to_rows: Callable[[Floats], Any]
-    model: Any
+    to_rows: Callable[[Floats], Any]  # turns genomes (n, d) into the rows `model` takes
+    model: Any  # who is asked: a copy of the caller's estimator without names, or a part of it
 
     def ask(self, method: str) -> Ask | None:
         """Return the function that asks for `method`, or None if this model lacks it."""

@@ -25,35 +25,21 @@ N_CATEGORIES = 256  # most that histogram boosting knows
 
 
 class Forest(NamedTuple):
-    """The nodes of all trees, tree after tree; small integers, for a forest may be large.
+    """The nodes of all trees, tree after tree; small integers, for a forest may be large."""
 
-    Attributes
-    ----------
-    roots : ndarray of shape (trees,)
-        Where each tree begins.
-    children : ndarray of shape (nodes, 2)
-        Where a row goes from a node, left or right; a leaf leads to itself, so that rows which are
-        there already may be walked on with those that are not.
-    feature, threshold : ndarray of shape (nodes,)
-        A row goes left if its feature does not exceed the threshold …
-    category_set : ndarray of shape (nodes,)
-        … or, unless this is BY_THRESHOLD, if `goes_left` says so of its category.
-    missing_left : ndarray of shape (nodes,)
-        Whether a row goes left whose value is missing (`MISSING` or NaN).
-    goes_left : ndarray of shape (sets, categories)
-        Which categories go left; any other counts as missing.
-    value : ndarray of shape (nodes, c)
-        What a leaf adds to each output.
-    """
-
-    roots: NDArray[np.int32]
+    roots: NDArray[np.int32]  # (trees,): where each tree begins
+    # (nodes, 2): where a row goes from a node, left or right; a leaf leads to itself, so that rows
+    # which are there already may be walked on with those that are not
     children: NDArray[np.int32]
+    # (nodes,): a row goes left if its feature does not exceed the threshold …
     feature: NDArray[np.int32]
     threshold: Floats
+    # (nodes,): … or, unless this is BY_THRESHOLD, if `goes_left` says so of its category
     category_set: NDArray[np.int32]
+    # (nodes,): whether a row goes left whose value is missing (`MISSING` or NaN)
     missing_left: Bools
-    goes_left: Bools
-    value: Floats
+    goes_left: Bools  # (sets, categories): which categories go left; any other counts as missing
+    value: Floats  # (nodes, c): what a leaf adds to each output
 
 
 def is_leaf(forest: Forest) -> Bools:
@@ -185,37 +171,24 @@ class Walk(NamedTuple):
     Of a row only its rank among the thresholds of a feature counts: how many lie below its value.
     A split by category has ranks 0, left, and 1. Where both ways of missing values occur at nodes
     of one feature, it has a column of ranks for each.
-
-    Attributes
-    ----------
-    nodes : ndarray of shape (nodes,)
-        Where the children are, the right one after the left one; the rank above which a row goes
-        right; the column of the rank. A leaf leads to itself.
-    depth : ndarray of shape (trees,)
-        How many steps lead to the deepest leaf of each tree; roots are the first nodes.
-    tops : ndarray of shape (trees, 2**LEVELS)
-        The first levels of each tree as a complete one: the children of the node at i are at 2i
-        and 2i + 1, and the root is at 1. Rank and column as in `nodes`.
-    ends : ndarray of shape (trees, 2**LEVELS)
-        Which node a row is at after these levels, or after all if there are fewer.
-    value : ndarray of shape (nodes, c)
-        What a leaf adds to each output.
-    columns : ndarray of shape (columns,)
-        What each column ranks, see `COLUMN`.
-    threshold : ndarray of shape (thresholds,)
-        The thresholds of one column after the other, each as a complete tree: see `heap_of`.
-    goes_left : ndarray of shape (sets, categories)
-        See `Forest`.
     """
 
+    # (nodes,): Where the children are, the right one after the left one; the rank above which a row
+    # goes right; the column of the rank. A leaf leads to itself.
     nodes: Keys
+    # (trees,): how many steps lead to the deepest leaf of each tree; roots are the first nodes
     depth: NDArray[np.int32]
+    # (trees, 2**LEVELS): The first levels of each tree as a complete one: the children of the node
+    # at i are at 2i and 2i + 1, and the root is at 1. Rank and column as in `nodes`.
     tops: Keys
+    # (trees, 2**LEVELS): which node a row is at after these levels, or after all if there are fewer
     ends: NDArray[np.int32]
-    value: Floats
-    columns: NDArray[np.void]
+    value: Floats  # (nodes, c): what a leaf adds to each output
+    columns: NDArray[np.void]  # (columns,): what each column ranks, see `COLUMN`
+    # (thresholds,): the thresholds of one column after the other, each as a complete tree: see
+    # `heap_of`
     threshold: Floats
-    goes_left: Bools
+    goes_left: Bools  # (sets, categories): see `Forest`
 
 
 def walk_of(forest: Forest) -> Walk:

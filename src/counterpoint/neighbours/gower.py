@@ -272,20 +272,11 @@ def insert(nearest: Floats, places: Ints, distance: float, place: int) -> None:
 
 
 class ComparedRows(NamedTuple):
-    """Observed rows, some of which may miss values, to be compared with candidates one by one.
+    """Observed rows, some of which may miss values, to be compared with candidates one by one."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (m, d)
-        The observed rows.
-    n_present : ndarray of shape (m,)
-        How many features each of them has.
-    weight, cap : ndarray of shape (r, d), (d,)
-        What Gower's distance needs around each of the r explained rows.
-    """
-
-    rows: Floats
-    n_present: Ints
+    rows: Floats  # (m, d): the observed rows
+    n_present: Ints  # (m,): how many features each of them has
+    # (r, d): what Gower's distance needs around each of the r explained rows
     weight: Floats
     cap: Floats
 

@@ -40,31 +40,18 @@ N_BINS = 1024  # of distances, to select the nearest rows without sorting all
 
 
 class IndexedRows(NamedTuple):
-    """The observed rows that count for nearness.
+    """The observed rows that count for nearness."""
 
-    Attributes
-    ----------
-    genomes : ndarray of shape (n, d)
-        Them, without needless copies.
-    which : ndarray of shape (n,)
-        Which observed row each is.
-    origin, unit : ndarray of shape (d,)
-        ``(value - origin) * unit`` stands in the blocks.
-    blocks : ndarray of shape (n_blocks, d, LANES)
-        The genomes in single precision: a look at all of them takes a fraction of the time.
-    places : ndarray of shape (n,)
-        0 … n - 1.
-    slack : float
-        How far a distance in single precision may be off.
-    """
-
-    genomes: Floats
-    which: Ints
+    genomes: Floats  # (n, d): them, without needless copies
+    which: Ints  # (n,): which observed row each is
+    # (d,): ``(value - origin) * unit`` stands in the blocks
     origin: Floats
     unit: Floats
+    # (n_blocks, d, LANES): the genomes in single precision: a look at all of them takes a fraction
+    # of the time
     blocks: Singles
-    places: Ints
-    slack: float
+    places: Ints  # (n,): 0 … n - 1
+    slack: float  # how far a distance in single precision may be off
 
 
 def index_rows(genomes: Floats, k: int, space: Space) -> IndexedRows:
@@ -168,38 +155,22 @@ SHARED = 8  # explained rows measured in one pass over the observed ones
 
 
 class NearRows(NamedTuple):
-    """The nearest observed rows of each of r explained rows, as kernels read them.
+    """The nearest observed rows of each of r explained rows, as kernels read them."""
 
-    Attributes
-    ----------
-    at : ndarray of shape (r,)
-        Where each row stands in the arrays below; they may hold rows no longer searched.
-    indexed : IndexedRows
-        All observed rows.
-    blocks, radius, order : ndarray of shape (rows, …)
-        Those near each row; see `Neighbourhood`.
-    weight : ndarray of shape (rows, d)
-        1 / R_j of Gower's distance, over the observed rows and the explained one; 0 if constant or
-        missing in the explained row.
-    cap : ndarray of shape (d,)
-        The most a feature contributes: 1 for levels, which are equal or not.
-    shares : ndarray of shape (k,)
-        Weights of the k nearest rows, the nearest first, summing to one.
-    n_near : int
-        How many observed rows are at hand; the rest of the last block is padding.
-    horizon : ndarray of shape (rows,)
-        How near to the explained row an observed row that is not at hand may be.
-    """
-
+    # (r,): where each row stands in the arrays below; they may hold rows no longer searched
     at: Ints
-    indexed: IndexedRows
+    indexed: IndexedRows  # all observed rows
+    # (rows, …): those near each row; see `Neighbourhood`
     blocks: Singles
     radius: Singles
     order: Ints
+    # (rows, d): 1 / R_j of Gower's distance, over the observed rows and the explained one; 0 if
+    # constant or missing in the explained row
     weight: Floats
-    cap: Floats
-    shares: Floats
-    n_near: int
+    cap: Floats  # (d,): the most a feature contributes: 1 for levels, which are equal or not
+    shares: Floats  # (k,): weights of the k nearest rows, the nearest first, summing to one
+    n_near: int  # how many observed rows are at hand; the rest of the last block is padding
+    # (rows,): how near to the explained row an observed row that is not at hand may be
     horizon: Floats
 
     def of_rows(self, which: Ints) -> NearRows:

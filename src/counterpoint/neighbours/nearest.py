@@ -25,41 +25,24 @@ HIGHEST = np.int32(2**31 - 1)
 
 
 class Neighbours(NamedTuple):
-    """Scratch arrays for one genome's search of its nearest observed rows.
+    """Scratch arrays for one genome's search of its nearest observed rows."""
 
-    Attributes
-    ----------
-    distances : ndarray of shape (k,)
-        The smallest distances found, ascending; infinite where there are fewer observed rows.
-    places : ndarray of shape (k,)
-        Where those rows stand in the order of the blocks.
-    bounds : ndarray of shape (k,)
-        The same distances in single precision, found first.
-    changed : ndarray of shape (d + 2,)
-        The features in which the genome differs from the explained row, and two more.
-    rough, rough_row, rough_cap : ndarray of shape (d + 2,)
-        Its values there, those of the explained row, and the caps, as they stand in the blocks; 0
-        for the two.
-    cap : ndarray of shape (d,)
-        The caps of all features, where all are looked at.
-    sums : ndarray of shape (n_blocks, BLOCK)
-        The distances to the rows of each block, likewise.
-    least : ndarray of shape (n_blocks,)
-        The smallest of each block.
-    levels, groups, lows : ndarray of shape (DEEP * LANES,)
-        The groups of boxes of a tree that are still to be looked at, and how near they may be.
-    """
-
+    # (k,): the smallest distances found, ascending; infinite where there are fewer observed rows
     distances: Floats
-    places: Ints
-    bounds: Floats
+    places: Ints  # (k,): where those rows stand in the order of the blocks
+    bounds: Floats  # (k,): the same distances in single precision, found first
+    # (d + 2,): the features in which the genome differs from the explained row, and two more
     changed: Ints
+    # (d + 2,): its values there, those of the explained row, and the caps, as they stand in the
+    # blocks; 0 for the two
     rough: Singles
     rough_row: Singles
     rough_cap: Singles
-    cap: Singles
-    sums: Singles
-    least: Singles
+    cap: Singles  # (d,): the caps of all features, where all are looked at
+    sums: Singles  # (n_blocks, BLOCK): the distances to the rows of each block, likewise
+    least: Singles  # (n_blocks,): the smallest of each block
+    # (DEEP * LANES,): the groups of boxes of a tree that are still to be looked at, and how near
+    # they may be
     levels: Ints
     groups: Ints
     lows: Singles
@@ -86,38 +69,22 @@ def empty_neighbours(cap: Floats, k: int, n: int = NEAR) -> Neighbours:
 
 
 class Neighbourhood(NamedTuple):
-    """Observed rows around an explained one, by ascending distance to it.
+    """Observed rows around an explained one, by ascending distance to it."""
 
-    Attributes
-    ----------
-    row, weight, cap : ndarray of shape (d,)
-        The explained row and what `gower` needs.
-    origin : ndarray of shape (d,)
-        ``(value - origin) * weight / d`` stands in the blocks: as a share of a distance.
-    blocks : ndarray of shape (n_blocks, d, BLOCK)
-        The observed rows in single precision, BLOCK side by side.
-    radius : ndarray of shape (n_blocks * BLOCK,)
-        About their distances to the explained row; infinite in the padding.
-    order : ndarray of shape (n_blocks * BLOCK,)
-        Which of `observed` stands in each place.
-    n : int
-        How many there are.
-    observed : ndarray of shape (at least n, d)
-        All observed rows, in any order.
-    slack : float
-        How far a distance in single precision may be off.
-    """
-
+    # (d,): the explained row and what `gower` needs
     row: Floats
     weight: Floats
     cap: Floats
+    # (d,): ``(value - origin) * weight / d`` stands in the blocks: as a share of a distance
     origin: Floats
+    # (n_blocks, d, BLOCK): the observed rows in single precision, BLOCK side by side
     blocks: Singles
+    # (n_blocks * BLOCK,): about their distances to the explained row; infinite in the padding
     radius: Singles
-    order: Ints
-    n: int
-    observed: Floats
-    slack: float
+    order: Ints  # (n_blocks * BLOCK,): which of `observed` stands in each place
+    n: int  # how many there are
+    observed: Floats  # (at least n, d): all observed rows, in any order
+    slack: float  # how far a distance in single precision may be off
 
 
 @inner
@@ -330,31 +297,20 @@ def is_before(place: int, other: int, own: float, radius: Singles) -> bool:
 
 
 class RowTree(NamedTuple):
-    """All observed rows, like beside like, in blocks, in boxes around these, in boxes around those.
+    """All observed rows, like beside like, in blocks, in boxes around these, and boxes of boxes."""
 
-    Attributes
-    ----------
-    order : ndarray of shape (n_blocks * LANES,)
-        Which of the observed rows stands in each place; the padding repeats the last.
-    n : int
-        How many there are.
-    blocks : ndarray of shape (n_blocks, d, LANES)
-        They, in single precision.
-    unit : ndarray of shape (d,)
-        ``(value - origin) * unit`` stands in the blocks.
-    lower, upper : ndarray of shape (n_groups, d, LANES)
-        The ends of the boxes, LANES side by side: of the blocks, then of groups of boxes.
-    starts, sizes : ndarray of shape (n_levels,)
-        Where the groups of each level begin, and how many boxes it has. Box i of a level is around
-        group i of the level below it, or around block i.
-    """
-
+    # (n_blocks * LANES,): which of the observed rows stands in each place; the padding repeats the
+    # last
     order: Ints
-    n: int
-    blocks: Singles
-    unit: Floats
+    n: int  # how many there are
+    blocks: Singles  # (n_blocks, d, LANES): they, in single precision
+    unit: Floats  # (d,): ``(value - origin) * unit`` stands in the blocks
+    # (n_groups, d, LANES): the ends of the boxes, LANES side by side: of the blocks, then of groups
+    # of boxes
     lower: Singles
     upper: Singles
+    # (n_levels,): Where the groups of each level begin, and how many boxes it has. Box i of a level
+    # is around group i of the level below it, or around block i.
     starts: Ints
     sizes: Ints
 

@@ -32,27 +32,14 @@ JUST_MISSED = 2.0**-53  # gap of a candidate in the interval whose class `predic
 
 
 class IncompleteRows(NamedTuple):
-    """What else counts where values are missing.
+    """What else counts where values are missing."""
 
-    Attributes
-    ----------
-    observed : ndarray of shape (n, d)
-        All observed rows.
-    incomplete : ndarray of shape (m, d)
-        Those that miss values.
-    has_complete : bool
-        Whether others do not; else the indexed rows are made up, to lend values only.
-    whole : ndarray of shape (m, d)
-        Those that miss nothing; all of them filled if there are none.
-    weight : ndarray of shape (r, d)
-        1 / R_j of Gower's distance around each row.
-    """
-
-    observed: Floats
-    incomplete: Floats
+    observed: Floats  # (n, d): all observed rows
+    incomplete: Floats  # (m, d): those that miss values
+    # whether others do not; else the indexed rows are made up, to lend values only
     has_complete: bool
-    whole: Floats
-    weight: Floats
+    whole: Floats  # (m, d): those that miss nothing; all of them filled if there are none
+    weight: Floats  # (r, d): 1 / R_j of Gower's distance around each row
 
 
 def gap(predictions: Floats, low: Floats, high: Floats) -> Floats:
@@ -118,23 +105,15 @@ def closeness_with_missing(
 
 
 class DistanceScale(NamedTuple):
-    """What a feature counts in the distance to rows where values are missing.
+    """What a feature counts in the distance to rows where values are missing."""
 
-    Attributes
-    ----------
-    weight, cap : ndarray of shape (r, d), (d,)
-        As in Gower's distance around each row.
-    typical : ndarray of shape (d,)
-        How far two different observed values are apart on average: what it counts to fill in a
-        value that the row lacks, or to lack one that it has.
-    costs : ndarray of shape (d,)
-        The features' weights.
-    """
-
+    # (r, d): as in Gower's distance around each row
     weight: Floats
     cap: Floats
+    # (d,): how far two different observed values are apart on average: what it counts to fill in a
+    # value that the row lacks, or to lack one that it has
     typical: Floats
-    costs: Floats
+    costs: Floats  # (d,): the features' weights
 
 
 def correct_distance(measured: Floats, genomes: Floats, rows: Floats, scale: DistanceScale) -> None:

@@ -32,31 +32,17 @@ Again = Callable[[Search, Floats], Any]  # settings and replies to the result of
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """How a search went: the candidates that ever were non-dominated, and what they cost.
+    """How a search went: the candidates that ever were non-dominated, and what they cost."""
 
-    Parameters
-    ----------
-    objectives : ndarray of shape (n, m)
-        Candidates that were non-dominated when they came.
-    generation : ndarray of shape (n,)
-        The generation each came in.
-    evaluations : ndarray of shape (generations,)
-        Rows the model had been asked after each generation.
-    replies : ndarray of shape (n,)
-        What the model said of every candidate it was asked about, in order.
-    stopped : str
-        Why the search ended: its budget, patience or time was used up, all that is allowed had been
-        tried ("exhausted"), nothing new could be made though not all of it had been ("repeats"),
-        a solver had answered all ("proved"), or it was interrupted; empty if none was needed.
-    confirmations : int
-        Rows the model was asked about again, to confirm what is returned.
-    """
-
-    objectives: Floats
-    generation: Ints
-    evaluations: Ints
-    replies: Floats
+    objectives: Floats  # (n, m): candidates that were non-dominated when they came
+    generation: Ints  # (n,): the generation each came in
+    evaluations: Ints  # (generations,): rows the model had been asked after each generation
+    replies: Floats  # (n,): what the model said of every candidate it was asked about, in order
+    # why the search ended: its budget, patience or time was used up, all that is allowed had been
+    # tried ("exhausted"), nothing new could be made though not all of it had been ("repeats"), a
+    # solver had answered all ("proved"), or it was interrupted; empty if none was needed
     stopped: Stopped
+    # rows the model was asked about again, to confirm what is returned
     confirmations: int = field(default=0, compare=False)  # a slow model is asked less often
 
     @classmethod
@@ -106,44 +92,21 @@ class AbsentScore:
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What was asked of one row, and what the model said of it; functions are names.
+    """What was asked of one row, and what the model said of it; functions are names."""
 
-    Parameters
-    ----------
-    target : Target
-        The wanted outcome.
-    limits : CheckedLimits
-        What could change, how far and at what cost, and the rules counterfactuals satisfy.
-    aims : Aims
-        What was minimised other than the built-in objectives.
-    worst : ndarray of shape (m - 2,)
-        Where hypervolume ends in distance, implausibility and the caller's own objectives.
-    shares : ndarray of shape (k,)
-        Weights of the k nearest rows in `implausibility`.
-    row_outputs : ndarray of shape (c,)
-        What the model says of the row.
-    classes : tuple
-        The model's classes; empty if it has none.
-    search : Search or WhatIf
-        The settings.
-    seed : int
-        The seed.
-    notes : tuple of str
-        What a careful reader should know of this result.
-    margin : float
-        How far inside the target what is shown first should be; see `Counterfactuals.ways`.
-    """
-
-    target: Target
+    target: Target  # the wanted outcome
+    # what could change, how far and at what cost, and the rules counterfactuals satisfy
     limits: CheckedLimits
-    aims: Aims
+    aims: Aims  # what was minimised other than the built-in objectives
+    # (m - 2,): where hypervolume ends in distance, implausibility and the caller's own objectives
     worst: Floats
-    shares: Floats
-    row_outputs: Floats
-    classes: tuple[Any, ...]
-    search: Search | WhatIf
+    shares: Floats  # (k,): weights of the k nearest rows in `implausibility`
+    row_outputs: Floats  # (c,): what the model says of the row
+    classes: tuple[Any, ...]  # the model's classes; empty if it has none
+    search: Search | WhatIf  # the settings
     seed: int
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what a careful reader should know of this result
+    # how far inside the target what is shown first should be; see `Counterfactuals.ways`
     margin: float = 0.0
 
     @classmethod
@@ -199,21 +162,11 @@ def _named(function: Named) -> Named:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What the observed rows tell of a target.
+    """What the observed rows tell of a target."""
 
-    Parameters
-    ----------
-    n_reaching : int
-        How many of them reach it.
-    nearest : float or None
-        The prediction nearest to it, if none does.
-    relaxation : str
-        What would admit one that does, if the limits exclude all of them; else empty.
-    """
-
-    n_reaching: int
-    nearest: float | None
-    relaxation: str
+    n_reaching: int  # how many of them reach it
+    nearest: float | None  # the prediction nearest to it, if none does
+    relaxation: str  # what would admit one that does, if the limits exclude all of them; else empty
 
     @property
     def limits_bind(self) -> bool:
@@ -295,36 +248,20 @@ def _relax(problem: Problem, j: int, genome: Floats) -> str:
 
 @dataclass(frozen=True)
 class Origin:
-    """What a result remembers of its data and model when neither is at hand.
+    """What a result remembers of its data and model when neither is at hand."""
 
-    Parameters
-    ----------
-    version : str
-        The counterpoint that found it.
-    fingerprints : Fingerprints
-        Of data and model.
-    diagnosis : Diagnosis or None
-        What the observed rows tell of the target; None if nothing was searched.
-    """
-
-    version: str = field(compare=False)
-    fingerprints: Fingerprints
+    version: str = field(compare=False)  # the counterpoint that found it
+    fingerprints: Fingerprints  # of data and model
+    # what the observed rows tell of the target; None if nothing was searched
     diagnosis: Diagnosis | None
 
 
 @dataclass(frozen=True, eq=False)
 class Live:
-    """What a result can ask as long as it was neither saved nor pickled.
+    """What a result can ask as long as it was neither saved nor pickled."""
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem of the row, with the model and the data behind it.
-    again : callable, optional
-        Searches the row again with other settings and the replies it already had.
-    """
-
-    problem: Problem
+    problem: Problem  # the problem of the row, with the model and the data behind it
+    # searches the row again with other settings and the replies it already had
     again: Again | None = None
 
 

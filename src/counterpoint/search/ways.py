@@ -34,34 +34,22 @@ ROUND_OFF = 1e-6  # how far from its grid's point a value may be, as a share of 
 
 @dataclass(frozen=True, eq=False)
 class WayRows:
-    """The ways of one row and their candidates.
+    """The ways of one row and their candidates."""
 
-    Parameters
-    ----------
-    changed : ndarray of shape (w, d)
-        The features of each way.
-    is_minimal, is_proved : ndarray of shape (w,)
-        Whether no part of it is a way that was found, and whether all values of all its parts were
-        asked.
-    n_valid : ndarray of shape (w,)
-        How many candidates reach the target by it.
-    value_way, value_feature, value : ndarray of shape (k,)
-        Which values of its features are seen to work, ascending in this order.
-    way, is_front : ndarray of shape (n,)
-        The way of each candidate, and whether no other candidate of the way dominates it.
-    genomes, predictions, scores, codes, objectives : ndarray of shape (n, …)
-        The candidates, as in `ResultData`. The first of each way is the one to show.
-    """
-
-    changed: Bools
+    changed: Bools  # (w, d): the features of each way
+    # (w,): whether no part of it is a way that was found, and whether all values of all its parts
+    # were asked
     is_minimal: Bools
     is_proved: Bools
-    n_valid: Ints
+    n_valid: Ints  # (w,): how many candidates reach the target by it
+    # (k,): which values of its features are seen to work, ascending in this order
     value_way: Ints
     value_feature: Ints
     value: Floats
+    # (n,): the way of each candidate, and whether no other candidate of the way dominates it
     way: Ints
     is_front: Bools
+    # (n, …): The candidates, as in `ResultData`. The first of each way is the one to show.
     genomes: Floats
     predictions: Floats
     scores: Floats
@@ -70,28 +58,16 @@ class WayRows:
 
 
 class Pool(NamedTuple):
-    """Candidates of one row, among which ways are found.
+    """Candidates of one row, among which ways are found."""
 
-    Attributes
-    ----------
-    row : ndarray of shape (d,)
-        The explained row.
-    genomes, scores, objectives : ndarray of shape (n, …)
-        The candidates; no two are equal.
-    target : Target
-        The wanted outcome.
-    margin : float
-        How far inside the target what is shown should be.
-    n_others : ndarray of shape (d,)
-        How many values each feature can change to; infinite for the reals, and if nobody knows.
-    """
-
-    row: Floats
+    row: Floats  # (d,): the explained row
+    # (n, …): the candidates; no two are equal
     genomes: Floats
     scores: Floats
     objectives: Floats
-    target: Target
-    margin: float
+    target: Target  # the wanted outcome
+    margin: float  # how far inside the target what is shown should be
+    # (d,): how many values each feature can change to; infinite for the reals, and if nobody knows
     n_others: Floats
 
 

@@ -33,27 +33,13 @@ VALID, NEAR_MISS = 0, 1
 
 
 class RowSpace(NamedTuple):
-    """What moves may do to the genomes of one row.
+    """What moves may do to the genomes of one row."""
 
-    Attributes
-    ----------
-    anchor : ndarray of shape (d,)
-        The row's values, or the nearest allowed ones.
-    features : ndarray of records, of shape (d,)
-        Kind, grid and box of each feature.
-    free : ndarray of shape (at most d,)
-        The features that may change.
-    max_free : int
-        How many of them may change at once, besides those that must.
-    different : ndarray of shape (d,)
-        Room for the features in which two genomes differ.
-    """
-
-    anchor: Floats
-    features: Features
-    free: Ints
-    max_free: int
-    different: Ints
+    anchor: Floats  # (d,): the row's values, or the nearest allowed ones
+    features: Features  # (d,): kind, grid and box of each feature
+    free: Ints  # (at most d,): the features that may change
+    max_free: int  # how many of them may change at once, besides those that must
+    different: Ints  # (d,): room for the features in which two genomes differ
 
 
 class Draws(NamedTuple):
@@ -273,26 +259,15 @@ class ArchiveView(NamedTuple):
 
 
 class ParentClasses(NamedTuple):
-    """The members of one row, by whether they reach the target and by their number of changes.
+    """The members of one row, by whether they reach the target and by their number of changes."""
 
-    Attributes
-    ----------
-    member : ndarray of shape (capacity,)
-        Archive indices, class by class.
-    start, size : ndarray of shape (2 * (d + 1),)
-        Where each class starts in `member`, and how many it has: first those that reach the target
-        by so many changes, then the near misses.
-    kind : ndarray of shape (n_blocks * LANES,)
-        The class of each member, in their order.
-    odds : ndarray of shape (2,)
-        The odds of all classes together that have members, for both sorts.
-    """
-
-    member: Ints
+    member: Ints  # (capacity,): archive indices, class by class
+    # (2 * (d + 1),): where each class starts in `member`, and how many it has: first those that reach
+    # the target by so many changes, then the near misses
     start: Ints
     size: Ints
-    kind: Ints
-    odds: Floats
+    kind: Ints  # (n_blocks * LANES,): the class of each member, in their order
+    odds: Floats  # (2,): the odds of all classes together that have members, for both sorts
 
 
 def empty_classes(n_members: int, d: int) -> ParentClasses:

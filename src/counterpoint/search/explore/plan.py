@@ -56,24 +56,12 @@ MOST_EMPTY = 10  # waves in a row that make nothing new of a space that is too l
 
 
 class Plans(NamedTuple):
-    """What candidates with a purpose of their own are planned by.
+    """What candidates with a purpose of their own are planned by."""
 
-    Attributes
-    ----------
-    niches : Niches
-        The sets of features that may be ways.
-    trials : TrialValues
-        Values that are tried to find ways.
-    finish : Finish
-        What is known of small steps around the rows.
-    steps : StepValues
-        Values that such steps lead to.
-    """
-
-    niches: Niches
-    trials: TrialValues
-    finish: Finish
-    steps: StepValues
+    niches: Niches  # the sets of features that may be ways
+    trials: TrialValues  # values that are tried to find ways
+    finish: Finish  # what is known of small steps around the rows
+    steps: StepValues  # values that such steps lead to
 
 
 def plan_candidates(source: OffspringSource, plans: Plans, wave: int) -> None:

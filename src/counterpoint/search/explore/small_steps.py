@@ -26,61 +26,37 @@ NOBODY, ROW = -1, -2  # parents: no candidate was made, or it was made of the ro
 
 
 class Finish(NamedTuple):
-    """What is known of small steps around each of r rows.
+    """What is known of small steps around each of r rows."""
 
-    Attributes
-    ----------
-    value, gain, is_tried : ndarray of shape (r, d, t)
-        The values of each list, ascending if they are numbers, what each gains, and whether a
-        candidate with it was evaluated.
-    n_values, home : ndarray of shape (r, d)
-        How many there are, and which of them is the row's own.
-    least, listed : ndarray of shape (r,)
-        The distance of the nearest counterfactual, now and when the lists were made.
-    usual : ndarray of shape (r,)
-        How much values of the lists usually gain.
-    n_stale : ndarray of shape (r,)
-        Waves since the nearest counterfactual came nearer.
-    n_single : ndarray of shape (r,)
-        How many single changes were looked at since.
-    candidate : ndarray of shape (r, slots, d)
-        The candidates of the next wave.
-    parent : ndarray of shape (r, slots)
-        Who each is made of: a place in the archive, `ROW`, or `NOBODY` if there is none.
-    n_before : ndarray of shape (r,)
-        How many candidates the archive had before they were evaluated.
-    costs : StepCosts
-        What steps add to the distance.
-    belief, paid : ndarray of shape (r, d, t)
-        What each value should gain, and what it costs.
-    squares, n_tried : ndarray of shape (r, d)
-        The sum of the squares of what tried values gain, and how many there are.
-    drawn, aside : ndarray of shape (d, t) and (t,)
-        What values gain with noise, and what is kept aside; space for the work on one row.
-    kept, hull, n_kept, n_hull, free, at, chosen, steep, is_free, eligible, state : ndarray
-        More such space, of shape (d, t) twice, (d,) seven times, (capacity,) and (1,).
-    """
-
+    # (r, d, t): the values of each list, ascending if they are numbers, what each gains, and
+    # whether a candidate with it was evaluated
     value: Floats
     gain: Floats
     is_tried: Bools
+    # (r, d): how many there are, and which of them is the row's own
     n_values: Ints
     home: Ints
+    # (r,): the distance of the nearest counterfactual, now and when the lists were made
     least: Floats
     listed: Floats
-    usual: Floats
-    n_stale: Ints
-    n_single: Ints
-    candidate: Floats
+    usual: Floats  # (r,): how much values of the lists usually gain
+    n_stale: Ints  # (r,): waves since the nearest counterfactual came nearer
+    n_single: Ints  # (r,): how many single changes were looked at since
+    candidate: Floats  # (r, slots, d): the candidates of the next wave
+    # (r, slots): who each is made of: a place in the archive, `ROW`, or `NOBODY` if there is none
     parent: Ints
-    n_before: Ints
-    costs: StepCosts
+    n_before: Ints  # (r,): how many candidates the archive had before they were evaluated
+    costs: StepCosts  # what steps add to the distance
+    # (r, d, t): what each value should gain, and what it costs
     belief: Floats
     paid: Floats
+    # (r, d): the sum of the squares of what tried values gain, and how many there are
     squares: Floats
     n_tried: Ints
+    # (d, t): what values gain with noise, and what is kept aside; space for the work on one row
     drawn: Floats
     aside: Floats
+    # more such space, of shape (d, t) twice, (d,) seven times, (capacity,) and (1,)
     kept: Ints
     hull: Ints
     n_kept: Ints
@@ -134,33 +110,15 @@ def empty_finish(costs: StepCosts, slots: int, capacity: int) -> Finish:
 
 
 class FinishSource(NamedTuple):
-    """What the candidates of r rows are made of.
+    """What the candidates of r rows are made of."""
 
-    Attributes
-    ----------
-    places : ndarray of shape (r,)
-        Which rows of the archive these are.
-    keys : ndarray of shape (r, 2)
-        The keys of their draws.
-    space : SearchSpace
-        Where they may be searched.
-    steps : StepValues
-        Values that lists are made of.
-    archive : ArchiveView
-        Everything evaluated so far.
-    niches : Niches
-        What single changes gained, and what is needed.
-    memory : ndarray of shape (r, size)
-        Which genomes were seen.
-    """
-
-    places: Ints
-    keys: Keys
-    space: SearchSpace
-    steps: StepValues
-    archive: ArchiveView
-    niches: Niches
-    memory: Keys
+    places: Ints  # (r,): which rows of the archive these are
+    keys: Keys  # (r, 2): the keys of their draws
+    space: SearchSpace  # where they may be searched
+    steps: StepValues  # values that lists are made of
+    archive: ArchiveView  # everything evaluated so far
+    niches: Niches  # what single changes gained, and what is needed
+    memory: Keys  # (r, size): which genomes were seen
 
 
 @inner

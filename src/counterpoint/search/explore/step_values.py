@@ -43,21 +43,13 @@ class StepValues(NamedTuple):
 
     They are those just across the thresholds of a tree ensemble that is known as data, and observed
     values of other models.
-
-    Attributes
-    ----------
-    below, above : ndarray of shape (d, s)
-        Values for steps down, and for steps up.
-    n_values : ndarray of shape (d,)
-        How many there are of each.
-    trees : StepTrees
-        The trees, if they are known.
     """
 
+    # (d, s): values for steps down, and for steps up
     below: Floats
     above: Floats
-    n_values: Ints
-    trees: StepTrees
+    n_values: Ints  # (d,): how many there are of each
+    trees: StepTrees  # the trees, if they are known
 
 
 def step_values(observed: Observed, additive: AdditiveModel | None) -> StepValues:
@@ -106,19 +98,13 @@ def across_thresholds(forest: Forest, j: int, space: Space) -> tuple[Floats, Flo
 
 
 class StepCosts(NamedTuple):
-    """What steps add to the distance of each of r rows, or to its square.
+    """What steps add to the distance of each of r rows, or to its square."""
 
-    Attributes
-    ----------
-    weight, cap : ndarray of shape (r, d)
-        A feature's difference times its weight, at most the cap …
-    power : ndarray of shape (r,)
-        … to this power is what it adds: 1, or 2 for a distance like Euclid's; 0 if the distance is
-        no such sum. Then it is not finished by small steps.
-    """
-
+    # (r, d): a feature's difference times its weight, at most the cap …
     weight: Floats
     cap: Floats
+    # (r,): … to this power is what it adds: 1, or 2 for a distance like Euclid's; 0 if the distance
+    # is no such sum. Then it is not finished by small steps.
     power: Floats
 
 

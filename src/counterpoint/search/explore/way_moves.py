@@ -21,51 +21,25 @@ MOST_SWEPT = 128.0  # grid points of a feature that are all asked about once it 
 
 
 class WaySpace(NamedTuple):
-    """What moves within sets of features of one row work with.
+    """What moves within sets of features of one row work with."""
 
-    Attributes
-    ----------
-    space : RowSpace
-        What they may do.
-    trials : TrialValues
-        Values of single changes.
-    genomes : ndarray of shape (capacity, d)
-        All candidates of the row.
-    weight, cap : ndarray of shape (d,)
-        Of Gower's distance.
-    """
-
-    space: RowSpace
-    trials: TrialValues
-    genomes: Floats
+    space: RowSpace  # what they may do
+    trials: TrialValues  # values of single changes
+    genomes: Floats  # (capacity, d): all candidates of the row
+    # (d,): of Gower's distance
     weight: Floats
     cap: Floats
 
 
 class WaySource(NamedTuple):
-    """What candidates of the planned sets of r rows are made of.
+    """What candidates of the planned sets of r rows are made of."""
 
-    Attributes
-    ----------
-    places : ndarray of shape (r,)
-        Which rows of the archive these are.
-    keys : ndarray of shape (r, 2)
-        The keys of their draws.
-    space : SearchSpace
-        Where they may be searched.
-    trials : TrialValues
-        Values of single changes.
-    genomes : ndarray of shape (rows, capacity, d)
-        All candidates.
-    weight, cap, at : ndarray of shape (…, d), (d,), (r,)
-        Of Gower's distance, and which weight is each row's.
-    """
-
-    places: Ints
-    keys: Keys
-    space: SearchSpace
-    trials: TrialValues
-    genomes: Floats
+    places: Ints  # (r,): which rows of the archive these are
+    keys: Keys  # (r, 2): the keys of their draws
+    space: SearchSpace  # where they may be searched
+    trials: TrialValues  # values of single changes
+    genomes: Floats  # (rows, capacity, d): all candidates
+    # (…, d): of Gower's distance, and which weight is each row's
     weight: Floats
     cap: Floats
     at: Ints
