@@ -97,17 +97,7 @@ def check_seed(seed: object) -> int:
 def row_keys(seed: int, genomes: Floats) -> Keys:
     """Return the stream key of each row: a keyed hash of its values, blind to its position.
 
-    Parameters
-    ----------
-    seed : int
-        The caller's seed.
-    genomes : ndarray of shape (r, d)
-        Encoded rows.
-
-    Returns
-    -------
-    ndarray of shape (r, 2)
-        128-bit keys as pairs of 64-bit words. Equal rows get equal keys.
+    Keys of 128 bits are pairs of words of 64. Equal rows get equal keys.
     """
     canonical = np.where(np.isnan(genomes), np.nan, genomes + 0.0)  # one NaN, no -0.0
     secret = seed.to_bytes(8, "little")

@@ -62,10 +62,7 @@ class Given(NamedTuple):
     def packed(self) -> bytes:
         """Return them as bytes; say which of them cannot be.
 
-        Raises
-        ------
-        InvalidInput
-            If one of them cannot be pickled.
+        Raises InvalidInput if one of them cannot be pickled.
         """
         model = pickled(self.model, f"the model of type {type(self.model).__name__}", INSTEAD)
         others = pickled(tuple(self[1:]), "an objective, distance or plausibility", INSTEAD)

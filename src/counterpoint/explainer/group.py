@@ -243,23 +243,9 @@ def _note_on_forced(problem: Problem, j: int) -> str:
 class Draft:
     """The candidates of one row, of which the model itself scores those that would be returned.
 
-    Parameters
-    ----------
-    archive : Archive
-        What the accelerator's search evaluated.
-    row : int
-        Which of its rows.
-    problem : Problem
-        The problem of that row, with the model itself as predictor.
-
-    Attributes
-    ----------
-    archive, row : Archive, int
-        The candidates with the model's own scores where these are known.
-    difference : float
-        The greatest difference of both scores so far.
-    complaint : str
-        The candidate where they differ so, and both scores.
+    They are an accelerator's; `problem` has the model itself as predictor. `archive` gets its
+    scores as they become known; `difference` is the greatest of both scores so far, and `complaint`
+    names the candidate where they differ so.
     """
 
     def __init__(self, archive: Archive, row: int, problem: Problem) -> None:

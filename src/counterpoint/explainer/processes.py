@@ -151,18 +151,8 @@ class Helper:
 class Searchers:
     """Searches groups for several threads: here, or in processes as soon as there are some.
 
-    Parameters
-    ----------
-    work : Work
-        The rows, and who is asked.
-    workers : int
-        Groups searched at a time.
-    most_here : int
-        How many of them this process may search; 1 if the model bears no threads.
-    memory : float
-        GiB the call may use; half of them for the copies of model and data.
-    watch : Watch
-        Told of progress; told to stop, the searches end with the best so far.
+    This process searches `most_here` of the groups at a time: 1 if the model bears no threads. Of
+    the `memory` in GiB half is for the copies of model and data.
     """
 
     def __init__(
@@ -277,13 +267,7 @@ def _note(text: str) -> None:
 
 
 class Reports:
-    """What a process that helps tells of its searches, a few times a second.
-
-    Parameters
-    ----------
-    pipe : Connection
-        To the process that is helped.
-    """
+    """What a process that helps tells of its searches, a few times a second."""
 
     def __init__(self, pipe: Connection[Any, Any]) -> None:
         self._pipe, self._last = pipe, 0.0

@@ -136,14 +136,7 @@ def search_groups(
 ) -> Iterator[list[Counterfactuals]]:
     """Yield the results of each group in order, until all are searched or `watch` says stop.
 
-    Parameters
-    ----------
-    grouping : Grouping
-        The groups and the number of threads.
-    search_group : callable
-        Searches one group.
-    watch : Watch
-        Told to stop, the groups in flight end with the best so far and no other is begun.
+    Then the groups in flight end with the best so far, and no other is begun.
     """
     if grouping.workers == 1:
         for group in grouping.groups:

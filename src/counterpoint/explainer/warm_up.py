@@ -70,10 +70,7 @@ _is_done: list[bool] = []
 def warm_up(explainer: Callable[..., Any]) -> None:
     """Compile what a default search can need, unless that was done on this machine before.
 
-    Parameters
-    ----------
-    explainer : callable
-        The class `Explainer`, whose searches are the first users of this function.
+    It is handed the class `Explainer`, whose searches are the first users of this function.
     """
     with _lock:  # which the searches below, that come here too, may take again
         if _is_done:
@@ -177,10 +174,7 @@ def names_of_default_kernels() -> set[str]:
 class CompilationReport:
     """Tells how many kernels are compiled: in one line of a terminal, or in two of a log.
 
-    Parameters
-    ----------
-    awaited : set of str
-        The names of the kernels to come; those that are in the cache never come.
+    Those of the `awaited` kernels that are in the cache never come.
     """
 
     def __init__(self, awaited: set[str]) -> None:

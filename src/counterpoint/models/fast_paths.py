@@ -24,12 +24,7 @@ from counterpoint.table.encoding import Encoding
 class Core:
     """The inside of an estimator, asked like the estimator.
 
-    Parameters
-    ----------
-    score : callable
-        Returns scores (n, c) or (n,) of an array (n, d).
-    classes : ndarray or None
-        The labels of a classifier.
+    `score` returns scores (n, c) or (n,) of an array (n, d).
     """
 
     def __init__(self, score: Callable[[Any], Any], classes: Any) -> None:
@@ -50,10 +45,7 @@ class Core:
 class LinearCore:
     """A linear model of scikit-learn without its checks: the same operations, in the same order.
 
-    Parameters
-    ----------
-    model : object
-        The fitted model: a regressor, or a classifier of two classes.
+    It is a regressor, or a classifier of two classes.
     """
 
     def __init__(self, model: Any) -> None:

@@ -45,14 +45,8 @@ def additive_of(
 ) -> AdditiveModel | None:
     """Return a model as sums over genes; None if it is none that is known, or cannot be rewritten.
 
-    Parameters
-    ----------
-    model : object
-        An estimator, or a pipeline that ends with one.
-    rows_of : callable
-        Returns the rows that `model` takes for genomes (n, d).
-    encoding, observed : Encoding, ndarray of shape (n, d)
-        What genes mean, and the observed rows.
+    `rows_of` returns the rows that the model, an estimator or a pipeline that ends with one, takes
+    for genomes (n, d).
     """
     if not is_known(model):
         return None

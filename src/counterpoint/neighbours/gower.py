@@ -170,21 +170,8 @@ def weighted_distances(
 ) -> Floats:
     """Return the Gower distances (r, n) of genomes (r, n, d) to their rows, weighted by costs.
 
-    Parameters
-    ----------
-    genomes, rows : ndarray of shape (r, n, d), (r, d)
-        Candidates, and what they explain.
-    weight, cap : ndarray of shape (…, d), (d,)
-        How a difference becomes a share of its range, and the most it can be.
-    costs : ndarray of shape (d,)
-        The weight of each feature's share.
-    at : ndarray of shape (r,)
-        Which `weight` is each row's.
-
-    Returns
-    -------
-    ndarray of shape (r, n)
-        The mean of the shares, weighted by costs: between 0 and 1.
+    `weight` (..., d) makes a share of its range of a difference, which is `cap` at most; `at` says
+    which of them is each row's. The mean of the shares, weighted by costs (d,), is between 0 and 1.
     """
     distances = np.empty(genomes.shape[:2])
     _weigh(np.ascontiguousarray(genomes), rows, weight, cap, costs / costs.sum(), at, distances)
@@ -286,18 +273,8 @@ def search_incomplete(
 ) -> None:
     """Put observed rows among the nearest of genomes (r, n, d), at distances (r, n, k), in place.
 
-    Parameters
-    ----------
-    genomes : ndarray of shape (r, n, d)
-        Candidates of r rows.
-    which : ndarray of shape (r, n)
-        Those that are looked at.
-    observed : ndarray of shape (m, d)
-        Observed rows.
-    scale : pair of ndarray of shape (r, d), (d,)
-        The weights and caps of Gower's distance around each row.
-    distances : ndarray of shape (r, n, k)
-        The smallest found so far, ascending.
+    Only genomes of `which` (r, n) are looked at. `scale` has the weights (r, d) and caps (d,) of
+    Gower's distance around each row. Distances are the smallest found so far, ascending.
     """
     observed = observed.view()
     observed.flags.writeable = False  # always, for kernels are compiled anew for what is not

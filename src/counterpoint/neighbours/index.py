@@ -255,14 +255,7 @@ def bytes_per_near_row(d: int) -> int:
 class FarRows:
     """The observed rows that are not at hand, for the few candidates that may need them.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (r, d)
-        The explained rows.
-    near_rows : NearRows
-        What is at hand.
-    tree : callable
-        Returns all rows in a tree.
+    `near_rows` are at hand; `tree` returns all rows in a tree.
     """
 
     def __init__(self, rows: Floats, near_rows: NearRows, tree: Callable[[], RowTree]) -> None:

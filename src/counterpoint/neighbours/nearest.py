@@ -93,16 +93,8 @@ def find_nearest(
 ) -> None:
     """Put the rows of a neighbourhood among the nearest of a genome, ascending and exact.
 
-    Parameters
-    ----------
-    genome : ndarray of shape (d,)
-        The genome.
-    own : float
-        Its distance to the explained row.
-    neighbourhood : Neighbourhood
-        The observed rows.
-    near : Neighbours
-        Its `distances` hold what is known so far, infinite if nothing is; they are written to.
+    `own` is its distance to the explained row. The `distances` of `near` hold what is known so far,
+    infinite if nothing is; they are written to.
     """
     n_changed, _ = compare(genome, neighbourhood, near)
     search_blocks(genome, n_changed, own, neighbourhood, near)

@@ -135,17 +135,7 @@ def feature_shares(
 ) -> Floats:
     """Return what each feature of genomes (n, d) counts in the distance to a row (d,).
 
-    Parameters
-    ----------
-    genomes, row : ndarray of shape (n, d), (d,)
-        Candidates and what they explain; both may miss values.
-    weight, cap, typical : ndarray of shape (d,)
-        As in `DistanceScale`.
-
-    Returns
-    -------
-    ndarray of shape (n, d)
-        The shares, without costs.
+    Both may miss values. Costs are not in it; see `DistanceScale` for the rest.
     """
     has_own, has_new = row != MISSING, genomes != MISSING
     both = has_own & has_new

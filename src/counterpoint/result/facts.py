@@ -190,10 +190,7 @@ def diagnose(problem: Problem) -> Diagnosis:
 def smallest_relaxation(problem: Problem) -> str:
     """Say what would admit the observed row that breaks the fewest limits, the nearest of these.
 
-    Returns
-    -------
-    str
-        For example "free 'sex' and raise max_changed to 4".
+    For example "free 'sex' and raise max_changed to 4".
     """
     genomes = problem.observed.genomes[is_reaching(problem, 0, slice(None))]
     is_broken, n_surplus = broken_limits(problem, genomes)

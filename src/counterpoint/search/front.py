@@ -68,12 +68,8 @@ def compare_wide(point: Floats, block: Floats) -> tuple[int, int, int]:
 def admit(point: Floats, front: Floats, members: Ints, n_members: int, new: int) -> tuple[int, int]:
     """Put candidate `new` last among the members if none dominates it, and drop those it dominates.
 
-    Returns
-    -------
-    n_members : int
-        The new number of members, or 0 if the candidate was refused.
-    n_equal : int
-        How many members have the same objectives.
+    Returned are the new number of members, 0 if it was refused, and how many have the same
+    objectives.
     """
     n_blocks = (n_members + LANES - 1) // LANES
     n_below, n_equal = 0, 0
@@ -188,16 +184,7 @@ def hypervolume_history(
 ) -> Floats:
     """Return the hypervolume after each generation 0 … n_generations - 1.
 
-    Parameters
-    ----------
-    objectives : ndarray of shape (n, m)
-        Points in the order they came.
-    generation : ndarray of shape (n,)
-        The generation each came in, ascending.
-    n_generations : int
-        How many generations there were.
-    reference : ndarray of shape (m,)
-        The reference point.
+    The points (n, m) are in the order they came, each in its `generation`, ascending.
     """
     import moocore  # not at the top: it loads slowly
 

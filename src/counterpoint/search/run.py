@@ -169,25 +169,8 @@ def enter_ends(archive: Archive, a: int, walks: list[NeighbourWalk]) -> None:
 class NeighbourWalk:
     """One row's way towards one observed row.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem of one row.
-    neighbour : int
-        Which observed row.
-    variant : str
-        The reward; see `NICE`.
-
-    Attributes
-    ----------
-    genome : ndarray of shape (d,)
-        Where it is.
-    judged : Evaluation
-        What is known of it: prediction and objectives, of shapes (1, 1) and (1, 1, m).
-    n_asked : int
-        How many rows the model was asked about.
-    is_done : bool
-        Whether it reached the target.
+    `variant` is the reward; see `NICE`. It is at `genome` (d,), of which `judged` has prediction
+    and objectives, of shapes (1, 1) and (1, 1, m), and `is_done` if it reached the target.
     """
 
     def __init__(self, problem: Problem, neighbour: int, variant: Reward) -> None:

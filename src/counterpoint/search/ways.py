@@ -74,17 +74,8 @@ class Pool(NamedTuple):
 class WayFinder:
     """The valid candidates of one row, by the set of features that they change.
 
-    Parameters
-    ----------
-    pool : Pool
-        The candidates.
-    asked, valid : ndarray of shape (n,), (n',)
-        Which of them the model was asked about, and which of those are valid.
-
-    Attributes
-    ----------
-    candidates : ndarray of shape (n,)
-        The places in the pool of what is kept.
+    `asked` are those of the pool that the model was asked about, `valid` those of them that reach
+    the target; `candidates` are the places in the pool of what is kept.
     """
 
     def __init__(self, pool: Pool, asked: Ints, valid: Ints) -> None:

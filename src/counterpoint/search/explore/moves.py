@@ -262,8 +262,8 @@ class ParentClasses(NamedTuple):
     """The members of one row, by whether they reach the target and by their number of changes."""
 
     member: Ints  # (capacity,): archive indices, class by class
-    # (2 * (d + 1),): where each class starts in `member`, and how many it has: first those that reach
-    # the target by so many changes, then the near misses
+    # (2 * (d + 1),): where each class starts in `member`, and how many it has: first those that
+    # reach the target by so many changes, then the near misses
     start: Ints
     size: Ints
     kind: Ints  # (n_blocks * LANES,): the class of each member, in their order

@@ -243,19 +243,8 @@ def promising(niches: Niches, a: int, free: Ints, most: int) -> int:
 class Untried:
     """What is left to try for each of r rows, where the moves have made nothing new.
 
-    Parameters
-    ----------
-    r : int
-        How many rows are searched.
-
-    Attributes
-    ----------
-    points : dict of int to ndarray of shape (n, d)
-        By row, what was left when all of its space was listed, less what was tried since.
-    is_listed : ndarray of shape (r,)
-        Whose space was listed.
-    n_empty : ndarray of shape (r,)
-        Waves in a row that made nothing new.
+    `points` are by row what was left when all of its space was listed, less what was tried since;
+    `is_listed` tells whose was, and `n_empty` counts waves in a row that made nothing new.
     """
 
     def __init__(self, r: int) -> None:
@@ -273,21 +262,8 @@ class Untried:
     ) -> dict[str, Bools]:
         """Fill vacant places of a wave with what is left to try, in place; tell whose search ends.
 
-        Parameters
-        ----------
-        children, is_new, has_new : ndarray
-            The wave; see `Wave`.
-        source : OffspringSource
-            What it was made of.
-        problem : Problem
-            The rows of the wave.
-
-        Returns
-        -------
-        dict of str to ndarray of shape (r,)
-            Which of the wave's rows are "exhausted": all they may become was tried. And which of
-            them end by "repeats": their space is too large to be listed, and several waves in a row
-            have made only what was there before.
+        Rows that are "exhausted" have tried all they may become. Those that end by "repeats" have a
+        space too large to be listed, and several waves in a row made only what was there before.
         """
         rows = source.places
         self.n_empty[rows] = np.where(has_new, 0, self.n_empty[rows] + 1)
