@@ -33,7 +33,7 @@ from counterpoint.problem.limits import LimitKeywords, Limits, join_limits
 from counterpoint.problem.observed import find_ids, remarks_on_data
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_objectives
 from counterpoint.problem.target import TargetLike
-from counterpoint.progress import Progress, Watch, tell_interrupted
+from counterpoint.progress import Progress, Watch, stopped_by_signals, tell_interrupted
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.judgement import Judgement, judge_rows
 from counterpoint.result.long_table import OutputSchema, type_of_index
@@ -232,7 +232,11 @@ class Explainer(Built):
         """
         asked = join_limits(self.explain, limits, added)
         task = task_of_one(self.encoding.as_frame(row, "row"), target, search, seed, asked, self)
-        return next(self._results(task, 1, np.inf, progress))
+        warm_up(Explainer)
+        with Progress(1, task.search.most_candidates, progress) as bar:
+            watch = Watch(bar.hear)
+            with stopped_by_signals(watch):
+                return Work(self, task).search(np.arange(1), watch)[0]
 
     def explain_many(
         self,

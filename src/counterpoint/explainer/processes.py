@@ -53,10 +53,18 @@ MET, PLAIN, LABELS, OTHER = "met", "plain", "labels", "other"  # what a result's
 
 
 class Sent(NamedTuple):
-    """A result on its way to another process: without model and data, which are there, too."""
+    """A result on its way to another process: without model and data, which are there, too.
 
-    values: dict[str, Any]  # its fields
-    handle: str  # which problem it asks when it is used
+    Attributes
+    ----------
+    values : dict of str to object
+        Its fields.
+    handle : str
+        Which problem it asks when it is used.
+    """
+
+    values: dict[str, Any]
+    handle: str
 
     @classmethod
     def of(cls, found: Counterfactuals, built: Built, asks_labels: bool) -> Sent:
@@ -151,8 +159,18 @@ class Helper:
 class Searchers:
     """Searches groups for several threads: here, or in processes as soon as there are some.
 
-    This process searches `most_here` of the groups at a time: 1 if the model bears no threads. Of
-    the `memory` in GiB half is for the copies of model and data.
+    Parameters
+    ----------
+    work : Work
+        The rows, and who is asked.
+    workers : int
+        Groups searched at a time.
+    most_here : int
+        How many of them this process may search; 1 if the model bears no threads.
+    memory : float
+        GiB the call may use; half of them for the copies of model and data.
+    watch : Watch
+        Told of progress; told to stop, the searches end with the best so far.
     """
 
     def __init__(
@@ -267,7 +285,13 @@ def _note(text: str) -> None:
 
 
 class Reports:
-    """What a process that helps tells of its searches, a few times a second."""
+    """What a process that helps tells of its searches, a few times a second.
+
+    Parameters
+    ----------
+    pipe : Connection
+        To the process that is helped.
+    """
 
     def __init__(self, pipe: Connection[Any, Any]) -> None:
         self._pipe, self._last = pipe, 0.0
