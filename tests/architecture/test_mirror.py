@@ -15,7 +15,6 @@ ELSEWHERE = {
     "__main__": "integration/test_command_line.py",
     "batch.engines.cluster": "cluster/test_dask_engine.py",
     "batch.engines.dask": "cluster/test_dask_engine.py",
-    "batch.engines.engine": "contract/test_engines.py",
     "batch.files": "integration/batch/test_files.py",
     "batch.frame": "integration/batch/test_explain_frame.py",
     "batch.job": "property/test_batch_laws.py",

@@ -23,8 +23,8 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import fields, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -123,9 +123,9 @@ class Helper:
         if reason := self._pipe.recv():
             raise OSError(reason)
 
-    def search(self, group: Ints, watch: Watch) -> list[Sent]:
-        """Return what the process finds for a group; what it hears and warns of is told here."""
-        self._pipe.send(group)
+    def search(self, portion: Any, watch: Watch) -> Any:
+        """Return what the process finds for a portion; what it hears and warns of is told here."""
+        self._pipe.send(portion)
         while True:
             while not self._pipe.poll(BETWEEN):
                 if watch.is_stopped:
@@ -138,7 +138,7 @@ class Helper:
             elif kind == "failed":
                 raise content
             else:
-                return list(content)
+                return content
             if watch.is_stopped:
                 self.stop()
 
@@ -154,6 +154,78 @@ class Helper:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+class Helpers:
+    """Starts processes that help with some work; each is reported as soon as it is ready.
+
+    Parameters
+    ----------
+    work : object
+        What they are sent: its `search` does a portion of the work, given one and a watch.
+    n : int
+        How many.
+    data_bytes : int
+        What each holds of the data, as far as the pickle does not tell.
+    memory : float
+        GiB the call may use; half of them for the copies of model and data.
+    watch : Watch
+        Told to stop, no other process is started.
+    welcome : callable
+        Told of each process that is ready.
+    """
+
+    def __init__(
+        self,
+        work: Any,
+        n: int,
+        data_bytes: int,
+        memory: float,
+        watch: Watch,
+        welcome: Callable[[Helper], None],
+    ) -> None:
+        self._work, self._n, self._watch, self._welcome = work, n, watch, welcome
+        self._data_bytes, self._memory = data_bytes, memory
+        self._lock = threading.Lock()
+        self._begun: list[Helper] = []  # to be ended, ready or not
+
+    def start(self) -> None:
+        """Start the processes while others work; note what is in the way."""
+        threading.Thread(target=self._start_all, daemon=True).start()
+
+    def _start_all(self) -> None:
+        """Start the processes, each by a thread that waits for it."""
+        try:
+            packed = pickled(self._work, "what is asked", "so it is searched in this process")
+        except CounterpointError as error:
+            _note(f"no other process helps: {str(error).removesuffix('.')}")
+            return
+        needed = self._n * (len(packed) + self._data_bytes) / GIB
+        if needed > self._memory / 2:
+            _note(f"no other process helps: copies of the data would take {needed:.2g} GiB")
+            return
+        for _ in range(self._n):
+            threading.Thread(target=self._start_one, args=(packed,), daemon=True).start()
+
+    def _start_one(self, packed: bytes) -> None:
+        """Start a process and report it once it is ready."""
+        try:
+            with self._lock:
+                if self._watch.is_stopped:
+                    return
+                self._begun.append(helper := Helper())
+            helper.get_ready(packed)
+        except (EOFError, OSError) as error:
+            if not self._watch.is_stopped:
+                _note(f"no other process helps: {error or 'it ended'}")
+            return
+        self._welcome(helper)
+
+    def close(self) -> None:
+        """End all processes; no other is started once the watch was told to stop."""
+        with self._lock:
+            for helper in self._begun:
+                helper.close()
 
 
 class Searchers:
@@ -176,11 +248,11 @@ class Searchers:
     def __init__(
         self, work: Work, workers: int, most_here: int, memory: float, watch: Watch
     ) -> None:
-        self._work, self._watch, self._memory = work, watch, memory
+        self._work, self._watch, n_bytes = work, watch, 2 * work.built.observed.genomes.nbytes
         self._workers, self._most_here = workers, most_here
+        self._helpers = Helpers(work, workers - 1, n_bytes, memory, watch, self._welcome)
         self._changed = threading.Condition()
         self._idle: list[Helper] = []
-        self._begun: list[Helper] = []  # to be ended, ready or not
         self._n_ready = 0
         self._n_here = self._n_done = 0
         self._is_decided = workers == 1 or not can_start()
@@ -234,35 +306,10 @@ class Searchers:
             used = (time.process_time() - self._cpu) / spent
             if used >= ENOUGH * self._workers:
                 return
-        threading.Thread(target=self._start_helpers, daemon=True).start()
+        self._helpers.start()
 
-    def _start_helpers(self) -> None:
-        """Start the processes; note what is in the way."""
-        n, instead = self._workers - 1, "so it is searched in this process"
-        try:
-            packed = pickled(self._work, "what is asked", instead)
-        except CounterpointError as error:
-            _note(f"no other process helps: {str(error).removesuffix('.')}")
-            return
-        needed = n * (len(packed) + 2 * self._work.built.observed.genomes.nbytes) / GIB
-        if needed > self._memory / 2:
-            _note(f"no other process helps: copies of the data would take {needed:.2g} GiB")
-            return
-        for _ in range(n):
-            threading.Thread(target=self._start_one, args=(packed,), daemon=True).start()
-
-    def _start_one(self, packed: bytes) -> None:
-        """Start a process; once it is ready it takes the place of a thread."""
-        try:
-            with self._changed:
-                if self._watch.is_stopped:
-                    return
-                self._begun.append(helper := Helper())
-            helper.get_ready(packed)
-        except (EOFError, OSError) as error:
-            if not self._watch.is_stopped:
-                _note(f"no other process helps: {error or 'it ended'}")
-            return
+    def _welcome(self, helper: Helper) -> None:
+        """Let a process that is ready take the place of a thread."""
         with self._changed:
             self._n_ready += 1
             self._idle.append(helper)
@@ -274,9 +321,7 @@ class Searchers:
     def __exit__(self, *_: object) -> None:
         """End all processes."""
         self._watch.stop()
-        with self._changed:
-            for helper in self._begun:
-                helper.close()
+        self._helpers.close()
 
 
 def _note(text: str) -> None:
@@ -313,7 +358,7 @@ class Reports:
 
 
 def serve(number: int) -> None:
-    """Search groups for the process at the other end of a pipe, until it is gone."""
+    """Do portions of work for the process at the other end of a pipe, until it is gone."""
     from multiprocessing.connection import Connection
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -321,51 +366,55 @@ def serve(number: int) -> None:
     try:
         packed = pipe.recv_bytes()
         try:
-            work: Work = pickle.loads(packed)  # noqa: S301 - of the process that started this
+            work = pickle.loads(packed)  # noqa: S301 - of the process that started this
         except Exception as error:  # of whatever kind: a class of the caller's script is not here
             pipe.send(f"{type(error).__name__}: {told_by(error)}")
             return
         pipe.send("")
         reports = Reports(pipe)
-        watch, groups = Watch(reports.hear), queue.SimpleQueue[Ints]()
-        threading.Thread(target=_listen, args=(pipe, watch, groups), daemon=True).start()
+        watch, portions = Watch(reports.hear), queue.SimpleQueue[Any]()
+        threading.Thread(target=_listen, args=(pipe, watch, portions), daemon=True).start()
         while True:
-            _answer(groups.get(), work, watch, reports, pipe)
+            _answer(portions.get(), work, watch, reports, pipe)
     except (EOFError, OSError):  # nobody waits for it any more
         return
 
 
-def _listen(pipe: Connection[Any, Any], watch: Watch, groups: queue.SimpleQueue[Ints]) -> None:
-    """Hear what the other process wants, while groups are searched; without it, end at once."""
+def _listen(pipe: Connection[Any, Any], watch: Watch, portions: queue.SimpleQueue[Any]) -> None:
+    """Hear what the other process wants, while it is worked; without it, end at once."""
     try:
         while True:
             wanted = pipe.recv()
             if wanted is None:
                 watch.stop()
             else:
-                groups.put(wanted)
+                portions.put(wanted)
     except (EOFError, OSError):
         os._exit(0)
 
 
 def _answer(
-    group: Ints, work: Work, watch: Watch, reports: Reports, pipe: Connection[Any, Any]
+    portion: Any, work: Any, watch: Watch, reports: Reports, pipe: Connection[Any, Any]
 ) -> None:
-    """Search one group, and send what was found, or what went wrong."""
+    """Do one portion of the work, and send what was found, or what went wrong."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
-            results = work.search(group, watch)
+            found = work.search(portion, watch)
         except Exception as error:  # which is raised there
             answer: Any = ("failed", _sendable(error))
         else:
-            asks_labels = problem_of(work.task, group[:1], work.built).asks_labels
-            of = partial(Sent.of, built=work.built, asks_labels=asks_labels)
-            answer = ("found", [of(found) for found in results])
+            answer = ("found", _sent(found, work, portion) if isinstance(work, Work) else found)
     reports.tell()
     for each in told:
         pipe.send(("warned", each.message))
     pipe.send(answer)
+
+
+def _sent(results: list[Counterfactuals], work: Work, group: Ints) -> list[Sent]:
+    """Take the results of a group apart."""
+    asks_labels = problem_of(work.task, group[:1], work.built).asks_labels
+    return [Sent.of(found, work.built, asks_labels) for found in results]
 
 
 def _sendable(error: Exception) -> Exception:

@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 import counterpoint as cp
 from counterpoint.arrays import Ints
 from counterpoint.explainer import processes, schedule
-from counterpoint.explainer.processes import Helper, Searchers
+from counterpoint.explainer.processes import Helper, Helpers
 from counterpoint.explainer.task import Work
 
 DATA = pd.DataFrame(
@@ -89,7 +89,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def asked_there(eager: list[int], monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Let this process wait after some groups, until another one is ready."""
     search, n_begun = Work.search, list[int]()
-    start, is_ready = Searchers._start_one, threading.Event()
+    start, is_ready = Helpers._start_one, threading.Event()
 
     def wait(self: Work, group: Ints, watch: Any) -> Any:
         n_begun.append(1)
@@ -97,12 +97,12 @@ def asked_there(eager: list[int], monkeypatch: pytest.MonkeyPatch) -> list[int]:
             is_ready.wait(PATIENCE)
         return search(self, group, watch)
 
-    def started(self: Searchers, packed: bytes) -> None:
+    def started(self: Helpers, packed: bytes) -> None:
         start(self, packed)
         is_ready.set()
 
     monkeypatch.setattr(Work, "search", wait)
-    monkeypatch.setattr(Searchers, "_start_one", started)
+    monkeypatch.setattr(Helpers, "_start_one", started)
     return eager
 
 

@@ -22,7 +22,9 @@ from counterpoint.batch.order import Order, Recipe
 from counterpoint.batch.rows import explain_rows
 from counterpoint.checks import require_package
 from counterpoint.errors import CounterpointError, EngineError
-from counterpoint.explainer.schedule import check_workers
+from counterpoint.explainer.processes import BEGINS_AFTER, ENOUGH, Helper, Helpers
+from counterpoint.explainer.schedule import MEMORY, can_start, check_workers
+from counterpoint.progress import Watch
 from counterpoint.result.long_table import OutputSchema
 
 
@@ -101,6 +103,17 @@ def packed(frame: pd.DataFrame, schema: OutputSchema) -> bytes:
     return content + sha256(content).digest()
 
 
+class ChunkWork(NamedTuple):
+    """What another process is sent: how it gets its explainer, and what is asked of every row."""
+
+    recipe: Recipe
+    order: Order
+
+    def search(self, rows: pd.DataFrame, watch: Watch) -> bytes:  # noqa: ARG002 - as `Work.search`
+        """Return the counterfactuals of a chunk's rows, packed."""
+        return work(self.recipe, self.order, rows)
+
+
 MOST_ABANDONED = 64  # threads that never came back; a row that hangs costs about eight of them
 LEAVING = 1.0  # seconds that threads have to end when the engine is closed
 
@@ -110,6 +123,9 @@ class Threads:
 
     A thread cannot be killed. One that takes too long is left alone, with what it holds, and
     another takes its place; after too many of them the job is ended.
+
+    Where threads leave cores idle, other processes take their chunks, as in `explain_many`; one of
+    these that takes too long is ended.
 
     `workers` says how many threads; None uses all cores, but one thread for what may not be shared.
     """
@@ -126,6 +142,11 @@ class Threads:
         self._tickets: dict[Chunk, int] = {}  # the submission that counts; others are void
         self._begun: dict[Chunk, float] = {}
         self._n_submitted = self.n_abandoned = 0
+        self._watch, self._begin, self._cpu = Watch(), time.monotonic(), time.process_time()
+        self._is_decided = self.workers == 1 or not can_start()
+        self._helpers = self._new_helpers()
+        self._idle: list[Helper] = []
+        self._there: dict[Chunk, Helper] = {}  # who works on chunks in the place of a thread
         self._threads = [self._new_thread() for _ in range(self.workers)]
 
     def _new_thread(self) -> threading.Thread:
@@ -134,6 +155,27 @@ class Threads:
         thread.start()
         return thread
 
+    def _new_helpers(self) -> Helpers:
+        """Return what starts processes; each takes the place of a thread."""
+        n_bytes = 2 * self._recipe.explainer().observed.genomes.nbytes
+        asked = ChunkWork(self._recipe, self._order)
+        return Helpers(asked, self.workers - 1, n_bytes, MEMORY, self._watch, self._welcome)
+
+    def _welcome(self, helper: Helper) -> None:
+        """Note a process that is ready."""
+        with self._lock:
+            self._idle.append(helper)
+
+    def _consider(self) -> None:
+        """Start processes if chunks wait and the threads are seen to leave cores idle."""
+        with self._lock:
+            spent = time.monotonic() - self._begin
+            if self._is_decided or spent < BEGINS_AFTER or self._waiting.empty():
+                return
+            self._is_decided = True
+        if (time.process_time() - self._cpu) / spent < ENOUGH * self.workers:
+            self._helpers.start()
+
     def _work(self) -> None:
         """Work on one chunk after the other, until told to end or left behind."""
         while (taken := self._waiting.get()) is not None:
@@ -141,22 +183,40 @@ class Threads:
             with self._lock:
                 if self._tickets.get(chunk) != ticket:
                     continue  # given up while it waited
-                begun = self._begun[chunk] = time.monotonic()
-            event: Done | Lost | Exception
-            try:
-                payload = work(self._recipe, self._order, rows)
-                event = Done(chunk, payload, time.monotonic() - begun)
-            except MemoryError:
-                event = Lost(chunk, "memory ran out")
-            except SystemExit:  # a process would have ended; a thread is not worth a job
-                event = Lost(chunk, "the model ended its thread")
-            except Exception as error:  # told to the job, which ends
-                event = error
+                self._begun[chunk] = time.monotonic()
+                helper = self._idle.pop() if self._idle else None
+                if helper is not None:
+                    self._there[chunk] = helper
+            event = self._worked(chunk, rows, helper)
             with self._lock:
                 if self._tickets.get(chunk) != ticket:
                     return  # left behind: another thread has this one's place
                 del self._tickets[chunk], self._begun[chunk]
+                if helper is not None:
+                    del self._there[chunk]
+                    self._idle += [] if isinstance(event, Lost) else [helper]
             self._events.put((ticket, event))
+            self._consider()
+
+    def _worked(
+        self, chunk: Chunk, rows: pd.DataFrame, helper: Helper | None
+    ) -> Done | Lost | Exception:
+        """Work on a chunk, here or in another process, and return what became of it."""
+        begun = time.monotonic()
+        try:
+            if helper is None:
+                payload = work(self._recipe, self._order, rows)
+            else:
+                payload = helper.search(rows, self._watch)
+            return Done(chunk, payload, time.monotonic() - begun)
+        except MemoryError:
+            return Lost(chunk, "memory ran out")
+        except SystemExit:  # a process would have ended; a thread is not worth a job
+            return Lost(chunk, "the model ended its thread")
+        except Exception as error:  # told to the job, which ends
+            if helper is not None and isinstance(error, EOFError | OSError):
+                return Lost(chunk, "the process that worked on it has ended")
+            return error
 
     def slots(self) -> int:
         """Return how many chunks are worth having in flight."""
@@ -165,6 +225,8 @@ class Threads:
     def submit(self, chunk: Chunk, rows: pd.DataFrame) -> None:
         """Have a chunk worked on."""
         with self._lock:
+            if not self._n_submitted:
+                self._begin, self._cpu = time.monotonic(), time.process_time()
             self._n_submitted += 1
             self._tickets[chunk] = self._n_submitted
         self._waiting.put((chunk, self._n_submitted, rows))
@@ -206,14 +268,19 @@ class Threads:
         with self._lock:
             self._tickets.pop(chunk, None)
             was_begun = self._begun.pop(chunk, None) is not None
+            helper = self._there.pop(chunk, None)
+        if helper is not None:  # whose thread then ends, too
+            helper.close()
         if was_begun:
-            self.n_abandoned += 1
+            self.n_abandoned += helper is None
             self._threads.append(self._new_thread())
 
     def close(self) -> None:
         """Let the threads end after what they are doing; wait for them only a moment."""
         with self._lock:
             self._tickets.clear()
+        self._watch.stop()
+        self._helpers.close()
         for _ in self._threads:
             self._waiting.put(None)
         until = time.monotonic() + LEAVING
