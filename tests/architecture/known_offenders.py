@@ -20,8 +20,4 @@ METAPHORS: set[str] = set()
 
 WORDS_NOT_USED: set[str] = set()
 
-WITHOUT_UNIT_TEST: set[str] = {
-    "batch.folder",
-    "result.file.document",
-    "result.file.loading",
-}
+WITHOUT_UNIT_TEST: set[str] = set()

@@ -144,14 +144,14 @@ def test_a_model_that_hangs_on_a_row_fails_that_row(rows: Path, tmp_path: Path) 
     whom = hanging(release)
     try:
         summary = run_batch(
-            poisoned(tmp_path, (18,)), tmp_path / "out", whom=whom, row_timeout=1.5, chunk=4
+            poisoned(tmp_path, (18,)), tmp_path / "out", whom=whom, row_timeout=1.0, chunk=4
         )
     finally:
         release.set()
 
     lines = lines_of(tmp_path / "out")
     failed = lines[lines["row"] == 18]
-    assert failed["message"].tolist() == ["no answer within 1.5 s"]
+    assert failed["message"].tolist() == ["no answer within 1 s"]
     assert failed["status"].tolist() == ["failed"]
     pd.testing.assert_frame_equal(
         lines[lines["row"] != 18].reset_index(drop=True),

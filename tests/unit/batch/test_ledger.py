@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 from counterpoint.batch.engines.engine import Chunk
-from counterpoint.batch.folder import GROUP, Folder, write_part
+from counterpoint.batch.folder import Folder
 from counterpoint.batch.ledger import Damaged, Ledger
 from counterpoint.batch.summary import RowCounts
-from counterpoint.errors import CannotWrite, InvalidInput
+from counterpoint.errors import InvalidInput
 from counterpoint.result.file.document import Node
 
 SCHEMA = pa.schema(
@@ -186,60 +186,3 @@ def test_counts_that_cannot_be_are_refused(change: dict[str, object]) -> None:
 
     with pytest.raises(InvalidInput, match=r"^\$"):
         RowCounts.read(Node(COUNTS | change), 3)
-
-
-def test_lines_cut_anyhow_give_the_same_file() -> None:
-    table = pa.ipc.open_stream(answer(0, GROUP)).read_all()
-    files = []
-    for size in (GROUP, 1000, 2 * GROUP):
-        files.append(io.BytesIO())
-        pieces = (table.slice(i, size) for i in range(0, table.num_rows, size))
-        write_part(files[-1], pieces, SCHEMA)
-
-    assert files[0].getvalue() == files[1].getvalue() == files[2].getvalue()
-
-
-def test_a_second_job_is_refused_until_the_first_ends(tmp_path: Path) -> None:
-    first = Folder(tmp_path)
-
-    with pytest.raises(InvalidInput, match="another job is at work in out"):
-        Folder(tmp_path)
-
-    first.close(is_done=True)
-    assert not first.work.exists()
-    Folder(tmp_path).close()
-
-
-def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
-    folder = Folder(tmp_path)
-    folder.write(tmp_path / "a.json", b"old")
-
-    def half() -> None:
-        with folder.new_file(tmp_path / "a.json") as file:
-            file.write(b"new, but only ha")
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        half()
-
-    assert (tmp_path / "a.json").read_bytes() == b"old"
-    assert not list(folder.work.glob("*.tmp"))
-
-
-def test_where_nothing_can_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-
-    with pytest.raises(CannotWrite, match=r"cannot write to out '.*': Not a directory"):
-        Folder(tmp_path / "file" / "out")
-
-
-def test_the_log_bears_a_torn_line(tmp_path: Path) -> None:
-    folder = Folder(tmp_path)
-    folder.log("start", rows=3)
-    with open(tmp_path / "log.jsonl", "ab") as file:
-        file.write(b'{"torn')
-
-    folder.log("end")
-
-    lines = (tmp_path / "log.jsonl").read_text().splitlines()
-    assert [json.loads(line)["event"] for line in (lines[0], lines[2])] == ["start", "end"]

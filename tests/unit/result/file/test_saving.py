@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import os
 import re
-import sys
-import time
 from collections.abc import Callable
 from dataclasses import fields
 from decimal import Decimal
@@ -21,7 +18,6 @@ from tests.documents import load_changed
 
 import counterpoint as cp
 from counterpoint.result.facts import Trace
-from counterpoint.result.file.document import Node, read_dtype, read_label, write_dtype, write_label
 from counterpoint.result.file.fingerprint import round_digits
 from counterpoint.result.file.saving import signed
 from counterpoint.table.features import Feature
@@ -150,63 +146,6 @@ def test_an_index_json_does_not_have_becomes_text_and_a_note(path: Path) -> None
     assert loaded.notes == ("the row's index Timestamp('2024-05-01 00:00:00') was saved as text.",)
 
 
-@pytest.mark.parametrize(
-    "label",
-    [
-        *(None, True, 3, 2**70, 0.1, -0.0, np.inf, "größe", "\ud800", ("a", 1)),
-        *(np.int8(3), np.float32(0.1), np.str_("a"), np.bool_(True)),
-        *(Decimal("1.10"), datetime.date(2024, 5, 1), pd.Interval(0.5, 2, "left")),
-        *(pd.Timestamp("2024-05-01 12:00"), pd.Timestamp(1, unit="ns")),
-    ],
-    ids=repr,
-)
-def test_a_label_is_read_as_what_was_written(label: Any) -> None:
-    text = json.dumps(write_label(label, "level"), allow_nan=False)
-
-    read = read_label(Node(json.loads(text)))
-
-    assert type(read) is type(label)
-    assert repr(read) == repr(label)
-
-
-@pytest.mark.parametrize(
-    "dtype",
-    [np.dtype(name) for name in ("int8", "uint64", "float32", "bool", "object")]
-    + [pd.Int16Dtype(), pd.Float32Dtype(), pd.BooleanDtype(), pd.SparseDtype("float64", 0.0)]
-    + [pd.StringDtype("python"), pd.Series(["a"]).dtype]
-    + [pd.CategoricalDtype(["b", "a"], ordered=True), pd.CategoricalDtype([2, 1])]
-    + [pd.cut(pd.Series([1.0, 2.0, 3.0]), 2).dtype]
-    + [pd.CategoricalDtype(pd.to_datetime(["2024-05-01", "2024-06-01"]))],
-    ids=str,
-)
-def test_a_dtype_is_read_as_what_was_written(dtype: Any) -> None:
-    text = json.dumps(write_dtype(dtype, "column 'a'"), allow_nan=False)
-
-    read = read_dtype(Node(json.loads(text)))
-
-    assert read == dtype
-    assert getattr(read, "storage", None) == getattr(dtype, "storage", None)
-
-
-@pytest.mark.parametrize("name", ["int32", "double", "float", "bool", "string", "large_string"])
-def test_an_arrow_dtype_is_read_as_what_was_written(name: str) -> None:
-    pa = pytest.importorskip("pyarrow")
-    dtype = pd.ArrowDtype(pa.type_for_alias(name))
-
-    read = read_dtype(Node(write_dtype(dtype, "column 'a'")))
-
-    assert read == dtype
-
-
-def test_an_arrow_dtype_without_pyarrow_names_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-
-    with pytest.raises(cp.MissingDependency, match="run: pip install pyarrow"):
-        read_dtype(Node({"arrow": "double"}))
-
-
 def test_a_level_json_cannot_hold_is_refused_by_name(path: Path) -> None:
     data = DATA.assign(job=pd.Categorical([1j, 2j, 1j, 2j, 1j, 2j]))
     found = cp.Explainer(lambda rows: rows["age"] / 100, data).explain(
@@ -216,11 +155,6 @@ def test_a_level_json_cannot_hold_is_refused_by_name(path: Path) -> None:
     with pytest.raises(cp.InvalidInput, match=r"column 'job': level 1j is a complex, which cannot"):
         found.save(path)
     assert not path.exists()
-
-
-def test_a_dtype_json_cannot_hold_is_refused_by_name() -> None:
-    with pytest.raises(cp.InvalidInput, match="column 'a' has dtype complex128, which cannot be"):
-        write_dtype(np.dtype(complex), "column 'a'")
 
 
 # What a loaded result can do
@@ -336,12 +270,6 @@ def test_a_path_must_name_a_file(found: cp.Counterfactuals, name: Any) -> None:
 # What the loader refuses
 
 
-def test_a_missing_file_is_both_errors(path: Path) -> None:
-    with pytest.raises(cp.CounterpointError, match=r"there is no file '.*found\.json'") as caught:
-        cp.load(path)
-    assert isinstance(caught.value, FileNotFoundError)
-
-
 def test_a_file_is_no_folder(found: cp.Counterfactuals, path: Path) -> None:
     found.save(path)
 
@@ -359,28 +287,6 @@ def test_a_name_no_file_can_have_is_told(found: cp.Counterfactuals, tmp_path: Pa
         cp.load(name)
     with pytest.raises(cp.CannotWrite, match=r"x': File name too long\."):
         found.save(name)
-
-
-def test_a_file_nobody_may_read_is_told(path: Path) -> None:
-    path.write_text("{}")
-    path.chmod(0)
-    if os.access(path, os.R_OK):
-        pytest.skip("this user may read everything")
-
-    with pytest.raises(cp.InvalidInput, match=r"found.json' cannot be read: Permission denied\."):
-        cp.load(path)
-
-
-def test_repeated_keys_are_found_in_linear_time(path: Path) -> None:
-    """By counting each key among all, as was done before, this took 90 seconds."""
-    keys = ",".join(f'"k{i}": 0' for i in range(80_000))
-    path.write_text(f'{{{keys}, "k79999": 0}}')
-    start = time.process_time()
-
-    with pytest.raises(cp.InvalidInput, match="the key 'k79999' comes twice in one object"):
-        cp.load(path)
-
-    assert time.process_time() - start < 5.0
 
 
 NANS = {
@@ -427,42 +333,6 @@ def test_a_newer_version_asks_for_an_update(document: Any, path: Path) -> None:
         r"\(format version 5\); update counterpoint\.",
     ):
         load_changed(document, path, change)
-
-
-def test_a_larger_file_than_allowed_is_not_read(path: Path) -> None:
-    with path.open("wb") as file:
-        file.truncate(2**26 + 1)  # a hole, no bytes
-
-    with pytest.raises(cp.InvalidInput, match="larger than 67,108,864 bytes; if you trust it"):
-        cp.load(path)
-    with pytest.raises(cp.InvalidInput, match="larger than 10 bytes"):
-        cp.load(path, most_bytes=10)
-    with pytest.raises(cp.InvalidInput, match="most_bytes must be a whole number of at least 1"):
-        cp.load(path, most_bytes=0)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "it is not JSON, or only a part of it"),
-        (b"\xff\xfe", "it is not JSON"),
-        (b"\x80\x04\x95pickle", "it is not JSON"),
-        (b"[" * 100_000, "its values are nested without end"),
-        (b'{"a":' * 100_000, "its values are nested without end"),
-        (b"9" * 5000, "it is not JSON"),
-        (b'{"a": NaN}', "it is not strict JSON: NaN is no number"),
-        (b'{"a": -Infinity}', "it is not strict JSON: -Infinity is no number"),
-        (b'{"a": 1, "b": 2, "a": 1}', "the key 'a' comes twice in one object"),
-        (b"[]", r"\$ must be an object, got \[\]"),
-        (b"{}", r"it is no result of counterpoint: \$\.format must be 'counterpoint/"),
-        (b'{"format": "counterpoint/counterfactuals"}', r"\$\.version must be a whole number"),
-    ],
-)
-def test_what_is_no_document_is_refused(path: Path, content: bytes, message: str) -> None:
-    path.write_bytes(content)
-
-    with pytest.raises(cp.InvalidInput, match=r"found\.json' cannot be loaded: " + message):
-        cp.load(path)
 
 
 def test_a_tuple_without_end_is_refused(document: Any, path: Path) -> None:
