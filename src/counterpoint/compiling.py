@@ -8,7 +8,7 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, cast
 
-from numba.core import ir, ssa, transforms
+from numba.core import cgutils, ir, ssa, transforms, types
 from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, DefaultPassBuilder, Flags
@@ -18,6 +18,7 @@ from numba.core.ir_utils import build_definitions, replace_vars
 from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.types.functions import BaseFunction
 from numba.core.untyped_passes import InlineInlinables
+from numba.extending import intrinsic
 
 
 class KernelCode(JITCodeLibrary):
@@ -272,3 +273,23 @@ class InnerCompiler(KernelCompiler):
     """Numba's compiler, writing what kernels call."""
 
     code = InnerCode
+
+
+def _write_prefetch(_: Any, array: Any, place: Any) -> Any:  # noqa: ARG001 - the second number
+    """Return the types of `prefetch`, and how to write the processor's instruction for it."""
+
+    def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        from numba.np.arrayobj import make_array  # who only loads kernels has no use for it
+
+        start = make_array(signature.args[0])(context, builder, values[0]).data
+        word, pointer, kinds = cgutils.int32_t, cgutils.voidptr_t, cast(Any, cgutils).ir
+        kind = kinds.FunctionType(kinds.VoidType(), [pointer, word, word, word])
+        told = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
+        at = builder.bitcast(builder.gep(start, [values[1]]), pointer)
+        builder.call(told, [at, word(0), word(3), word(1)])  # to read, to keep, of data
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), write
+
+
+prefetch: Any = intrinsic(_write_prefetch)

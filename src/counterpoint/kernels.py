@@ -46,7 +46,7 @@ from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 from counterpoint import compiling
-from counterpoint.compiling import InnerCompiler, KernelCompiler
+from counterpoint.compiling import InnerCompiler, KernelCompiler, prefetch
 
 OURS = "counterpoint."
 PATIENCE = 60.0  # seconds to wait for another process that compiles the same
@@ -109,7 +109,7 @@ def _named(names: set[str], known: dict[str, Any]) -> dict[str, Any]:
 def _function_of(value: Any) -> Any:
     """Return the Python function behind what kernels call, if it is compiled with them."""
     dispatcher = value.dispatcher if isinstance(value, Inner) else value
-    return getattr(dispatcher, "py_func", None)
+    return getattr(dispatcher, "py_func", getattr(dispatcher, "_defn", None))
 
 
 def _text_of(value: Any) -> str:
@@ -440,3 +440,10 @@ def assign(target: Any, source: Any) -> None:
     """Copy the numbers of one list into another; a slice assignment would make an array."""
     for j in range(len(target)):
         target[j] = source[j]
+
+
+@inner
+def fetch(array: Any, place: int) -> None:
+    """Have memory send a place of a list, without waiting for it; it changes no result."""
+    if not _RUNS_PYTHON:
+        prefetch(array, place)

@@ -23,6 +23,7 @@ from numba.core import (
 from numba.core.registry import cpu_target
 from numba.core.types.functions import BaseFunction
 
+from counterpoint.compiling import prefetch
 from counterpoint.kernels import KernelCache
 from counterpoint.streams import _draw
 
@@ -64,6 +65,11 @@ def test_numba_still_keeps_the_fields_that_the_cache_of_kernels_reads() -> None:
     assert list(inspect.signature(caching.IndexDataCacheFile).parameters) == [
         *("cache_path", "filename_base", "source_stamp")
     ]
+
+
+def test_numba_still_keeps_the_function_behind_an_instruction() -> None:
+    """By it the cache notices that the instruction is written otherwise."""
+    assert inspect.isfunction(prefetch._defn)
 
 
 def test_a_kernel_still_takes_its_cache_and_its_type_from_the_same_fields() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
-from counterpoint.kernels import inner, kernel
+from counterpoint.kernels import fetch, inner, kernel
 from counterpoint.table.features import Kind
 from counterpoint.table.schema import Schema
 
@@ -292,7 +292,12 @@ def empty_memory(r: int, n_genomes: int) -> Keys:
 @inner
 def remember(table: Keys, genome: Floats) -> bool:
     """Return whether the genome is new to the table, and remember it."""
-    word = hash_genome(genome)
+    return remember_hash(table, hash_genome(genome))
+
+
+@inner
+def remember_hash(table: Keys, word: Any) -> bool:
+    """Return whether the genome of this hash is new to the table, and remember it."""
     mask = np.uint64(len(table) - 1)
     place = (word >> _S29) & mask
     while table[place] != _ZERO:
@@ -301,6 +306,12 @@ def remember(table: Keys, genome: Floats) -> bool:
         place = (place + _ONE) & mask
     table[place] = word
     return True
+
+
+@inner
+def fetch_place(table: Keys, word: Any) -> None:
+    """Have the place of a hash in the table fetched; see `fetch`."""
+    fetch(table, int((word >> _S29) & np.uint64(len(table) - 1)))
 
 
 @inner

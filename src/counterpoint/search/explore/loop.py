@@ -79,7 +79,8 @@ def explore(problem: Problem, search: Explore, watch: Watch | None = None) -> Ar
         at = int(archive.size[rows[0]])
         archive.add(children, judged, rows, wave, counts=is_new)
         learn_slopes(children, is_new, judged.predictions, source)
-        learned = EvaluatedWave(children, is_new, judged.predictions, judged.objectives, at)
+        known = judged.predictions, judged.objectives
+        learned = EvaluatedWave(children, is_new, *known, at, np.empty((size, 3), dtype=np.int64))
         learn_niches(plans.niches, learned, source.places, source.space.anchor, n_forced)
         archive.renew(rows[plans.niches.has_found[rows]])
         source = source.after(size)

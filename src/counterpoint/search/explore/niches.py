@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
-from counterpoint.kernels import inner, kernel, part
+from counterpoint.kernels import fetch, inner, kernel, part
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.problem.observed import Observed
 from counterpoint.search.explore.moves import straighten
@@ -214,12 +214,18 @@ def empty_niches(knowledge: Any, d: int, slots: int) -> Niches:
 
 
 @inner
+def first_place(i: int, j: int, k: int, last: int) -> int:
+    """Return where the lookup is entered for the features i < j < k; its last place is `last`."""
+    place = ((i * 7919 + j + 1) * 7919 + k + 1) * 40503
+    return (place ^ (place >> 13)) & last
+
+
+@inner
 def place_of(niches: Niches, a: int, i: int, j: int, k: int) -> int:
     """Return the place in the lookup of the features i < j < k; -1 stands for none, at the end."""
     lookup, features = niches.lookup[a], niches.features[a]
     last = len(lookup) - 1
-    place = ((i * 7919 + j + 1) * 7919 + k + 1) * 40503
-    place = (place ^ (place >> 13)) & last
+    place = first_place(i, j, k, last)
     while lookup[place] >= 0:
         own = features[lookup[place]]
         if own[0] == i and own[1] == j and own[2] == k:
@@ -293,13 +299,17 @@ def shut_larger(niches: Niches, a: int, n: int) -> None:
 
 
 class EvaluatedWave(NamedTuple):
-    """A wave of candidates (r, n, d) with what is known of them, and where in the archive it is."""
+    """A wave of candidates (r, n, d) with what is known of them, and where in the archive it is.
+
+    `sets` (n, 3) is space for the features that the candidates of one row change.
+    """
 
     children: Floats
     is_new: Bools
     predictions: Floats
     objectives: Floats
     start: int
+    sets: Ints
 
 
 @kernel
@@ -310,38 +320,55 @@ def learn_niches(
 
     `n_forced` (r,) features are changed by all of a row.
     """
-    r, size, d = wave.children.shape
+    r, size, _ = wave.children.shape
     for w in range(r):
-        a, anchor = places[w], anchors[w]
+        a = places[w]
         niches.has_found[a] = False
-        most = MOST_FEATURES + n_forced[w]
+        list_sets(niches, a, wave, w, anchors[w], MOST_FEATURES + n_forced[w])
         for c in range(size):
-            if not wave.is_new[w, c] or wave.objectives[w, c, CHANGES] > most:
-                continue
-            child = wave.children[w, c]
-            i, j, k, n_changed = -1, -1, -1, 0
-            for q in range(d):
-                if child[q] != anchor[q]:
-                    n_changed += 1
-                    if n_changed > MOST_FEATURES:
-                        break
-                    if i < 0:
-                        i = q
-                    elif j < 0:
-                        j = q
-                    else:
-                        k = q
-            if n_changed == 0 or n_changed > MOST_FEATURES:
+            i, j, k = wave.sets[c, 0], wave.sets[c, 1], wave.sets[c, 2]
+            if i < 0:
                 continue
             now = straighten(wave.predictions[w, c], niches.is_probability)
             gain = (now - niches.origin[a]) * niches.towards[a]
-            if n_changed == 1:
-                note_single(niches, a, i, child[i], gain)
+            if j < 0:
+                note_single(niches, a, i, wave.children[w, c, i], gain)
             reaches = wave.objectives[w, c, GAP] <= 0.0
-            is_pair = k < 0 <= j and d <= MOST_PAIRED  # triples build on what pairs have gained
+            # Triples build on what pairs have gained.
+            is_pair = k < 0 <= j and wave.children.shape[2] <= MOST_PAIRED
             n = find_niche(niches, a, i, j, k, reaches or is_pair)
             if n >= 0:
                 note_candidate(niches, a, n, wave.start + c, gain, wave.objectives[w, c])
+
+
+@part
+def list_sets(
+    niches: Niches, a: int, wave: EvaluatedWave, w: int, anchor: Floats, most: int
+) -> None:
+    """Write which features each candidate changes, -1 if too many, and have their niches fetched.
+
+    Memory is slower than all that is done with a niche: those of a wave are fetched together.
+    """
+    lookup, last = niches.lookup[a], niches.lookup.shape[1] - 1
+    for c in range(wave.children.shape[1]):
+        own, n_changed = wave.sets[c], 0
+        own[0], own[1], own[2] = -1, -1, -1
+        if not wave.is_new[w, c] or wave.objectives[w, c, CHANGES] > most:
+            continue
+        for q in range(wave.children.shape[2]):
+            if wave.children[w, c, q] != anchor[q]:
+                if n_changed == MOST_FEATURES:
+                    own[0] = -1
+                    break
+                own[n_changed] = q
+                n_changed += 1
+        fetch(lookup, first_place(own[0], own[1], own[2], last))
+    for c in range(wave.children.shape[1]):
+        own = wave.sets[c]
+        n = lookup[first_place(own[0], own[1], own[2], last)] if own[0] >= 0 else -1
+        if n >= 0:
+            fetch(niches.niche[a], n)
+            fetch(niches.features[a, n], 0)
 
 
 @part

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
-from counterpoint.kernels import assign, inner, kernel, part
+from counterpoint.kernels import assign, fetch, inner, kernel, part
 from counterpoint.neighbours.gower import gower
 from counterpoint.neighbours.index import NearRows, neighbourhood_at
 from counterpoint.neighbours.nearest import Neighbours, empty_neighbours, find_nearest
@@ -35,38 +35,29 @@ from counterpoint.search.feasibility import (
     repairs_of,
     search_space,
 )
-from counterpoint.table.space import remember
+from counterpoint.table.space import fetch_place, hash_genome, remember_hash
 
 ATTEMPTS = 10  # tries to make a candidate that was not seen before
 N_MOVES = 6
 FIRST_WAYS = 24  # from this wave on every third candidate looks for ways …
 FIRST_FINISH = 48  # … and from this one on another third for the nearest counterfactual
 SHARE = 3  # of candidates: one of so many
-WAY, NEAR = 0, 1  # remainders of the numbers of such candidates
+WAY, NEAR, ANY, FIRST = 0, 1, 2, 3  # what a candidate is for; two are remainders of its number
+STATE, PARENT, HASH = 0, 1, 2  # what is noted of each child
 N_NEIGHBOURS = 3  # observed rows nearest to a parent that it may follow
 
 
 class MoveWeights(NamedTuple):
-    """How often the search does what; tuned on six datasets (docs/explain/search.md).
+    """How often the search does what; tuned on six datasets (docs/explain/search.md)."""
 
-    Attributes
-    ----------
-    put_back, rescale, step_to_boundary, follow, mix, redraw : float
-        Relative frequency of each move.
-    p_valid : float
-        Share of parents that reach the target, where both sorts are there.
-    sparse : float
-        How strongly parents with few changes c are preferred: they have odds ``c ** -sparse``.
-    """
-
-    put_back: float = 2.0
+    put_back: float = 2.0  # relative frequency of each move
     rescale: float = 2.0
     step_to_boundary: float = 2.0
     follow: float = 3.0
     mix: float = 2.0
     redraw: float = 3.0
-    p_valid: float = 0.4
-    sparse: float = 1.0
+    p_valid: float = 0.4  # share of parents that reach the target, where both sorts are there
+    sparse: float = 1.0  # parents with few changes c are preferred: they have odds c ** -sparse
 
 
 class MoveProbabilities(NamedTuple):
@@ -84,35 +75,18 @@ def probabilities_of(weights: MoveWeights, d: int) -> MoveProbabilities:
 
 
 class Knowledge(NamedTuple):
-    """What is known of each of r rows: before anything is asked, and from single changes.
+    """What is known of each of r rows: before anything is asked, and from single changes."""
 
-    Attributes
-    ----------
-    observed : ndarray of shape (n, d)
-        The observed rows.
-    wanted : ndarray of shape (r, k)
-        The nearest of them that reach the target within the limits, nearest first.
-    n_wanted : ndarray of shape (r,)
-        How many there are; the rest of `wanted` is padding.
-    origin, boundary : ndarray of shape (r,)
-        The row's prediction and the nearer end of its target.
-    safe : ndarray of shape (r,)
-        The prediction that is a margin beyond that end.
-    slopes : ndarray of shape (r, 2, d)
-        How much a unit of each feature, below and above the row's value, gains towards the target;
-        0 where unknown. Learnt as single changes are evaluated.
-    is_probability : bool
-        Whether predictions are probabilities, which are straightened by the logit.
-    """
-
-    observed: Floats
-    wanted: Ints
-    n_wanted: Ints
-    origin: Floats
-    boundary: Floats
-    safe: Floats
-    slopes: Floats
-    is_probability: bool
+    observed: Floats  # (n, d): the observed rows
+    wanted: Ints  # (r, k): the nearest that reach the target within the limits, nearest first
+    n_wanted: Ints  # (r,): how many there are; the rest of `wanted` is padding
+    origin: Floats  # (r,): the row's prediction …
+    boundary: Floats  # … and the nearer end of its target
+    safe: Floats  # (r,): the prediction that is a margin beyond that end
+    # What a unit of each feature, below and above the row's value, gains towards the target; 0
+    # where that is unknown. It is learnt as single changes are evaluated.
+    slopes: Floats  # (r, 2, d)
+    is_probability: bool  # whether predictions are probabilities, straightened by the logit
 
     def of_rows(self, which: Ints) -> Knowledge:
         """Return what is known of some of the rows."""
@@ -126,46 +100,22 @@ class Knowledge(NamedTuple):
 
 
 class FirstCandidates(NamedTuple):
-    """Single changes to try first.
+    """Single changes to try first."""
 
-    Attributes
-    ----------
-    feature : ndarray of shape (n,)
-        What each changes.
-    value : ndarray of shape (r, n)
-        What it becomes.
-    n_tried : int
-        How many were tried already.
-    """
-
-    feature: Ints
-    value: Floats
-    n_tried: int
+    feature: Ints  # (n,): what each changes
+    value: Floats  # (r, n): what it becomes
+    n_tried: int  # how many were tried already
 
 
 class OffspringScratch(NamedTuple):
-    """Arrays that are written while the children of one row are made.
+    """Arrays that are written while the children of one row are made."""
 
-    Attributes
-    ----------
-    near : Neighbours
-        Of the parent.
-    model : ndarray of shape (d,)
-        The observed row to follow.
-    free, different : ndarray of shape (d,)
-        The features that may change, and those in which two genomes differ.
-    state : ndarray of shape (1,)
-        Of the child's draws.
-    classes : ParentClasses
-        The row's members.
-    """
-
-    near: Neighbours
-    model: Floats
-    free: Ints
-    different: Ints
-    state: Keys
-    classes: ParentClasses
+    near: Neighbours  # of the parent
+    model: Floats  # (d,): the observed row to follow
+    free: Ints  # (d,): the features that may change …
+    different: Ints  # … and those in which two genomes differ
+    state: Keys  # (1,): of the child's draws
+    classes: ParentClasses  # the row's members
 
 
 def empty_scratch(near_rows: NearRows, n_members: int) -> OffspringScratch:
@@ -182,68 +132,30 @@ def empty_scratch(near_rows: NearRows, n_members: int) -> OffspringScratch:
 
 
 class Planned(NamedTuple):
-    """The planned candidates of the rows of an archive, as the kernel of all offspring reads them.
+    """The planned candidates of the rows of an archive, as the kernel of offspring reads them."""
 
-    Attributes
-    ----------
-    way, near : ndarray of shape (r, slots, d)
-        Candidates that look for ways, and for the nearest counterfactual.
-    niche, parent : ndarray of shape (r, slots)
-        What each is made of; negative where there is none, for `parent` if it is `NOBODY`.
-    """
-
-    way: Floats
-    near: Floats
-    niche: Ints
-    parent: Ints
+    way: Floats  # (r, slots, d): candidates that look for ways …
+    near: Floats  # … and for the nearest counterfactual
+    niche: Ints  # (r, slots): what each of the first is made of; negative where there is none
+    parent: Ints  # (r, slots): what each of the others is made of; `NOBODY` where there is none
 
 
 class OffspringSource(NamedTuple):
-    """All that the offspring of r rows are made of.
+    """All that the offspring of r rows are made of."""
 
-    Attributes
-    ----------
-    archive : ArchiveView
-        Everything evaluated so far, which parents are taken from.
-    places : ndarray of shape (r,)
-        Which rows of the archive these are.
-    rows : ndarray of shape (r, d)
-        The explained rows.
-    keys : ndarray of shape (r, 2)
-        The keys of their draws.
-    space : SearchSpace
-        Where they may be searched.
-    near_rows : NearRows
-        The observed rows near them.
-    repairs : RowRepairs
-        What makes candidates satisfy the rules.
-    knowledge : Knowledge
-        What is known of them.
-    first : FirstCandidates
-        What is tried first.
-    memory : ndarray of shape (r, size)
-        Which genomes were seen.
-    probabilities : MoveProbabilities
-        How often each move is made.
-    planned : Planned
-        Candidates that were planned for the next wave.
-    scratch : OffspringScratch
-        Arrays to write to.
-    """
-
-    archive: ArchiveView
-    places: Ints
-    rows: Floats
-    keys: Keys
-    space: SearchSpace
-    near_rows: NearRows
-    repairs: RowRepairs
-    knowledge: Knowledge
-    first: FirstCandidates
-    memory: Keys
-    probabilities: MoveProbabilities
-    planned: Planned
-    scratch: OffspringScratch
+    archive: ArchiveView  # everything evaluated so far, which parents are taken from
+    places: Ints  # (r,): which rows of the archive these are
+    rows: Floats  # (r, d): the explained rows
+    keys: Keys  # (r, 2): the keys of their draws
+    space: SearchSpace  # where they may be searched
+    near_rows: NearRows  # the observed rows near them
+    repairs: RowRepairs  # what makes candidates satisfy the rules
+    knowledge: Knowledge  # what is known of them
+    first: FirstCandidates  # what is tried first
+    memory: Keys  # (r, size): which genomes were seen
+    probabilities: MoveProbabilities  # how often each move is made
+    planned: Planned  # candidates that were planned for the next wave
+    scratch: OffspringScratch  # arrays to write to
 
     def after(self, size: int) -> OffspringSource:
         """Return the source after so many first candidates were tried."""
@@ -372,24 +284,31 @@ def make_offspring(source: OffspringSource, wave: int, size: int) -> tuple[Float
     """
     r, d = source.rows.shape
     children, is_new = np.empty((r, size, d)), np.zeros((r, size), dtype=np.bool_)
-    _make_offspring(source, wave, children, is_new)
+    _make_offspring(source, wave, children, is_new, np.empty((3, size), dtype=np.uint64))
     return children, is_new
 
 
 @kernel
-def _make_offspring(source: OffspringSource, wave: int, children: Floats, is_new: Bools) -> None:
-    """Write what `make_offspring` returns."""
+def _make_offspring(
+    source: OffspringSource, wave: int, children: Floats, is_new: Bools, words: Keys
+) -> None:
+    """Write what `make_offspring` returns; `words` (3, size) is space for the work on one row."""
     for w in range(len(source.places)):
-        make_children(source, w, wave, children[w], is_new[w])
+        make_children(source, w, wave, children[w], is_new[w], words)
 
 
 @part
 def make_children(
-    source: OffspringSource, w: int, wave: int, children: Floats, is_new: Bools
+    source: OffspringSource, w: int, wave: int, children: Floats, is_new: Bools, words: Keys
 ) -> None:
-    """Make the children (size, d) of one row."""
+    """Make the children (size, d) of one row.
+
+    Most of the time is spent waiting for memory. So all parents are chosen and fetched first; then
+    every child is made once, and the place of its hash is fetched; then each that is known already
+    is made again, before the next one is looked for. None of this depends on what comes after it.
+    """
     scratch, first, chances = source.scratch, source.first, source.probabilities
-    repairs, memory = source.repairs, source.memory[w]
+    repairs, memory, planned = source.repairs, source.memory[w], source.planned
     features, n_free = source.space.features[w], 0
     for j in range(len(features)):
         if features[j].may_change:
@@ -399,28 +318,30 @@ def make_children(
     space = RowSpace(anchor, features, scratch.free[:n_free], max_free, scratch.different)
     is_limited = n_free < len(features) or max_free < n_free  # else there is nothing to keep
     n_parents = classify(source.archive, a, chances.odds, scratch.classes)
-    draws, planned = Draws(scratch.state), source.planned
-    for i in range(len(children)):
-        start_draws(draws, source.keys[w], wave, i)
-        child = children[i]
-        is_first = first.n_tried + i < len(first.feature)
-        sort, slot = i % SHARE, min(i // SHARE, planned.niche.shape[1] - 1)
-        is_way = wave >= FIRST_WAYS and sort == WAY and planned.niche[a, slot] >= 0
-        is_near = wave >= FIRST_FINISH and sort == NEAR and planned.parent[a, slot] != NOBODY
+    draws, size = Draws(scratch.state), len(children)
+    choose_parents(source, w, wave, n_parents, words)
+    for turn in range(2 * size):
+        i, is_again = turn % size, turn >= size
+        child, purpose, slot = children[i], purpose_of(i, wave, a, first, planned), i // SHARE
         # A first or planned candidate comes before the attempts. There is one loop for all, because
         # every call of the repair is written into the kernel, which takes time to compile.
-        is_given = is_first or is_way or is_near
-        for attempt in range(-1 if is_given else 0, ATTEMPTS * repairs.patience):
+        start, stop = (0 if purpose == ANY else -1), ATTEMPTS * repairs.patience
+        if is_again:
+            is_new[i] = is_new[i] and remember_hash(memory, words[HASH, i])
+        draws.state[0] = words[STATE, i]
+        for attempt in range(start + is_again, stop if is_again else start + 1):
             if attempt >= 0 and (is_new[i] or n_free == 0):
                 break
             n_redrawn = attempt // 2  # where all around is known, stray farther
-            if attempt < 0 and is_first:
+            if attempt < 0 and purpose == FIRST:
                 assign(child, anchor)
                 child[first.feature[first.n_tried + i]] = first.value[w, first.n_tried + i]
             elif attempt < 0:
-                assign(child, planned.way[a, slot] if is_way else planned.near[a, slot])
+                assign(child, planned.way[a, slot] if purpose == WAY else planned.near[a, slot])
             elif n_parents > 0:
-                parent = choose_parent(scratch.classes, chances.p_valid, chances.odds, draws)
+                parent: Any = np.int64(words[PARENT, i])
+                if is_again:
+                    parent = choose_parent(scratch.classes, chances.p_valid, chances.odds, draws)
                 assign(child, source.archive.genomes[a, parent])
                 move(child, parent, w, source, space, draws)
             else:
@@ -430,6 +351,40 @@ def make_children(
                 moves.redraw(child, space, draws)
             if is_limited:
                 keep_limits(child, space, draws)
-            is_new[i] = repair_candidate(child, w, repairs, draws.state) and remember(memory, child)
-        if not is_new[i]:
+            is_new[i] = repair_candidate(child, w, repairs, draws.state)
+            words[STATE, i], words[HASH, i] = draws.state[0], hash_genome(child)
+            if is_again:
+                is_new[i] = is_new[i] and remember_hash(memory, words[HASH, i])
+            else:
+                fetch_place(memory, words[HASH, i])
+        if is_again and not is_new[i]:
             assign(child, source.rows[w])
+
+
+@part
+def choose_parents(source: OffspringSource, w: int, wave: int, n_parents: int, words: Keys) -> None:
+    """Start the draws of every child, and choose and fetch the parents of those without purpose."""
+    archive, a, chances = source.archive, source.places[w], source.probabilities
+    draws, classes = Draws(source.scratch.state), source.scratch.classes
+    for i in range(words.shape[1]):
+        start_draws(draws, source.keys[w], wave, i)
+        if n_parents > 0 and purpose_of(i, wave, a, source.first, source.planned) == ANY:
+            parent = choose_parent(classes, chances.p_valid, chances.odds, draws)
+            words[PARENT, i] = parent
+            fetch(archive.predictions[a], parent)
+            for j in range(0, archive.genomes.shape[2], 8):
+                fetch(archive.genomes[a, parent], j)
+        words[STATE, i] = draws.state[0]
+
+
+@inner
+def purpose_of(i: int, wave: int, a: int, first: FirstCandidates, planned: Planned) -> int:
+    """Return what the i-th candidate of a wave is for."""
+    if first.n_tried + i < len(first.feature):
+        return FIRST
+    sort, slot = i % SHARE, min(i // SHARE, planned.niche.shape[1] - 1)
+    if wave >= FIRST_WAYS and sort == WAY and planned.niche[a, slot] >= 0:
+        return WAY
+    if wave >= FIRST_FINISH and sort == NEAR and planned.parent[a, slot] != NOBODY:
+        return NEAR
+    return ANY

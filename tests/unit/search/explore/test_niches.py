@@ -44,9 +44,8 @@ def test_what_a_wave_tells_of_its_sets_is_noted() -> None:
     children = np.repeat(row[None, None], 3, axis=1)
     children[0, 0, 0], children[0, 1, 0], children[0, 2, 1] = 40.0, 80.0, 3.0
     judged = PROBLEM.evaluate(children)
-    wave = EvaluatedWave(
-        children, np.ones((1, 3), dtype=bool), judged.predictions, judged.objectives, 5
-    )
+    is_new, room = np.ones((1, 3), dtype=bool), np.empty((3, 3), dtype=np.int64)
+    wave = EvaluatedWave(children, is_new, judged.predictions, judged.objectives, 5, room)
 
     learn_niches(plans.niches, wave, source.places, source.space.anchor, np.zeros(1, dtype=int))
 
