@@ -67,15 +67,6 @@ class _English(Grammar):
             clauses.append(f"{change.noun.word}{verb} {new} instead of {old}")
         return f"if {joined(clauses, 'and')}"
 
-    def reached(self, outcome: str, changes: Sequence[Change]) -> str:
-        return f"{started(outcome)} {self._if(changes)}"
-
-    def shift(
-        self, outcome: str, before: str, after: str, changes: Sequence[Change], *, is_met: bool
-    ) -> str:
-        start = started(outcome) if is_met else f"Near miss: {outcome}"
-        return f"{start} ({before} \N{RIGHTWARDS ARROW} {after}) {self._if(changes)}"
-
     def counts(self, n: int, n_missed: int, n_shown: int) -> str:
         text = count_candidates(n, n_missed) if n else "No counterfactual was found"
         if n_missed and not n:
@@ -91,13 +82,6 @@ class _English(Grammar):
         if together:
             how.append(f"some ways need {joined(together, 'or')} together with other features")
         return f"The decision responds to {names}, which {are} protected: {'; '.join(how)}."
-
-    def met(self, inside: str, margin: str) -> str:
-        near = " Between an observed row and its nearest the answer typically moves by"
-        moves = f"{near} {margin}." if margin != "0" else ""
-        return (
-            f"The row reaches the target as it is, {inside} inside it; nothing was searched.{moves}"
-        )
 
     def measured(self, name: str, value: str) -> str:
         if name == "changes":
@@ -236,15 +220,6 @@ class _German(Grammar):
             texts.append(f"{clause} {verb}" if is_last_of_verb else clause)
         return f"wenn {joined(texts, 'und')}"
 
-    def reached(self, outcome: str, changes: Sequence[Change]) -> str:
-        return f"{started(outcome)}, {self._if(changes)}"
-
-    def shift(
-        self, outcome: str, before: str, after: str, changes: Sequence[Change], *, is_met: bool
-    ) -> str:
-        start = started(outcome) if is_met else f"Knapp verfehlt: {outcome}"
-        return f"{start} ({before} \N{RIGHTWARDS ARROW} {after}), {self._if(changes)}"
-
     def counts(self, n: int, n_missed: int, n_shown: int) -> str:
         noun = "Alternative" if n == 1 else "Alternativen"
         text = f"{self.signs.whole(n)} {noun}" if n else "Keine Alternative gefunden"
@@ -261,14 +236,6 @@ class _German(Grammar):
         if together:
             how.append(f"manche Wege brauchen {joined(together, 'oder')} zusammen mit anderen")
         return f"Die Entscheidung hängt {what} {joined(every, 'und')} ab: {'; '.join(how)}."
-
-    def met(self, inside: str, margin: str) -> str:
-        near = (
-            " Von einer beobachteten Zeile zur nächsten ändert sich die Antwort typischerweise um"
-        )
-        moves = f"{near} {margin}." if margin != "0" else ""
-        met = f"Die Zeile erreicht das Ziel bereits und liegt um {inside} darin"
-        return f"{met}; es wurde nichts gesucht.{moves}"
 
     def measured(self, name: str, value: str) -> str:
         if name == "changes":

@@ -219,11 +219,15 @@ class Grammar(Protocol):
 
     def reached(self, outcome: str, changes: Sequence[Change]) -> str:
         """Return the sentence for an analyst on one way, without its full stop."""
+        return self.phrase("reached", started(outcome), self._if(changes))
 
     def shift(
         self, outcome: str, before: str, after: str, changes: Sequence[Change], *, is_met: bool
     ) -> str:
         """Return the sentence for an analyst on one candidate, without its full stop."""
+        start = started(outcome) if is_met else self.phrase("missed", outcome)
+        shift = f"{start} ({before} \N{RIGHTWARDS ARROW} {after})"
+        return self.phrase("reached", shift, self._if(changes))
 
     def marked(self, names: Sequence[str]) -> str:
         """Return the mark of a candidate that changes protected features."""
@@ -241,6 +245,8 @@ class Grammar(Protocol):
 
     def met(self, inside: str, margin: str) -> str:
         """Return that nothing was searched, and how close the edge is."""
+        moves = self.phrase("met.moves", margin) if margin != "0" else ""
+        return self.phrase("met", inside) + moves
 
     def measured(self, name: str, value: str) -> str:
         """Return an objective and its value."""
