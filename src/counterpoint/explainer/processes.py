@@ -53,18 +53,10 @@ MET, PLAIN, LABELS, OTHER = "met", "plain", "labels", "other"  # what a result's
 
 
 class Sent(NamedTuple):
-    """A result on its way to another process: without model and data, which are there, too.
+    """A result on its way to another process: without model and data, which are there, too."""
 
-    Attributes
-    ----------
-    values : dict of str to object
-        Its fields.
-    handle : str
-        Which problem it asks when it is used.
-    """
-
-    values: dict[str, Any]
-    handle: str
+    values: dict[str, Any]  # its fields
+    handle: str  # which problem it asks when it is used
 
     @classmethod
     def of(cls, found: Counterfactuals, built: Built, asks_labels: bool) -> Sent:
@@ -159,20 +151,10 @@ class Helper:
 class Helpers:
     """Starts processes that help with some work; each is reported as soon as it is ready.
 
-    Parameters
-    ----------
-    work : object
-        What they are sent: its `search` does a portion of the work, given one and a watch.
-    n : int
-        How many.
-    data_bytes : int
-        What each holds of the data, as far as the pickle does not tell.
-    memory : float
-        GiB the call may use; half of them for the copies of model and data.
-    watch : Watch
-        Told to stop, no other process is started.
-    welcome : callable
-        Told of each process that is ready.
+    They are sent the `work`, whose `search` does a portion of it, given one and a watch; told to
+    stop, it starts no other process. `data_bytes` are what each holds of the data, as far as the
+    pickle does not tell. Of the `memory` in GiB half is for the copies of model and data. `welcome`
+    is told of each process that is ready.
     """
 
     def __init__(
@@ -231,18 +213,8 @@ class Helpers:
 class Searchers:
     """Searches groups for several threads: here, or in processes as soon as there are some.
 
-    Parameters
-    ----------
-    work : Work
-        The rows, and who is asked.
-    workers : int
-        Groups searched at a time.
-    most_here : int
-        How many of them this process may search; 1 if the model bears no threads.
-    memory : float
-        GiB the call may use; half of them for the copies of model and data.
-    watch : Watch
-        Told of progress; told to stop, the searches end with the best so far.
+    This process searches `most_here` of the groups at a time: 1 if the model bears no threads. Of
+    the `memory` in GiB half is for the copies of model and data.
     """
 
     def __init__(
@@ -330,13 +302,7 @@ def _note(text: str) -> None:
 
 
 class Reports:
-    """What a process that helps tells of its searches, a few times a second.
-
-    Parameters
-    ----------
-    pipe : Connection
-        To the process that is helped.
-    """
+    """What a process that helps tells of its searches, a few times a second."""
 
     def __init__(self, pipe: Connection[Any, Any]) -> None:
         self._pipe, self._last = pipe, 0.0
