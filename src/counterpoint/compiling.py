@@ -208,8 +208,12 @@ _NO_VARS = frozenset({str, int, float, bool, type(None), ir.Loc, ir.Const, ir.Gl
 
 
 def _run_lightly(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
-    """Prepare code for the next step; which variables are alive where is asked at the end only."""
-    if emit_dels or self.func_ir.is_generator:
+    """Prepare code for the next step, without where each variable ends.
+
+    Numba empties variables there, for the sake of references, which kernels do not count: tuples of
+    tens of arrays would be read and overwritten number by number.
+    """
+    if self.func_ir.is_generator:
         _run(self, emit_dels, extend_lifetimes)
         return
     self.func_ir.blocks = transforms.canonicalize_cfg(self.func_ir.blocks)

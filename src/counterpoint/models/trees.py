@@ -313,10 +313,10 @@ def _walk_lanes(walk: Walk, tree: int, ranks: Any, node: Keys) -> None:
     top, n_steps = walk.tops[tree], min(LEVELS, walk.depth[tree])
     a = b = c = d = e = f = g = h = np.uint64(1)  # in registers, as an array would not be
     for _ in range(n_steps):
-        a, b = _step(top, a, ranks, 0), _step(top, b, ranks, 1)
-        c, d = _step(top, c, ranks, 2), _step(top, d, ranks, 3)
-        e, f = _step(top, e, ranks, 4), _step(top, f, ranks, 5)
-        g, h = _step(top, g, ranks, 6), _step(top, h, ranks, 7)
+        a, b = _step(top, a, ranks, np.uint64(0)), _step(top, b, ranks, np.uint64(1))
+        c, d = _step(top, c, ranks, np.uint64(2)), _step(top, d, ranks, np.uint64(3))
+        e, f = _step(top, e, ranks, np.uint64(4)), _step(top, f, ranks, np.uint64(5))
+        g, h = _step(top, g, ranks, np.uint64(6)), _step(top, h, ranks, np.uint64(7))
     ends, past = walk.ends[tree], np.uint64(1) << np.uint64(n_steps)
     node[0], node[1], node[2] = ends[a - past], ends[b - past], ends[c - past]
     node[3], node[4], node[5] = ends[d - past], ends[e - past], ends[f - past]
@@ -335,10 +335,10 @@ def _walk_lanes(walk: Walk, tree: int, ranks: Any, node: Keys) -> None:
 
 
 @inner
-def _step(top: Keys, at: Any, ranks: Any, q: int) -> Any:
+def _step(top: Keys, at: Any, ranks: Any, q: Any) -> Any:
     """Return where the row of a lane goes from a place of a complete tree."""
     split = top[at]
-    rank = np.uint64(ranks[(split & np.uint64(2**COLUMN_BITS - 1)) + np.uint64(q)])
+    rank = np.uint64(ranks[(split & np.uint64(2**COLUMN_BITS - 1)) + q])
     return at + at + np.uint64(rank > split >> np.uint64(COLUMN_BITS))
 
 
