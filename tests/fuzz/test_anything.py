@@ -24,7 +24,7 @@ import counterpoint as cp
 from counterpoint.result.report.page import summarise
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
-N_CASES = int(os.environ.get("COUNTERPOINT_FUZZ", "25"))
+N_CASES = int(os.environ.get("COUNTERPOINT_FUZZ", "60"))
 
 names = st.sampled_from(
     ["age", "income", "job", "in", "fixed", "a b", "größe", "x'y", 'say "hi"', "`", "1", "", "and"]

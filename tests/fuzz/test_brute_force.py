@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import counterpoint as cp
 
-N_CASES = int(os.environ.get("COUNTERPOINT_FUZZ", "25"))
+N_CASES = int(os.environ.get("COUNTERPOINT_FUZZ", "60"))
 LABELS = ["no", "maybe", "yes", "never"]
 EXHAUSTIVE = cp.Search(evaluations=2000)
 SEARCHES = [

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import counterpoint as cp
 
-N_CASES = int(os.environ.get("COUNTERPOINT_FUZZ", "25"))
+N_CASES = int(os.environ.get("COUNTERPOINT_FUZZ", "60"))
 EDGES = [0.0, 5e-324, 1e-310, 2.3e-308, 1e-200, 1e-50, 1.0, 2.0**53, 1e38, 1e99, 1e100, 1e101]
 EDGES += [2.0**1000, 1e308, 1.7976931348623157e308]
 
