@@ -16,7 +16,7 @@ from tests.strategies import generator
 from threadpoolctl import ThreadpoolController
 
 import counterpoint as cp
-from counterpoint.explainer import schedule as lockstep
+from counterpoint.explainer import group as groups
 
 SMALL = cp.Search(evaluations=150)
 
@@ -58,7 +58,7 @@ class Estimator:
 
 @pytest.fixture
 def groups_of_ten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lockstep, "MOST_TOGETHER", 10)
+    monkeypatch.setattr(groups, "MOST_TOGETHER", 10)
 
 
 def same(a: cp.Counterfactuals, b: cp.Counterfactuals) -> bool:

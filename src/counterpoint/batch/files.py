@@ -29,7 +29,7 @@ from counterpoint.batch.summary import Summary
 from counterpoint.checks import check_choice, check_number, check_whole, require_package
 from counterpoint.errors import InvalidInput, did_you_mean, listed, named_columns
 from counterpoint.explainer.explainer import Explainer
-from counterpoint.explainer.schedule import check_workers
+from counterpoint.explainer.group import check_workers
 from counterpoint.problem.limits import LimitKeywords, Limits, join_limits
 from counterpoint.problem.target import TargetLike
 from counterpoint.progress import JobProgress, StopFlag, stopped_by_signals

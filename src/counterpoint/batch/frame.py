@@ -23,7 +23,7 @@ from counterpoint.batch.rows import (
 )
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.explainer import Explainer
-from counterpoint.explainer.schedule import MEMORY
+from counterpoint.explainer.group import MEMORY
 from counterpoint.explainer.task import Finding, proving
 from counterpoint.problem.limits import LimitKeywords, Limits, join_limits
 from counterpoint.problem.target import TargetLike

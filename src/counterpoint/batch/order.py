@@ -77,7 +77,8 @@ class Order:
         check_search(self.search)
         check_seed(self.seed)
         limits = self.limits.check(explainer.schema, explainer.kept)
-        check_costs_apply(limits.costs, explainer.observed.aims)
+        if limits.costs is not None:
+            check_costs_apply(explainer.observed.aims)
         predictor = explainer.predictor.own
         parse_target(self.target, predictor.classes, spread(predictor.observed_outputs))
         try_rules(limits, explainer)

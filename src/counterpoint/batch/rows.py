@@ -17,7 +17,7 @@ from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.batch.order import Order
 from counterpoint.errors import InvalidInput, MissingDependency, did_you_mean, listed
 from counterpoint.explainer.explainer import Explainer
-from counterpoint.explainer.schedule import MEMORY
+from counterpoint.explainer.group import MEMORY
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.long_table import OutputSchema, Type, decoded_levels, failure_text
 from counterpoint.result.ways import name_of

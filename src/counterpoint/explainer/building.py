@@ -17,7 +17,7 @@ import pandas as pd
 
 from counterpoint.arrays import Bools, Floats
 from counterpoint.errors import ModelWarning, listed
-from counterpoint.explainer.schedule import can_start, check_workers
+from counterpoint.explainer.group import can_start, check_workers
 from counterpoint.models.adapters.scorer import unbound
 from counterpoint.models.calls import order_of
 from counterpoint.models.files import pickled

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, Literal, Unpack
@@ -13,8 +13,8 @@ import numpy as np
 from counterpoint.checks import require_package
 from counterpoint.errors import DataWarning, ModelWarning
 from counterpoint.explainer.building import Built, EncodedData, Given, in_order_of
+from counterpoint.explainer.group import MEMORY, check_memory, check_results_fit, search_groups
 from counterpoint.explainer.processes import Searchers
-from counterpoint.explainer.schedule import MEMORY, check_memory, check_results_fit, search_groups
 from counterpoint.explainer.task import (
     Task,
     Verification,
@@ -29,7 +29,7 @@ from counterpoint.explainer.task import (
 )
 from counterpoint.explainer.warm_up import warm_up
 from counterpoint.neighbours.gower import Gower
-from counterpoint.problem.limits import LimitKeywords, Limits, join_limits
+from counterpoint.problem.limits import CheckedLimits, LimitKeywords, Limits, join_limits
 from counterpoint.problem.observed import find_ids, remarks_on_data
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_objectives
 from counterpoint.problem.target import TargetLike
@@ -230,9 +230,8 @@ class Explainer(Built):
         PredictorError
             If the model fails.
         """
-        asked = join_limits(self.explain, limits, added)
-        task = task_of_one(self.encoding.as_frame(row, "row"), target, search, seed, asked, self)
-        warm_up(Explainer)
+        checked = self._checked(self.explain, limits, added)
+        task = task_of_one(self.encoding.as_frame(row, "row"), target, search, seed, checked, self)
         with Progress(1, task.search.most_candidates, progress) as bar:
             watch = Watch(bar.hear)
             with stopped_by_signals(watch):
@@ -285,8 +284,7 @@ class Explainer(Built):
         PredictorError
             If the model fails.
         """
-        asked = join_limits(self.explain_many, limits, added)
-        checked = asked.check(self.schema, self.kept)
+        checked = self._checked(self.explain_many, limits, added)
         frame = self.encoding.as_frame(rows, "rows")
         task = Task.of(frame, "rows", target, search, seed, checked, self)
         memory, workers = check_memory(memory), self._workers(workers, checked)
@@ -337,8 +335,7 @@ class Explainer(Built):
         >>> [found.status for found in explainer.explain_each(data, target=(0.4, 1.0))]
         ['found', 'already_met']
         """
-        asked = join_limits(self.explain_each, limits, added)
-        checked = asked.check(self.schema, self.kept)
+        checked = self._checked(self.explain_each, limits, added)
         frame = self.encoding.as_frame(rows, "rows")
         task = Task.of(frame, "rows", target, search, seed, checked, self)
         memory, workers = check_memory(memory), self._workers(workers, checked)
@@ -373,8 +370,8 @@ class Explainer(Built):
         given = self.encoding.as_frame(frame, "frame")
         none = np.empty((0, len(self.schema)))
         genomes = self.encoding.encode(given, "frame") if len(given) else none
-        asked = join_limits(self.judge, limits, added)
-        task = task_of_one(self.encoding.as_frame(row, "row"), target, None, 0, asked, self)
+        checked = self._checked(self.judge, limits, added)
+        task = task_of_one(self.encoding.as_frame(row, "row"), target, None, 0, checked, self)
         with self.predictor.one_thread():
             return judge_rows(problem_of(task, np.arange(1), self), genomes, given.index, safety)
 
@@ -401,10 +398,8 @@ class Explainer(Built):
         search : Explore, optional
             Budget of the search; its `seconds`, 10 for each row if not given, are the solver's too.
         """
-        frame, joined = (
-            self.encoding.as_frame(rows, "rows"),
-            join_limits(self.verify, limits, added),
-        )
+        frame = self.encoding.as_frame(rows, "rows")
+        joined = join_limits(self.verify, limits, added)
         checked = joined.check(self.schema, self.kept)
         task = Task.of(frame, "rows", target, proving(search), seed, checked, self)
         asked: Any = {"target": target, "search": task.search, "seed": seed, "limits": joined}
@@ -419,13 +414,24 @@ class Explainer(Built):
             server = require_package(name, "Explainer.serve", '"counterpoint[serve]"')
         server.serve_model(self, frame, port, lang, opens=opens)
 
+    def __setstate__(self, state: tuple[EncodedData, bytes, Literal["onnx"] | None]) -> None:
+        warm_up(Explainer)
+        super().__setstate__(state)
+
+    def _checked(
+        self, door: Callable[..., Any], limits: Limits | None, added: LimitKeywords
+    ) -> CheckedLimits:
+        """Return the limits of a call checked against the data; without any, those made once."""
+        if limits is None and not added:
+            return self.unlimited
+        return join_limits(door, limits, added).check(self.schema, self.kept)
+
     def _results(
         self, task: Task, workers: int, memory: float, progress: bool | None
     ) -> Iterator[Counterfactuals]:
         """Yield the results of the rows in order, group by group."""
         if len(task.explained.genomes) == 0:
             return
-        warm_up(Explainer)
         grouping = grouping_of(task, self, workers, memory)
         budget, work = task.search.most_candidates, Work(self, task)
         with Progress(len(task.explained.genomes), budget, progress) as bar:

@@ -1,40 +1,56 @@
-"""One group of rows, from problem to results: search, confirm with the model, note what matters.
+"""Groups of rows: how many are searched side by side, and each from problem to results.
 
-Where an accelerator answered in place of the model, the members of a result and of its ways are
-scored again by the model. Their new gaps may let other candidates in, which are scored too, until
-every one carries the model's own score.
+A model scores a thousand candidates in one call far faster than in fifty calls. So rows are
+searched side by side, generation by generation, and groups of rows on several threads, within a
+memory limit: kernels and most models release Python's lock. Where they do not, other processes take
+the place of threads (`explainer/processes.py`). What is found for a row depends on nothing of this.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
-from dataclasses import replace
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
-from counterpoint.errors import AcceleratorWarning
-from counterpoint.problem.objectives import GAP, denied_gaps
+from counterpoint.checks import check_number, check_whole
+from counterpoint.errors import AcceleratorWarning, InvalidInput
+from counterpoint.neighbours.index import SINGLE, bytes_per_near_row
+from counterpoint.neighbours.nearest import NEAR
 from counterpoint.problem.problem import Problem
-from counterpoint.progress import Watch
+from counterpoint.progress import Watch, stopped_by_signals
 from counterpoint.result.counterfactuals import Counterfactuals, settled
 from counterpoint.result.facts import Again, Facts, Live
 from counterpoint.search.archive import Archive
 from counterpoint.search.confirmation import (
     Confirmation,
+    Draft,
     complaint,
     confirm,
     edge_of,
     is_at_edge,
     is_close,
+    rescore,
     wants_labels,
 )
 from counterpoint.search.run import run
 from counterpoint.search.settings import Search, WhatIf
-from counterpoint.search.ways import WayFinder
 from counterpoint.table.values import counted
 
+MEMORY = 4.0  # GiB a call may use for rows in flight and for results, unless told otherwise
+MOST_TOGETHER = 128  # rows in one group: more fill no larger calls worth having, but spill caches
+GIB = 2.0**30
+MOST_MEMORY = 2.0**20  # GiB: no limit at all
+
+SearchGroup = Callable[[Ints], list[Counterfactuals]]
 OTHER_COMPANY = (
     "some candidates reach the target among those of the search, but not alone or as returned; "
     "they are near misses."
@@ -105,23 +121,31 @@ def search_rows(
 
 
 def confirmed(found: Counterfactuals, check: Confirmation) -> Counterfactuals:
-    """Return what was found, without what was denied.
-
-    The replies stay the search's: one that goes on must recall what it was told.
-    """
+    """Return what was found, without what was denied."""
     if check.n_denied:
         problem, n_own = check.problem, len(notes_on(check.problem))
         problem = problem.with_labels() if check.denies_label else problem
         notes = (*notes_on(problem), *(() if check.denies_label else (OTHER_COMPANY,)))
-        facts = replace(found.facts, notes=(*notes, *found.notes[n_own:]))
-        live = Live(problem, found.live.again if found.live is not None else None)
-        drawn = Counterfactuals.of(check.archive, check.row, found.row, facts, live)
-        found = replace(drawn, trace=replace(drawn.trace, replies=found.trace.replies))
+        notes = (*notes, *found.notes[n_own:])
+        found = drawn_again(found, check.archive, check.row, problem, notes)
     codes, predictions = check.told(found.genomes)
     shown = predictions if found.target.is_lead else found.predictions
     trace = replace(found.trace, confirmations=check.n_asked)
     found = replace(found, codes=codes, predictions=shown, trace=trace, way_rows=check.ways_told())
     return found if found.proof is None else settled(found)
+
+
+def drawn_again(
+    found: Counterfactuals, archive: Archive, a: int, problem: Problem, notes: tuple[str, ...]
+) -> Counterfactuals:
+    """Return the result of row a of an archive in which the model itself has scored candidates.
+
+    The replies stay the search's: one that goes on must recall what it was told.
+    """
+    facts = replace(found.facts, notes=notes)
+    live = Live(problem, found.live.again if found.live is not None else None)
+    drawn = Counterfactuals.of(archive, a, found.row, facts, live)
+    return replace(drawn, trace=replace(drawn.trace, replies=found.trace.replies))
 
 
 def search_plainly(
@@ -240,84 +264,8 @@ def _note_on_forced(problem: Problem, j: int) -> str:
     )
 
 
-class Draft:
-    """The candidates of one row, of which the model itself scores those that would be returned.
-
-    They are an accelerator's; `problem` has the model itself as predictor. `archive` gets its
-    scores as they become known; `difference` is the greatest of both scores so far, and `complaint`
-    names the candidate where they differ so.
-    """
-
-    def __init__(self, archive: Archive, row: int, problem: Problem) -> None:
-        self.archive, self.row, self.problem = archive, row, problem
-        self.difference, self.complaint = 0.0, ""
-        self._is_own = np.arange(archive.size[row]) < archive.n_learnt  # observed: scored before
-
-    @property
-    def unscored(self) -> Ints:
-        """The members, and candidates of ways, that the model itself has not scored yet."""
-        members = self.archive.members[self.row, : self.archive.n_members[self.row]]
-        ways = WayFinder.of(self.archive, self.row, self.problem, repeats=True)
-        returned = np.union1d(members, ways.candidates)
-        return returned[~self._is_own[returned]]
-
-    def learn(self, which: Ints, outputs: Floats) -> None:
-        """Take the model's outputs (n, c) of the given candidates and draw the members again."""
-        n, target = len(self._is_own), self.problem.targets[0]
-        genomes = self.archive.genomes[self.row, :n]
-        predictions = self.archive.predictions[self.row, :n].copy()
-        objectives = self.archive.objectives[self.row, :n].copy()
-        scores = np.asarray(target.score(outputs))
-        self._compare(genomes[which], predictions[which], scores)
-        predictions[which] = scores
-        objectives[which, GAP] = self._gaps(genomes[which], scores)
-        self._is_own[which] = True
-        self.archive = self.archive.of_scores(self.row, self.problem, predictions, objectives)
-        self.row = 0
-
-    def _compare(self, genomes: Floats, quick: Floats, own: Floats) -> None:
-        """Note where the accelerator and the model differ most."""
-        differences = np.abs(quick - own)
-        worst = int(np.argmax(differences))
-        if differences[worst] >= self.difference:
-            self.difference = float(differences[worst])
-            encoding = self.problem.predictor.encoding
-            values = encoding.by_feature(genomes[[worst]]).to_dict("records")[0]
-            self.complaint = f"of {values} it says {quick[worst]:.6g}, the model {own[worst]:.6g}"
-
-    def _gaps(self, genomes: Floats, predictions: Floats) -> Floats:
-        """Return the gaps of genomes (n, d); a class is reached only if `predict` says so."""
-        problem, target = self.problem, self.problem.targets[0]
-        gaps = np.array([target.gap_of(prediction) for prediction in predictions.tolist()])
-        if target.is_decision and problem.predictor.has_decision:
-            confirmed = problem.confirmed(np.ascontiguousarray(genomes[None]))[0]
-            is_denied = (gaps <= 0.0) | problem.asks_labels
-            missed = np.where(is_denied, denied_gaps(gaps, predictions), gaps)
-            gaps = np.where(confirmed, 0.0, missed)
-        return gaps
-
-
-def rescore(archive: Archive, problem: Problem) -> list[Draft]:
-    """Let the model itself score the members of every row; the calls of all rows are merged."""
-    predictor = problem.predictor
-    own = replace(problem, predictor=predictor.own)
-    drafts = [Draft(archive, a, own.alone(np.array([a]))) for a in range(len(problem.rows))]
-    while True:
-        unscored = [(d, d.unscored) for d in drafts if d.difference <= predictor.tolerance]
-        unscored = [(draft, which) for draft, which in unscored if len(which)]
-        if not unscored:
-            return drafts
-        blocks = [draft.archive.genomes[draft.row, which] for draft, which in unscored]
-        outputs = predictor.own.uneven_blocks(blocks)
-        for (draft, which), answers in zip(unscored, outputs, strict=True):
-            draft.learn(which, answers)
-
-
 def settle(found: Counterfactuals, draft: Draft, own_search: Again) -> Counterfactuals:
-    """Return what the accelerator found, as the model scores it; search again if they disagree.
-
-    The replies stay the accelerator's: a search that goes on must recall what it was told.
-    """
+    """Return what the accelerator found, as the model scores it; search again if they disagree."""
     tolerance = found.problem.predictor.tolerance
     if draft.difference > tolerance and isinstance(found.search, Search):
         warnings.warn(
@@ -332,7 +280,135 @@ def settle(found: Counterfactuals, draft: Draft, own_search: Again) -> Counterfa
         "candidates were scored by ONNX Runtime, and those returned again by the model itself; "
         f"the greatest difference was {draft.difference:.1g}."
     )
-    live = Live(draft.problem, found.live.again if found.live is not None else None)
-    facts = replace(found.facts, notes=(*found.notes, note))
-    settled = Counterfactuals.of(draft.archive, draft.row, found.row, facts, live)
-    return replace(settled, trace=replace(settled.trace, replies=found.trace.replies))
+    return drawn_again(found, draft.archive, draft.row, draft.problem, (*found.notes, note))
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """How many rows are searched side by side, and what that takes."""
+
+    n_rows: int  # rows to explain
+    together: int  # rows in one group
+    workers: int  # groups searched at a time
+    row_bytes: int  # most memory of one row in flight
+    result_bytes: int  # estimated memory of one row's result
+
+    @property
+    def groups(self) -> list[Ints]:
+        """The rows of each group, by position."""
+        starts = range(0, self.n_rows, self.together)
+        return [np.arange(i, min(i + self.together, self.n_rows)) for i in starts]
+
+
+def plan_groups(
+    n_rows: int,
+    d: int,
+    n_observed: int,
+    search: Search | WhatIf,
+    workers: int,
+    memory: float,
+    row_extra: int = 0,
+) -> Grouping:
+    """Choose the size of the groups so that all in flight fit into half of `memory` GiB.
+
+    The other half is for the model and for results that wait to be taken. `row_extra` is what a
+    row needs for its rules.
+    """
+    row_bytes = bytes_in_flight(d, n_observed, search) + row_extra
+    room = int(min(memory, MOST_MEMORY) * GIB / 2)
+    if row_bytes > room:
+        raise InvalidInput(
+            f"memory={memory:g} GiB is too little: the search of one row takes up to "
+            f"{2 * row_bytes / GIB:.2g} GiB; raise memory or lower evaluations."
+        )
+    workers = max(1, min(workers, n_rows, room // row_bytes))
+    most = min(MOST_TOGETHER, room // (workers * row_bytes), -(-n_rows // workers))
+    return Grouping(n_rows, max(1, most), workers, row_bytes, bytes_of_result(d, search))
+
+
+def bytes_in_flight(d: int, n_observed: int, search: Search | WhatIf) -> int:
+    """Return the most memory the search of one row takes: its candidates and its near rows."""
+    n = search.most_candidates
+    candidates = n * (8 * (d + 12) + 32)  # genomes, objectives, front, indices, memory of hashes
+    near = bytes_per_near_row(d) * min(n_observed, NEAR)
+    return candidates + near + SINGLE * n_observed  # its distances to all, from which near ones are
+
+
+def bytes_of_result(d: int, search: Search | WhatIf) -> int:
+    """Return about what one result takes: a third of the candidates, a trace, and all replies."""
+    n = search.most_candidates
+    return 4096 + 8 * n + 8 * (d + 10) * (n // 3 + 1)
+
+
+def check_results_fit(grouping: Grouping, memory: float) -> None:
+    """Refuse to gather more results than fit into `memory` GiB, with the estimate."""
+    needed = grouping.n_rows * grouping.result_bytes / GIB
+    if needed > memory:
+        raise InvalidInput(
+            f"the results of {grouping.n_rows:,} rows would take about {needed:.2g} GiB, more than "
+            f"memory={memory:g} allows; use explain_each, which yields one result after the other, "
+            "or raise memory."
+        )
+
+
+def check_memory(memory: object) -> float:
+    """Return the memory limit in GiB, or say what it should be."""
+    return check_number("memory", memory, 0.0, above=True, unit="GiB")
+
+
+def check_workers(workers: object, *, is_shared: bool) -> int:
+    """Return the number of threads; None means all cores if the model may be shared among them."""
+    if workers is None:
+        return n_cores() if is_shared else 1
+    return check_whole("workers", workers, 1, said="of at least 1, or None for all cores")
+
+
+def n_cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def can_start() -> bool:
+    """Whether this interpreter can start another: not where it is part of a program, or Windows."""
+    python = Path(sys.executable or "").name.lower()
+    is_own = python.startswith("python") and not getattr(sys, "frozen", False)
+    return is_own and os.name == "posix"
+
+
+def search_groups(
+    grouping: Grouping, search_group: SearchGroup, watch: Watch
+) -> Iterator[list[Counterfactuals]]:
+    """Yield the results of each group in order, until all are searched or `watch` says stop.
+
+    Then the groups in flight end with the best so far, and no other is begun.
+    """
+    if grouping.workers == 1:
+        for group in grouping.groups:
+            if watch.is_stopped:
+                return
+            with stopped_by_signals(watch):
+                results = search_group(group)
+            yield results
+        return
+    with ThreadPoolExecutor(grouping.workers) as pool:
+        try:
+            yield from _in_order(pool, grouping, search_group, watch)
+        finally:  # also when the caller takes no more: nothing goes on unseen
+            watch.stop()
+            pool.shutdown(cancel_futures=True)
+
+
+def _in_order(
+    pool: ThreadPoolExecutor, grouping: Grouping, search_group: SearchGroup, watch: Watch
+) -> Iterator[list[Counterfactuals]]:
+    """Yield the groups in order; one more than there are threads may be begun, none waits idly."""
+    waiting = deque(grouping.groups)
+    begun: deque[Future[list[Counterfactuals]]] = deque()
+    while (waiting and not watch.is_stopped) or begun:
+        while waiting and len(begun) <= grouping.workers and not watch.is_stopped:
+            begun.append(pool.submit(search_group, waiting.popleft()))
+        with stopped_by_signals(watch):
+            results = begun.popleft().result()
+        yield results

@@ -32,8 +32,7 @@ import numpy as np
 from counterpoint.arrays import Ints
 from counterpoint.errors import CounterpointError, PredictorError, told_by
 from counterpoint.explainer.building import Built
-from counterpoint.explainer.group import search_again
-from counterpoint.explainer.schedule import GIB, can_start
+from counterpoint.explainer.group import GIB, can_start, search_again
 from counterpoint.explainer.task import Work, problem_of
 from counterpoint.models.files import pickled
 from counterpoint.progress import Watch

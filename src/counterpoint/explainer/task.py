@@ -19,10 +19,9 @@ from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.checks import check_list, check_whole
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.building import Built
-from counterpoint.explainer.group import explain_group, is_met
-from counterpoint.explainer.schedule import Grouping, plan_groups
+from counterpoint.explainer.group import Grouping, explain_group, is_met, plan_groups
 from counterpoint.models.predictor import CHUNK, Predictor
-from counterpoint.problem.limits import NO_LIMITS, CheckedLimits, Limits
+from counterpoint.problem.limits import CheckedLimits
 from counterpoint.problem.objectives import DISTANCE
 from counterpoint.problem.own_objectives import check_costs_apply
 from counterpoint.problem.problem import Domain, Explained, Problem
@@ -44,6 +43,7 @@ from counterpoint.table.space import Space
 from counterpoint.table.values import counted
 
 Existence = Literal["witness", "proved none", "unknown", "already met"]
+DEFAULT_SEARCH = Explore()
 MOST_KEPT = 1024  # rows of which it is kept where rules let them be searched
 
 
@@ -74,7 +74,8 @@ class Task:
         """Check what is asked of `built`, encode the rows and ask the model about them."""
         search, seed = check_search(search), check_seed(seed)
         encoding, predictor = built.encoding, built.predictor
-        check_costs_apply(limits.costs, built.observed.aims)
+        if limits.costs is not None:
+            check_costs_apply(built.observed.aims)
         if len(rows) == 0:
             none = np.empty((0, len(encoding.schema)))
             return cls(rows, Explained(none, none, ()), search, seed, limits, None)
@@ -94,7 +95,7 @@ class Task:
 def check_search(search: object) -> Search | WhatIf:
     """Return the search settings, the default for None."""
     if search is None:
-        return Explore()
+        return DEFAULT_SEARCH
     if not isinstance(search, Search | WhatIf):
         is_named = isinstance(search, str) and search in get_args(Variant)
         example = f"Search.paper({search!r})" if is_named else "Search(evaluations=2000)"
@@ -166,14 +167,17 @@ def problem_of(task: Task, group: Ints, built: Built) -> Problem:
 
 
 def task_of_one(
-    frame: pd.DataFrame, target: TargetLike, search: Any, seed: int, limits: Limits, built: Built
+    frame: pd.DataFrame,
+    target: TargetLike,
+    search: Search | WhatIf | None,
+    seed: int,
+    limits: CheckedLimits,
+    built: Built,
 ) -> Task:
     """Return what is asked of one row."""
     if len(frame) != 1:
         raise InvalidInput(f"row must be one row, got {len(frame)}; use explain_many for several.")
-    is_unlimited = limits is NO_LIMITS
-    checked = built.unlimited if is_unlimited else limits.check(built.schema, built.kept)
-    return Task.of(frame, "row", target, search, seed, checked, built)
+    return Task.of(frame, "row", target, search, seed, limits, built)
 
 
 def grouping_of(task: Task, built: Built, workers: int, memory: float) -> Grouping:

@@ -1,6 +1,6 @@
 """Warm-up: all kernels that a default search can need are compiled together, once on a machine.
 
-The first search of a process looks for the mark that an earlier warm-up left beside the cache of
+The first explainer of a process looks for the mark that an earlier warm-up left beside the cache of
 kernels. If there is none, tiny problems are solved that use every kernel: with and without rules,
 costs and missing values, with rows far away, models of trees, and the choice among results. Where
 there is a second core, another process compiles half of the kernels meanwhile; `counterpoint
@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Floats
-from counterpoint.explainer.schedule import n_cores
+from counterpoint.explainer.group import n_cores
 from counterpoint.kernels import (
     completeness_mark,
     heard_compiling,

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -235,7 +236,7 @@ class Aims:
     # range; empty if it is for all
     widths: tuple[float, ...] = ()
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of all objectives, in order."""
         names = list(OBJECTIVES)
@@ -313,8 +314,6 @@ class Aims:
     def worst(self, rows: Floats, observed: Floats, encoding: Encoding) -> Floats:
         """Return where hypervolume ends for rows (r, d): distance, implausibility, own ones."""
         worst = np.ones((len(rows), 2 + len(self.objectives)))
-        if not self.functions:
-            return worst
         n = min(N_SURVEYED, len(observed))
         surveyed = observed[np.arange(n) * len(observed) // n]  # spread evenly
         at = {DISTANCE: 0, IMPLAUSIBILITY: 1}
@@ -386,9 +385,9 @@ def check_objectives(objectives: object) -> tuple[Objective, ...]:
     return own
 
 
-def check_costs_apply(costs: Floats | None, aims: Aims) -> None:
+def check_costs_apply(aims: Aims) -> None:
     """Refuse costs where there is no Gower distance for them to weigh."""
-    if costs is not None and aims.distance is not None:
+    if aims.distance is not None:
         raise InvalidInput(
             f"costs weigh Gower's distance, which distance={aims.distance.name!r} replaces; put "
             "them into its function."

@@ -173,7 +173,7 @@ class Problem:
         domain: Domain | None = None,
     ) -> Problem:
         """Set up the problems of some rows: their boxes, unless `domain` has them, and streams."""
-        rows = explained.genomes
+        rows, aims = explained.genomes, observed.aims
         box, row_rules = domain or Domain.of(rows, observed.space, limits)
         return cls(
             rows=rows,
@@ -186,7 +186,7 @@ class Problem:
             limits=limits,
             asks_labels=asks_labels,
             row_rules=row_rules,
-            worst=observed.aims.worst(rows, observed.whole, predictor.encoding),
+            worst=None if aims is PLAIN else aims.worst(rows, observed.whole, predictor.encoding),
         )
 
     @cached_property

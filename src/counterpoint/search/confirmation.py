@@ -2,9 +2,15 @@
 
 Whatever way the search asked, that answer counts. What is returned as valid must hold in one frame
 with the rest, and alone; which class each candidate is of, the model's own `predict` says.
+
+Where an accelerator answered in place of the model, the members of a result and of its ways are
+scored again by the model. Their new gaps may let other candidates in, which are scored too, until
+every one carries the model's own score.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +19,7 @@ from counterpoint.errors import PredictorError
 from counterpoint.models.predictor import Predictor
 from counterpoint.problem.objectives import CHANGES, GAP, JUST_MISSED, denied_gaps
 from counterpoint.problem.problem import Problem
-from counterpoint.problem.target import Target
+from counterpoint.problem.target import Target, safety_margins
 from counterpoint.search.archive import Archive
 from counterpoint.search.settings import Explore, Search, WhatIf
 from counterpoint.search.ways import WayFinder, WayRows
@@ -52,11 +58,7 @@ def wants_labels(problem: Problem) -> bool:
 
 def margins(target: Target, predictions: Floats) -> Floats:
     """Return how far predictions (n,) are from an edge of the target that they could cross."""
-    is_class = target.label is not None
-    low = -np.inf if is_class and target.low <= 0.0 else target.low
-    high = np.inf if is_class and target.high >= 1.0 else target.high
-    nearest: Floats = np.minimum(np.abs(predictions - low), np.abs(predictions - high))
-    return nearest
+    return np.abs(safety_margins(target, predictions))
 
 
 def is_at_edge(target: Target, predictions: Floats, edge: float) -> Bools:
@@ -370,3 +372,76 @@ def scored_parts(predictor: Predictor, blocks: list[Floats], masks: list[Bools])
     for q, answers in zip(some, predictor.uneven_blocks(parts) if some else (), strict=True):
         outputs[q][masks[q]] = answers
     return outputs
+
+
+class Draft:
+    """The candidates of one row, of which the model itself scores those that would be returned.
+
+    They are an accelerator's; `problem` has the model itself as predictor. `archive` gets its
+    scores as they become known; `difference` is the greatest of both scores so far, and `complaint`
+    names the candidate where they differ so.
+    """
+
+    def __init__(self, archive: Archive, row: int, problem: Problem) -> None:
+        self.archive, self.row, self.problem = archive, row, problem
+        self.difference, self.complaint = 0.0, ""
+        self._is_own = np.arange(archive.size[row]) < archive.n_learnt  # observed: scored before
+
+    @property
+    def unscored(self) -> Ints:
+        """The members, and candidates of ways, that the model itself has not scored yet."""
+        members = self.archive.members[self.row, : self.archive.n_members[self.row]]
+        ways = WayFinder.of(self.archive, self.row, self.problem, repeats=True)
+        returned = np.union1d(members, ways.candidates)
+        return returned[~self._is_own[returned]]
+
+    def learn(self, which: Ints, outputs: Floats) -> None:
+        """Take the model's outputs (n, c) of the given candidates and draw the members again."""
+        n, target = len(self._is_own), self.problem.targets[0]
+        genomes = self.archive.genomes[self.row, :n]
+        predictions = self.archive.predictions[self.row, :n].copy()
+        objectives = self.archive.objectives[self.row, :n].copy()
+        scores = np.asarray(target.score(outputs))
+        self._compare(genomes[which], predictions[which], scores)
+        predictions[which] = scores
+        objectives[which, GAP] = self._gaps(genomes[which], scores)
+        self._is_own[which] = True
+        self.archive = self.archive.of_scores(self.row, self.problem, predictions, objectives)
+        self.row = 0
+
+    def _compare(self, genomes: Floats, quick: Floats, own: Floats) -> None:
+        """Note where the accelerator and the model differ most."""
+        differences = np.abs(quick - own)
+        worst = int(np.argmax(differences))
+        if differences[worst] >= self.difference:
+            self.difference = float(differences[worst])
+            encoding = self.problem.predictor.encoding
+            values = encoding.by_feature(genomes[[worst]]).to_dict("records")[0]
+            self.complaint = f"of {values} it says {quick[worst]:.6g}, the model {own[worst]:.6g}"
+
+    def _gaps(self, genomes: Floats, predictions: Floats) -> Floats:
+        """Return the gaps of genomes (n, d); a class is reached only if `predict` says so."""
+        problem = self.problem
+        gaps = problem.targets[0].gaps(predictions)
+        if wants_labels(problem):
+            confirmed = problem.confirmed(np.ascontiguousarray(genomes[None]))[0]
+            is_denied = (gaps <= 0.0) | problem.asks_labels
+            missed = np.where(is_denied, denied_gaps(gaps, predictions), gaps)
+            gaps = np.where(confirmed, 0.0, missed)
+        return gaps
+
+
+def rescore(archive: Archive, problem: Problem) -> list[Draft]:
+    """Let the model itself score the members of every row; the calls of all rows are merged."""
+    predictor = problem.predictor
+    own = replace(problem, predictor=predictor.own)
+    drafts = [Draft(archive, a, own.alone(np.array([a]))) for a in range(len(problem.rows))]
+    while True:
+        unscored = [(d, d.unscored) for d in drafts if d.difference <= predictor.tolerance]
+        unscored = [(draft, which) for draft, which in unscored if len(which)]
+        if not unscored:
+            return drafts
+        blocks = [draft.archive.genomes[draft.row, which] for draft, which in unscored]
+        outputs = predictor.own.uneven_blocks(blocks)
+        for (draft, which), answers in zip(unscored, outputs, strict=True):
+            draft.learn(which, answers)

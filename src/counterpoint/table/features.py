@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -74,7 +75,7 @@ class Feature:
         """Whether the data miss some of its values."""
         return self.missing != ""
 
-    @property
+    @cached_property
     def is_numeric(self) -> bool:
         """Whether the values are numbers, or days, rather than levels."""
         return self.kind in (Kind.REAL, Kind.INTEGER, Kind.DATE)
@@ -84,12 +85,12 @@ class Feature:
         """Whether the data show a single value, which leaves nothing to change."""
         return self.low == self.high if self.is_numeric else len(self.levels) == 1
 
-    @property
+    @cached_property
     def is_single(self) -> bool:
         """Whether the column holds numbers of float32, plain or nullable."""
         return self.is_numeric and bool(plain_dtype(self.dtype) == np.float32)
 
-    @property
+    @cached_property
     def dtype_range(self) -> tuple[float, float]:
         """The smallest and largest number the column's dtype holds and a search computes with."""
         if self.kind is Kind.DATE:

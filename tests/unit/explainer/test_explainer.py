@@ -41,3 +41,19 @@ def test_the_three_doors_find_the_same() -> None:
     assert len(alone) > 0
     for found in (many[1], each[1]):
         pd.testing.assert_frame_equal(found.to_frame(), alone.to_frame())
+
+
+def test_a_row_without_limits_is_asked_what_it_is_with_limits_that_say_nothing() -> None:
+    data = pd.DataFrame({"id": range(1000, 1200), "age": [20 + i % 7 for i in range(200)]})
+    explainer = cp.Explainer(lambda rows: rows["age"] / 30, data)
+
+    asked = [
+        explainer._checked(explainer.explain, None, {}),
+        explainer._checked(explainer.explain, cp.Limits(), {}),
+        explainer._checked(explainer.explain, cp.Limits(), {"fixed": []}),
+    ]
+
+    assert explainer.kept == ("id",)
+    assert asked[0] == asked[1] == asked[2]
+    assert asked[0].limits.fixed == ("id",)
+    assert [each.is_fixed.tolist() for each in asked] == [[True, False]] * 3

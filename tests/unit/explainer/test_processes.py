@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 
 import counterpoint as cp
 from counterpoint.arrays import Ints
-from counterpoint.explainer import processes, schedule
+from counterpoint.explainer import group, processes
 from counterpoint.explainer.processes import Helper, Helpers
 from counterpoint.explainer.task import Work
 
@@ -80,7 +80,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(processes, "BEGINS_AFTER", 0.0)
     monkeypatch.setattr(processes, "IS_WORTH", 0.0)
     monkeypatch.setattr(processes, "ENOUGH", 99.0)
-    monkeypatch.setattr(schedule, "MOST_TOGETHER", 3)
+    monkeypatch.setattr(group, "MOST_TOGETHER", 3)
     monkeypatch.setattr(Helper, "search", noted)
     return rows
 

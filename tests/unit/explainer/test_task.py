@@ -3,10 +3,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-import counterpoint as cp
 from counterpoint.errors import InvalidInput
-from counterpoint.explainer.task import bytes_of_rules, check_rules, check_search, task_of_one
-from counterpoint.problem.limits import Limits, join_limits
+from counterpoint.explainer.task import bytes_of_rules, check_rules, check_search
+from counterpoint.problem.limits import Limits
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import describe_space
@@ -72,22 +71,3 @@ def test_a_search_that_is_none_is_told_with_the_one_that_is_meant(
     assert str(caught.value) == (
         f"search must be a Search, WhatIf or NICE, got {search!r}; for example {example}"
     )
-
-
-def test_a_row_without_limits_is_asked_what_it_is_with_limits_that_say_nothing() -> None:
-    data = pd.DataFrame({"id": range(1000, 1200), "age": [20 + i % 7 for i in range(200)]})
-    explainer = cp.Explainer(lambda rows: rows["age"] / 30, data)
-
-    asked = [
-        task_of_one(data[:1], (0.5, None), None, 0, limits, explainer).limits
-        for limits in (
-            join_limits(cp.Explainer.explain, None, {}),
-            Limits(),
-            join_limits(cp.Explainer.explain, Limits(), {"fixed": []}),
-        )
-    ]
-
-    assert explainer.kept == ("id",)
-    assert asked[0] == asked[1] == asked[2]
-    assert asked[0].limits.fixed == ("id",)
-    assert [each.is_fixed.tolist() for each in asked] == [[True, False]] * 3

@@ -34,7 +34,7 @@ import pandas as pd
 from counterpoint.batch.engines.engine import Chunk
 from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput, Signal
-from counterpoint.explainer.schedule import check_workers
+from counterpoint.explainer.group import check_workers
 from counterpoint.version import __version__
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from counterpoint.batch.order import Order, Recipe
 from counterpoint.batch.rows import explain_rows
 from counterpoint.checks import require_package
 from counterpoint.errors import CounterpointError, EngineError
+from counterpoint.explainer.group import MEMORY, can_start, check_workers
 from counterpoint.explainer.processes import BEGINS_AFTER, ENOUGH, Helper, Helpers
-from counterpoint.explainer.schedule import MEMORY, can_start, check_workers
 from counterpoint.progress import Watch
 from counterpoint.result.long_table import OutputSchema
 

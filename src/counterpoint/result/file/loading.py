@@ -239,7 +239,8 @@ def read_facts(
         part["shares"].refuse("a list of weights of at least 0")
     aims, worst = read_aims(part["aims"], schema)
     limits = read_limits(part["limits"], schema)
-    check_costs_apply(limits.costs, aims)
+    if limits.costs is not None:
+        check_costs_apply(aims)
     return Facts(
         read_target(part["target"], len(outputs), classes),
         limits,

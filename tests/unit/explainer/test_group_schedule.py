@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import counterpoint as cp
 from counterpoint.arrays import Ints
 from counterpoint.errors import InvalidInput
-from counterpoint.explainer.schedule import (
+from counterpoint.explainer.group import (
     GIB,
     MOST_TOGETHER,
     Grouping,
