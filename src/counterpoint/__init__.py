@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from counterpoint.problem.own_objectives import Distance, Objective
     from counterpoint.problem.target import Target
     from counterpoint.result.counterfactuals import Counterfactuals
-    from counterpoint.result.file.loading import load
-    from counterpoint.result.file.many import load_logged, load_many, log_result, save_many
+    from counterpoint.result.file.loading import load, load_logged, load_many, log_result
+    from counterpoint.result.file.saving import save_many
     from counterpoint.result.judgement import Judgement
     from counterpoint.result.ways import Way, Ways
     from counterpoint.search.exact.finish import Exact
@@ -97,12 +97,12 @@ _HOMES = {
     "explain_files": "batch.files",
     "explain_frame": "batch.frame",
     "load": "result.file.loading",
-    "load_logged": "result.file.many",
-    "load_many": "result.file.many",
+    "load_logged": "result.file.loading",
+    "load_many": "result.file.loading",
     "load_model": "models.files",
-    "log_result": "result.file.many",
+    "log_result": "result.file.loading",
     "one_output": "models.adapters.scorer",
-    "save_many": "result.file.many",
+    "save_many": "result.file.saving",
     "verify_frame": "batch.frame",
 }
 

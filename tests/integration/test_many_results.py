@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import counterpoint as cp
-from counterpoint.result.file.many import SEAL, UNSEALED, seal
+from counterpoint.result.file.saving import SEAL, UNSEALED, seal
 
 DATA = pd.DataFrame({"age": np.arange(18, 78), "job": ["clerk", "nurse", "smith"] * 20})
 

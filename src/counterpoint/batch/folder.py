@@ -32,8 +32,8 @@ from counterpoint.batch.summary import MOST_COUNTED
 from counterpoint.checks import require_package
 from counterpoint.errors import CannotWrite, CounterpointError, InvalidInput
 from counterpoint.explainer.task import check_search
+from counterpoint.result.facts import take_fingerprints
 from counterpoint.result.file.document import Node
-from counterpoint.result.file.fingerprint import take_fingerprints
 from counterpoint.table.features import Feature
 from counterpoint.version import __version__
 

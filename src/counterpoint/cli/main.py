@@ -209,7 +209,7 @@ def check_place(flag: str, file: Path, endings: tuple[str, ...]) -> None:
 
 def save(results: list[Counterfactuals], options: argparse.Namespace) -> None:
     """Save the results as the file's ending says."""
-    from counterpoint.result.file.many import save_many
+    from counterpoint.result.file.saving import save_many
 
     if options.out.suffix.lower() == ".json":
         results[0].save(options.out)
@@ -240,8 +240,7 @@ def schema(options: argparse.Namespace) -> int:
 def show(options: argparse.Namespace) -> int:
     """Show saved results."""
     from counterpoint.cli import reading
-    from counterpoint.result.file.loading import load
-    from counterpoint.result.file.many import load_many
+    from counterpoint.result.file.loading import load, load_many
 
     is_many = options.file.suffix.lower() == ".parquet"
     results = load_many(options.file) if is_many else [load(options.file)]

@@ -14,13 +14,14 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
+from counterpoint.checks import check_whole
 from counterpoint.errors import InvalidInput, listed
 from counterpoint.neighbours.gower import gower_weights, gower_with_missing, mean_pairwise
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.result.choosing.interview import Interview
 from counterpoint.result.choosing.orders import matching, representatives, safety_frame, why_none
 from counterpoint.result.choosing.subset import By, select
-from counterpoint.result.data import ResultData, continued
+from counterpoint.result.data import NOT_LIVE, ResultData
 from counterpoint.result.file import saving
 from counterpoint.result.shown import Shown
 from counterpoint.result.ways import Ways, ways_of
@@ -28,12 +29,13 @@ from counterpoint.result.words.language import Lang, Reader
 from counterpoint.search import front
 from counterpoint.search.exact.proof import Claim
 from counterpoint.search.front import covered
+from counterpoint.search.settings import Search
 from counterpoint.table.frames import in_form
 
 Result = TypeVar("Result", bound=ResultData)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Counterfactuals(Shown):
     """The counterfactuals of one row: a set in which none is better than another in everything.
 
@@ -257,7 +259,19 @@ class Counterfactuals(Shown):
         evaluations : int
             How many more rows the model may be asked.
         """
-        found: Self = continued(self, evaluations)
+        live, search, replies = self.live, self.search, self.trace.replies
+        if live is None:
+            raise InvalidInput(NOT_LIVE)
+        if self.status == "already_met":
+            raise InvalidInput("there was nothing to search: the row already reaches the target.")
+        if not isinstance(search, Search) or live.again is None:
+            raise InvalidInput(
+                f"this result of {type(search).__name__} cannot be continued; only the result of a "
+                "Search can."
+            )
+        check_whole("continue_search.evaluations", evaluations, 1, 2**40)
+        more = search.continued(evaluations, 1 + len(replies), self.stopped)
+        found: Self = live.again(more, replies)
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.checks import check_whole
 from counterpoint.errors import InvalidInput
 from counterpoint.problem.limits import Limits
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
@@ -24,15 +23,16 @@ from counterpoint.problem.target import Target
 from counterpoint.result.facts import (
     Diagnosis,
     Facts,
+    Fingerprints,
     Live,
     Origin,
     Stopped,
     Trace,
     diagnose,
     is_same,
+    take_fingerprints,
 )
-from counterpoint.result.file.fingerprint import Fingerprints, take_fingerprints
-from counterpoint.result.long_table import check_prefix, classes_column, taken_names
+from counterpoint.result.long_table import classes_column, with_columns
 from counterpoint.search.archive import Archive
 from counterpoint.search.exact.proof import Proof
 from counterpoint.search.front import hypervolume_history
@@ -40,11 +40,13 @@ from counterpoint.search.settings import Search, WhatIf
 from counterpoint.search.ways import WayRows
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.frames import as_frame, in_form
+from counterpoint.table.labels import Labels
 from counterpoint.table.space import Space, describe_space
 from counterpoint.table.values import counted
 from counterpoint.version import __version__
 
 Status = Literal["found", "best_effort", "infeasible", "already_met"]
+PER_CANDIDATE = ("genomes", "predictions", "scores", "codes", "objectives")
 NOT_LIVE = (
     "this result was loaded from a file or unpickled, without its model and data; make an "
     "Explainer and call explain again with the same seed."
@@ -205,6 +207,11 @@ class ResultData:
     def limits(self) -> Limits:
         """What counterfactuals could change, in canonical form; functions are their names."""
         return self.facts.limits.limits
+
+    @property
+    def labels(self) -> Labels:
+        """What people call features, levels, classes and the outcome."""
+        return self.encoding.schema.labels
 
     @property
     def constraints(self) -> tuple[str, ...]:
@@ -389,21 +396,12 @@ class ResultData:
             frame = frame.astype(object).where(shown.changed, "")
         else:
             frame = self.encoding.decode(shown.genomes.copy())
-        own: dict[str, Any] = {"valid": shown.reaches}
-        if self.facts.classes:
-            own["class"] = classes_column(self.facts.classes, shown.codes)
-        own["prediction"] = shown.predictions
-        for m, name in enumerate(self.objective_names):
-            column = shown.objectives[:, m]
-            own[name] = column.astype(np.int64) if m == CHANGES else column
+        own = measure_columns(shown, shown.reaches)
         own |= {} if shown.observed is None else {"observed": shown.observed}
         if shown.proof is not None:
             distances = np.where(shown.reaches, shown.objectives[:, DISTANCE], np.inf)
             own["proof"] = shown.proof.of_rows(self.encoding.schema.names, shown.changed, distances)
-        prefix = check_prefix(prefix, taken_names(self.encoding.schema), own)
-        named = {f"{prefix}{name}": column for name, column in own.items()}
-        # At once: put in one by one, as `assign` does, columns take three times as long.
-        return pd.concat([frame, pd.DataFrame(named, index=frame.index)], axis=1)
+        return with_columns(frame, own, self.encoding.schema, prefix)
 
     def valid(self) -> Self:
         """Return the result without its near misses; its ways stay."""
@@ -418,27 +416,27 @@ class ResultData:
             index = [index]
         return replace(
             self,
-            genomes=self.genomes[index],
-            predictions=self.predictions[index],
-            scores=self.scores[index],
-            codes=self.codes[index],
-            objectives=self.objectives[index],
+            **rows_of(self, index),
             observed=None if self.observed is None else self.observed[index],
             way_rows=None,
         )
 
 
-def continued(found: ResultData, evaluations: int) -> Any:
-    """Return the result of searching on; see `Counterfactuals.continue_search`."""
-    live, search, replies = found.live, found.search, found.trace.replies
-    if live is None:
-        raise InvalidInput(NOT_LIVE)
-    if found.status == "already_met":
-        raise InvalidInput("there was nothing to search: the row already reaches the target.")
-    if not isinstance(search, Search) or live.again is None:
-        raise InvalidInput(
-            f"this result of {type(search).__name__} cannot be continued; only the result of a "
-            "Search can."
-        )
-    check_whole("continue_search.evaluations", evaluations, 1, 2**40)
-    return live.again(search.continued(evaluations, 1 + len(replies), found.stopped), replies)
+def rows_of(source: ResultData | WayRows, index: Any) -> dict[str, Any]:
+    """Return the arrays of the candidates at some positions of a result or of its ways, by name."""
+    return {name: getattr(source, name)[index] for name in PER_CANDIDATE}
+
+
+def measure_columns(found: ResultData, valid: Bools) -> dict[str, Any]:
+    """Return what is measured of candidates: valid, class if there are any, prediction, objectives.
+
+    Which of them are `valid`, shape (n,), the caller knows.
+    """
+    columns: dict[str, Any] = {"valid": valid}
+    if found.facts.classes:
+        columns["class"] = classes_column(found.facts.classes, found.codes)
+    columns["prediction"] = found.predictions
+    for m, name in enumerate(found.objective_names):
+        values = found.objectives[:, m]
+        columns[name] = values.astype(np.int64) if m == CHANGES else values
+    return columns

@@ -21,13 +21,13 @@ from counterpoint.problem.objectives import GAP, denied_gaps, feature_shares
 from counterpoint.problem.problem import Problem
 from counterpoint.problem.target import Target
 from counterpoint.result.choosing.orders import margins, reaching, share_of_models
-from counterpoint.result.data import ResultData
+from counterpoint.result.data import ResultData, measure_columns
 from counterpoint.result.facts import Facts, Live, Trace, broken_rules
-from counterpoint.result.long_table import check_prefix, classes_column, taken_names
+from counterpoint.result.long_table import with_columns
 from counterpoint.search.exact.proof import Proof
 from counterpoint.search.settings import Explore
 from counterpoint.table.encoding import Encoding
-from counterpoint.table.files import write_text
+from counterpoint.table.files import write_csv
 from counterpoint.table.frames import in_form
 from counterpoint.table.values import counted
 
@@ -141,20 +141,13 @@ class Judgement:
         """Return what `to_frame` does as a pandas frame, whatever the data are."""
         frame = self.encoding.decode(self.genomes.copy())
         own = {str(name): column.to_numpy() for name, column in self.verdicts.items()}
-        prefix = check_prefix(prefix, taken_names(self.encoding.schema), own)
-        for name, column in own.items():
-            frame[f"{prefix}{name}"] = column
-        return frame.set_axis(self.index)
+        return with_columns(frame, own, self.encoding.schema, prefix).set_axis(self.index)
 
     def to_csv(
         self, path: str | PathLike[str] | None = None, *, prefix: str | None = None
     ) -> str | None:
         """Write what `to_frame` shows as comma-separated values, or return it as text."""
-        text: str = self.to_pandas(prefix=prefix).to_csv(index=False, lineterminator="\n")
-        if path is None:
-            return text
-        write_text(path, text)
-        return None
+        return write_csv(self.to_pandas(prefix=prefix), path)
 
     def __str__(self) -> str:
         verdicts = self.verdicts
@@ -186,13 +179,7 @@ def judge_rows(
     found, valid = judged
     broken = broken_by(problem, genomes)
     needless, n_tried = needless_changes(problem, genomes, valid, broken)
-    columns: dict[str, Any] = {"valid": valid}
-    if found.facts.classes:
-        columns["class"] = classes_column(found.facts.classes, found.codes)
-    columns["prediction"] = found.predictions
-    for m, name in enumerate(found.objective_names):
-        values = found.objectives[:, m]
-        columns[name] = values.astype(np.int64) if name == "changes" else values
+    columns = measure_columns(found, valid)
     columns["within_limits"] = np.array([not each for each in broken], dtype=np.bool_)
     columns["broken"] = ["; ".join(each) for each in broken]
     columns["minimality"] = [_minimality(*each) for each in zip(valid, needless, strict=True)]

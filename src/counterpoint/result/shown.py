@@ -11,7 +11,7 @@ from counterpoint.result.data import ResultData
 from counterpoint.result.words import letters, printed, sentences
 from counterpoint.result.words.language import Lang, Reader
 from counterpoint.table.encoding import Encoding
-from counterpoint.table.files import write_text
+from counterpoint.table.files import write_csv
 from counterpoint.table.labels import Labels
 from counterpoint.table.schema import relabelled
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from counterpoint.result.figures.plots import Plots
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Shown(ResultData):
     """The data of a result, with the methods that show it to people."""
 
@@ -34,11 +34,6 @@ class Shown(ResultData):
         from counterpoint.result.figures.plots import Plots
 
         return Plots(self)
-
-    @property
-    def labels(self) -> Labels:
-        """What people call features, levels, classes and the outcome."""
-        return self.encoding.schema.labels
 
     def labelled(self, labels: Labels) -> Self:
         """Return the same result with other labels.
@@ -159,12 +154,7 @@ say that making such a change would bring about the result.
         >>> print(text.splitlines()[0])
         age,valid,prediction,gap,distance,changes,implausibility
         """
-        frame = self.to_pandas(near_misses=near_misses, prefix=prefix)
-        text: str = frame.to_csv(index=False, lineterminator="\n")
-        if path is None:
-            return text
-        write_text(path, text)
-        return None
+        return write_csv(self.to_pandas(near_misses=near_misses, prefix=prefix), path)
 
     def letter(
         self,

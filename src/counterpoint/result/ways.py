@@ -15,7 +15,7 @@ from counterpoint.checks import check_number, check_whole
 from counterpoint.errors import InvalidInput
 from counterpoint.problem.objectives import DISTANCE, IMPLAUSIBILITY
 from counterpoint.problem.target import safety_margins
-from counterpoint.result.data import ResultData
+from counterpoint.result.data import ResultData, rows_of
 from counterpoint.search.ways import (
     Pool,
     WayFinder,
@@ -303,16 +303,7 @@ def _range_text(name: Hashable, seen: tuple[Any, ...]) -> str:
 
 def taken(found: Result, rows: WayRows, which: Ints) -> Result:
     """Return candidates of ways as a result."""
-    return replace(
-        found,
-        genomes=rows.genomes[which],
-        predictions=rows.predictions[which],
-        scores=rows.scores[which],
-        codes=rows.codes[which],
-        objectives=rows.objectives[which],
-        observed=None,
-        way_rows=None,
-    )
+    return replace(found, **rows_of(rows, which), observed=None, way_rows=None)
 
 
 def way_rows_of(found: ResultData) -> WayRows:

@@ -132,8 +132,11 @@ def write_whole(path: Pathlike, content: bytes) -> None:
         file.write(content)
 
 
-def write_text(path: Pathlike, text: str) -> None:
-    """Write a text as UTF-8, in one step."""
+def write_csv(frame: pd.DataFrame, path: Pathlike | None) -> str | None:
+    """Write a frame as comma-separated values in UTF-8, in one step; without a path return it."""
+    text = frame.to_csv(index=False, lineterminator="\n")
+    if path is None:
+        return text
     try:
         content = text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -142,6 +145,7 @@ def write_text(path: Pathlike, text: str) -> None:
             f"{text[error.start]!r}, a lone half of a character; replace it in the data."
         ) from error
     write_whole(path, content)
+    return None
 
 
 @contextmanager

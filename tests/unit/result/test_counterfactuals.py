@@ -13,6 +13,8 @@ from tests.strategies import generator
 
 import counterpoint as cp
 from counterpoint.problem.target import decision
+from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.result.data import ResultData
 
 OBJECTIVES = ["gap", "distance", "changes", "implausibility"]
 
@@ -310,3 +312,7 @@ def test_column_labels_may_be_anything_hashable() -> None:
 
     assert found.to_frame(near_misses=True).columns.to_list()[:2] == [0, ("x", 1)]
     assert "('x', 1)" in str(found)
+
+
+def test_the_constructor_is_that_of_the_data_so_that_no_module_below_calls_one_above() -> None:
+    assert Counterfactuals.__init__ is ResultData.__init__

@@ -115,24 +115,19 @@ def in_order(found: ResultData, *scores: Floats) -> Ints:
     return np.lexsort((*reversed(scores), found.objectives[:, GAP]))
 
 
-def closest(found: ResultData) -> Ints:
-    """Return all positions by distance, those with fewer changes first where it is equal."""
-    return in_order(found, found.objectives[:, DISTANCE], found.objectives[:, CHANGES])
+# The objective that decides, and the one that does where it is equal.
+BY_OBJECTIVES = {
+    "closest": (DISTANCE, CHANGES),
+    "fewest": (CHANGES, DISTANCE),
+    "plausible": (IMPLAUSIBILITY, DISTANCE),
+}
 
 
-def fewest(found: ResultData) -> Ints:
-    """Return all positions by the number of changes, the closest first where it is equal."""
-    return in_order(found, found.objectives[:, CHANGES], found.objectives[:, DISTANCE])
-
-
-def plausible(found: ResultData) -> Ints:
-    """Return all positions by implausibility, the closest first where it is equal."""
-    return in_order(found, found.objectives[:, IMPLAUSIBILITY], found.objectives[:, DISTANCE])
-
-
-def knee(found: ResultData) -> Ints:
-    """Return all positions by their distance from the ideal; see `knee_scores`."""
-    return in_order(found, knee_scores(found.objectives, best_of(found)))
+def ordered(found: ResultData, by: str) -> Ints:
+    """Return all positions by objectives; "knee" is by the distance from the ideal."""
+    if by == "knee":
+        return in_order(found, knee_scores(found.objectives, best_of(found)))
+    return in_order(found, *found.objectives[:, BY_OBJECTIVES[by]].T)
 
 
 def weighted(found: ResultData, weights: Floats) -> Ints:
@@ -264,14 +259,13 @@ def representatives(found: ResultData) -> dict[str, int]:
     """
     if len(found.genomes) == 0:
         return {}
-    ways = {
-        "closest": closest,
-        "fewest changes": fewest,
-        "most typical": plausible,
-        "safest": safest,
-        "balanced": knee,
+    return {
+        "closest": int(ordered(found, "closest")[0]),
+        "fewest changes": int(ordered(found, "fewest")[0]),
+        "most typical": int(ordered(found, "plausible")[0]),
+        "safest": int(safest(found)[0]),
+        "balanced": int(ordered(found, "knee")[0]),
     }
-    return {name: int(way(found)[0]) for name, way in ways.items()}
 
 
 def share_of_neighbours(found: ResultData, n: int, seed: int) -> Floats:

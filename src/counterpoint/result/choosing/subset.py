@@ -8,7 +8,7 @@ of those that are equally good but for rounding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
@@ -21,7 +21,7 @@ from counterpoint.kernels import kernel
 from counterpoint.neighbours.gower import distances_to, gower_weights
 from counterpoint.result.choosing import orders
 from counterpoint.result.choosing.orders import safest
-from counterpoint.result.data import ResultData
+from counterpoint.result.data import PER_CANDIDATE, ResultData
 from counterpoint.result.ways import Result, ways_of
 from counterpoint.search.front import hypervolume, is_exact
 
@@ -98,14 +98,8 @@ def _measure(
         total = volume + most
         if volume + gains[i] < total - slack * abs(total):
             break
-        gain = 0.0
-        for b in range(boxes.shape[0]):
-            covered = 1.0
-            for j in range(points.shape[1]):
-                covered *= max(0.0, boxes[b, HIGH, j] - max(boxes[b, LOW, j], points[i, j]))
-            gain += covered
-        gains[i] = gain
-        most = max(most, gain)
+        gains[i] = _covered(points[i], boxes)
+        most = max(most, gains[i])
     return most
 
 
@@ -159,7 +153,9 @@ def greatest_contribution(objectives: Floats, n: int, worst: Floats | None = Non
     reference = np.array([0.5, ends[0], objectives[pool, 2].max() + 1.0, *ends[1:]])
     gains = np.full(len(objectives), np.inf)  # at most so much does each add
     gains[chosen] = -np.inf
-    region = _region_left(objectives, pool, chosen, reference)
+    region = UndominatedRegion(np.minimum(objectives[pool].min(axis=0), reference - 1.0), reference)
+    for i in chosen:
+        region.close(objectives[i])
     while len(chosen) < n:
         if region.is_open and is_exact(n, len(reference)):
             best = _next_in(region, objectives, chosen, pool, gains, reference)
@@ -169,16 +165,6 @@ def greatest_contribution(objectives: Floats, n: int, worst: Floats | None = Non
         chosen.append(best)
         region.close(objectives[best])
     return np.array(chosen, dtype=np.int64)
-
-
-def _region_left(
-    objectives: Floats, pool: Ints, chosen: list[int], reference: Floats
-) -> UndominatedRegion:
-    """Return the space up to the reference that those chosen beforehand leave."""
-    region = UndominatedRegion(np.minimum(objectives[pool].min(axis=0), reference - 1.0), reference)
-    for i in chosen:
-        region.close(objectives[i])
-    return region
 
 
 def _next_in(
@@ -222,13 +208,6 @@ def _next(
 
 By = Literal["ways", "hypervolume", "diverse", "knee", "closest", "fewest", "plausible", "safest"]
 BY_WAYS = ("ways", "diverse")
-
-ORDERS: dict[str, Callable[[ResultData], Ints]] = {
-    "knee": orders.knee,
-    "closest": orders.closest,
-    "fewest": orders.fewest,
-    "plausible": orders.plausible,
-}
 
 
 def select(
@@ -281,9 +260,8 @@ def with_ways(found: Result) -> tuple[Result, Ints]:
 
 def joined(first: Result, second: Result) -> Result:
     """Return the candidates of two results of the same row, one after the other."""
-    names = ("genomes", "predictions", "scores", "codes", "objectives")
     arrays: dict[str, Any] = {
-        n: np.concatenate([getattr(first, n), getattr(second, n)]) for n in names
+        n: np.concatenate([getattr(first, n), getattr(second, n)]) for n in PER_CANDIDATE
     }
     return replace(first, **arrays, observed=None)
 
@@ -305,7 +283,7 @@ def select_positions(
         return greatest_contribution(found.objectives, n, found.facts.worst)
     if len(found.genomes) == 0:
         return np.arange(0)
-    return safest(found, n)[:n] if by == "safest" else ORDERS[by](found)[:n]
+    return safest(found, n)[:n] if by == "safest" else orders.ordered(found, by)[:n]
 
 
 def check_weights(weights: object, names: tuple[str, ...]) -> Floats:
@@ -335,7 +313,7 @@ def farthest_first(found: ResultData, n: int) -> Ints:
     used up before anything else is chosen.
     """
     weight, cap = gower_weights(found.genome[None], found.space)
-    chosen = [int(orders.knee(found)[0])]
+    chosen = [int(orders.ordered(found, "knee")[0])]
     nearest = np.full(len(found.genomes), np.inf)
     is_free = np.ones(len(found.genomes), dtype=np.bool_)
     while len(chosen) < min(n, len(found.genomes)):

@@ -227,7 +227,7 @@ def names_of(found: ResultData) -> list[str]:
 
 def shown_features(found: ResultData) -> tuple[Feature, ...]:
     """Return the features by their labels; a name without one is said without underscores."""
-    labels, lang = found.encoding.schema.labels, spoken_now()
+    labels, lang = found.labels, spoken_now()
     return tuple(
         replace(
             feature,
@@ -264,7 +264,7 @@ def prediction_name(found: ResultData) -> str:
     if target.label is None:
         return say("figure.prediction")
     labels = (target.label,) if target.is_complement else target.labels or (target.label,)
-    called, lang = found.encoding.schema.labels.class_, spoken_now()
+    called, lang = found.labels.class_, spoken_now()
     texts = [SIGNS[lang].quoted(titled(clean(called(label, lang)))) for label in labels]
     name = f" {say('or')} ".join(texts)
     if not target.is_lead:

@@ -1,4 +1,4 @@
-"""Documents: how labels, dtypes and features are written as JSON, and read back strictly.
+"""Documents: how labels, dtypes, features and kinds of tables are JSON, and read back strictly.
 
 A label (a level, a class, a column name, a setting) is itself where JSON has it; anything else is
 an object with one key that names its type, such as ``{"interval": [0.0, 2.0, "right"]}``. Reading
@@ -19,11 +19,12 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Floats
+from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput, listed
+from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import MOST_DECIMALS, Feature, Kind, plain_dtype
-from counterpoint.table.frames import MARKS
+from counterpoint.table.frames import MARKS, PANDAS, Form
 from counterpoint.table.inference import unheld_levels
 from counterpoint.table.values import LARGEST_WHOLE
 
@@ -120,6 +121,14 @@ class Node:
             return np.array(entries, dtype=np.float64)  # as most are: no node for each
         return np.array([entry.number() for entry in self.items(n)], dtype=np.float64)
 
+    def wholes(self, n: int | None, most: int) -> Ints:
+        """Return a list of n whole numbers from 0 on, shape (n,)."""
+        return np.array([each.whole(0, max(most, 0)) for each in self.items(n)], dtype=np.int64)
+
+    def truths(self, n: int) -> Bools:
+        """Return a list of n truth values, shape (n,)."""
+        return np.array([entry.truth() for entry in self.items(n)], dtype=np.bool_)
+
     def table(self, n: int | None, d: int) -> Floats:
         """Return a list of lists of d finite numbers each, shape (n, d)."""
         rows = [row.numbers(d) for row in self.items(n)]
@@ -200,14 +209,12 @@ def _read_numpy(node: Node) -> Any:
 
 
 def _read_interval(node: Node) -> pd.Interval[Any]:
-    """Return an interval between two labels."""
     left, right, closed = node.items(3)
     side: Any = closed.one_of({"left", "right", "both", "neither"})
     return pd.Interval(read_label(left), read_label(right), side)
 
 
 def _read_timestamp(node: Node) -> pd.Timestamp:
-    """Return a timestamp without time zone, in its own unit."""
     value, unit = node.items(2)
     scale: Any = unit.one_of({"s", "ms", "us", "ns"})
     return pd.Timestamp(np.datetime64(value.whole(-(2**62), 2**62), scale))
@@ -383,3 +390,21 @@ def _fits_levels(feature: Feature) -> bool:
     unordered = Kind.BINARY if n == 2 else Kind.CATEGORICAL  # which of both, a caller may declare
     is_kind = feature.kind in (unordered, Kind.ORDERED)
     return is_held and is_kind and (feature.low, feature.high) == (0.0, n - 1.0)
+
+
+def write_form(encoding: Encoding) -> dict[str, Any] | None:
+    """Return the kind of table as JSON; null for a pandas frame without groups of columns."""
+    form, order = encoding.form, encoding.schema.order
+    if form == PANDAS and not order:
+        return None
+    return {"kind": form.kind, "types": [_name(form, t) for t in form.types], "order": [*order]}
+
+
+def _name(form: Form, dtype: Any) -> str:
+    """Return the name of a dtype as we read it back."""
+    if form.kind == "polars":
+        name = str(type(dtype).__name__ if not isinstance(dtype, type) else dtype.__name__)
+        return f"Datetime({dtype.time_unit})" if name == "Datetime" else name
+    if form.kind == "numpy":
+        return f"str{dtype.itemsize // 4}" if dtype.kind == "U" else str(dtype.name)
+    return str(dtype)

@@ -1,25 +1,26 @@
-"""Loading: a saved result from a file, of which every field is checked before it is used."""
+"""Loading: results from files of JSON and Parquet, of which nothing is believed unchecked."""
 
 from __future__ import annotations
 
 import json
 import os
 import stat
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields
-from typing import Any, get_args
+from pathlib import Path
+from typing import Any, BinaryIO
 
-import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import MISSING, Floats, Ints
-from counterpoint.checks import check_whole
+from counterpoint.arrays import Floats
+from counterpoint.checks import check_whole, require_package
 from counterpoint.errors import CounterpointError, InvalidInput, NoSuchFile
-from counterpoint.problem.own_objectives import Aims, check_costs_apply
-from counterpoint.problem.target import Target
+from counterpoint.problem.own_objectives import check_costs_apply
 from counterpoint.result.counterfactuals import Counterfactuals
-from counterpoint.result.facts import Diagnosis, Facts, Origin, Stopped, Trace
+from counterpoint.result.data import ResultData
+from counterpoint.result.facts import Diagnosis, Facts, Fingerprints, Origin
+from counterpoint.result.file import reading
 from counterpoint.result.file.document import (
     FORMAT,
     VERSION,
@@ -30,30 +31,22 @@ from counterpoint.result.file.document import (
     read_label,
     write_label,
 )
-from counterpoint.result.file.fingerprint import Fingerprints, read_form
-from counterpoint.result.file.parts import (
-    check_rules,
-    genomes_node,
-    read_aims,
-    read_limits,
-    read_objectives,
-    read_proof,
-    read_remarks,
-    read_values,
-    read_ways,
-    with_names,
+from counterpoint.result.file.saving import (
+    FORMAT_KEY,
+    MANY,
+    VERSION_KEY,
+    arrow_modules,
+    checksum_of,
+    save,
+    save_many,
+    schema_of_many,
+    signed,
 )
-from counterpoint.result.file.saving import signed
-from counterpoint.rules.rules import Rules
-from counterpoint.search.exact.finish import Exact
-from counterpoint.search.run import NICE
-from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
-from counterpoint.search.ways import WayRows
-from counterpoint.table.features import Kind
 from counterpoint.table.files import Pathlike, check_path
 from counterpoint.table.schema import Schema
 
-MOST_BYTES = 2**26
+MLFLOW = '"counterpoint[mlflow]"'
+MOST_BYTES, MOST_MANY = 2**26, 2**36
 KEYS = (
     *("format", "version", "counterpoint", "fingerprints", "features", "row", "target", "limits"),
     *("shares", "search", "seed", "genomes", "predictions", "scores", "codes", "observed"),
@@ -98,14 +91,112 @@ def load(path: Pathlike, *, most_bytes: int = MOST_BYTES) -> Counterfactuals:
     try:
         return read_document(parse(content))
     except CounterpointError as error:
-        raise _renamed(error, f"{name!r} cannot be loaded: {error}") from error
+        # what a file names wrongly is invalid input, whatever it would be elsewhere
+        kind = type(error) if isinstance(error, ImportError) else InvalidInput
+        raise kind(f"{name!r} cannot be loaded: {error}") from error
     except REFUSALS as error:
         raise InvalidInput(f"{name!r} cannot be loaded: it holds nonsense ({error}).") from error
 
 
-def _renamed(error: CounterpointError, message: str) -> CounterpointError:
-    """Return the error with another message; what a file names wrongly is invalid input."""
-    return type(error)(message) if isinstance(error, ImportError) else InvalidInput(message)
+def load_many(path: Pathlike, *, most_bytes: int = MOST_BYTES) -> list[Counterfactuals]:
+    """Return the results that `save_many` wrote, in order; each is checked as `load` does.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    most_bytes : int, default=67108864
+        Refuse a file with a larger document.
+
+    Returns
+    -------
+    list of Counterfactuals
+        The saved results.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not a file that `save_many` wrote, or was changed since.
+    MissingDependency
+        If pyarrow is not installed.
+    CounterpointError, FileNotFoundError
+        If there is no such file: an error that is both.
+    """
+    name = check_path(path)
+    arrow, parquet = arrow_modules()
+    check_file(name, MOST_MANY)
+    results: list[Counterfactuals] = []
+    is_known = False
+    try:
+        with open(name, "rb") as file:
+            check_seal(file)
+            table = parquet.ParquetFile(file)
+            _check_schema(table.schema_arrow, schema_of_many(arrow))
+            is_known = True
+            for text in _documents(table, most_bytes):
+                results.append(read_document(parse(text)))  # noqa: PERF401 - the count is needed
+    except (CounterpointError, *REFUSALS, OSError, RuntimeError, arrow.ArrowException) as error:
+        told = " ".join(str(error).split())
+        where = f"result {len(results)}: " if is_known else ""
+        raise InvalidInput(f"{name!r} cannot be loaded: {where}{told}") from error
+    return results
+
+
+def log_result(found: ResultData | Iterable[ResultData], name: str = "counterfactuals") -> str:
+    """Log a result, or a batch of them, to the active run of MLflow; return where it is.
+
+    Parameters
+    ----------
+    found : Counterfactuals, or iterable of them
+        One result becomes a file of JSON, several become one of Parquet.
+    name : str, default="counterfactuals"
+        What the file is called, without its ending.
+
+    Returns
+    -------
+    str
+        Its address, which `load_logged` takes: "runs:/...".
+
+    Raises
+    ------
+    MissingDependency
+        If MLflow is not installed.
+
+    Examples
+    --------
+    >>> uri = log_result(found, "applicant-17")  # doctest: +SKIP
+    >>> len(load_logged(uri)) == len(found)  # doctest: +SKIP
+    True
+    """
+    mlflow = require_package("mlflow", "log_result", MLFLOW)
+    with tempfile.TemporaryDirectory() as folder:
+        if isinstance(found, ResultData):
+            file = Path(folder) / f"{name}.json"
+            save(found, file)
+        else:
+            file = Path(folder) / f"{name}.parquet"
+            save_many(found, file)
+        mlflow.log_artifact(str(file))
+        return f"runs:/{mlflow.active_run().info.run_id}/{file.name}"
+
+
+def load_logged(uri: str) -> Counterfactuals | list[Counterfactuals]:
+    """Return what `log_result` logged: one result, or a list of them.
+
+    Parameters
+    ----------
+    uri : str
+        The address, such as "runs:/.../counterfactuals.json".
+
+    Raises
+    ------
+    MissingDependency
+        If MLflow is not installed.
+    """
+    mlflow = require_package("mlflow", "load_logged", MLFLOW)
+    with tempfile.TemporaryDirectory() as folder:
+        file = mlflow.artifacts.download_artifacts(artifact_uri=uri, dst_path=folder)
+        return load(file) if file.endswith(".json") else list(load_many(file))
 
 
 def read_file(name: str, most_bytes: int) -> bytes:
@@ -168,8 +259,40 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> Any:
-    """Refuse what JSON does not have."""
     raise InvalidInput(f"it is not strict JSON: {name} is no number.")
+
+
+def check_seal(file: BinaryIO) -> None:
+    """Refuse a file of which any byte is not what `seal` saw, before anything of it is used."""
+    place, expected = checksum_of(file)
+    file.seek(place)
+    if file.read(len(expected)) != expected:
+        raise InvalidInput("it was changed since it was saved: its checksum does not fit.")
+    file.seek(0)
+
+
+def _documents(table: Any, most_bytes: int) -> Iterator[bytes]:
+    """Yield the documents of a table one by one: no more of it is ever held."""
+    for batch in table.iter_batches(batch_size=1, columns=["document"]):
+        for text in batch.column(0):
+            if text.as_buffer() is None:
+                raise InvalidInput("it has no document.")
+            if len(text.as_buffer()) > most_bytes:
+                raise InvalidInput(
+                    f"it is larger than {most_bytes:,} bytes; if you trust it, raise most_bytes."
+                )
+            yield text.as_buffer().to_pybytes()
+
+
+def _check_schema(found: Any, expected: Any) -> None:
+    """Refuse other tables, and versions to come, before anything is read."""
+    metadata = found.metadata or {}
+    if metadata.get(FORMAT_KEY) != MANY[FORMAT_KEY]:
+        raise InvalidInput("it holds no results of counterpoint.")
+    if metadata.get(VERSION_KEY) != MANY[VERSION_KEY]:
+        raise InvalidInput("it was written by another counterpoint; update counterpoint.")
+    if not found.equals(expected):
+        raise InvalidInput("its columns are not those of results.")
 
 
 def read_document(document: Any) -> Counterfactuals:
@@ -178,15 +301,15 @@ def read_document(document: Any) -> Counterfactuals:
     check_version(root)
     part = dict(zip(KEYS, root.fields(*KEYS), strict=True))
     features = tuple(read_feature(feature) for feature in part["features"].items())
-    encoding = read_form(part["form"], read_remarks(part["remarks"], features))
-    encoding = with_names(encoding, part["labels"])
+    encoding = reading.read_form(part["form"], reading.read_remarks(part["remarks"], features))
+    encoding = reading.with_names(encoding, part["labels"])
     check_names(part["features"], encoding.schema)
     row, outputs, classes = read_row(part["row"], encoding.schema)
     genome = encoding.encode(row, "$.row")[0]
     is_pandas = encoding.form.kind in ("pandas", "numpy")
     encoding.schema.labels.check_classes(classes)
     facts = read_facts(part, encoding.schema, outputs, classes)
-    genomes = read_genomes(part["genomes"], genome, facts.limits.rules)
+    genomes = reading.read_genomes(part["genomes"], genome, facts.limits.rules)
     is_none = part["observed"].value is None
     found = Counterfactuals(
         encoding,
@@ -195,25 +318,18 @@ def read_document(document: Any) -> Counterfactuals:
         genomes,
         part["predictions"].numbers(len(genomes)),
         part["scores"].numbers(len(genomes)),
-        read_codes(part["codes"], len(genomes), len(classes)),
-        read_objectives(part["objectives"], genomes, genome, facts.aims),
+        part["codes"].wholes(len(genomes), len(classes) - 1),
+        reading.read_objectives(part["objectives"], genomes, genome, facts.aims),
         facts,
-        read_trace(part["trace"], facts.aims),
+        reading.read_trace(part["trace"], facts.aims),
         read_origin(part),
         observed=None if is_none else read_index(part["observed"], len(genomes)),
-        way_rows=_read_way_rows(part["way_rows"], genome, facts),
-        proof=read_proof(part["proof"], encoding.schema.names),
+        way_rows=reading.read_ways(part["way_rows"], genome, facts),
+        proof=reading.read_proof(part["proof"], encoding.schema.names),
     )
     if signed(document)["checksum"] != part["checksum"].text():
         raise InvalidInput("it was changed since it was saved: its checksum does not fit.")
     return found
-
-
-def _read_way_rows(node: Node, genome: Floats, facts: Facts) -> WayRows | None:
-    """Return the ways that were saved, if any."""
-    if (own := genomes_node(node)) is None:
-        return None
-    return read_ways(node, genome, read_genomes(own, genome, facts.limits.rules), facts)
 
 
 def check_version(root: Node) -> None:
@@ -230,6 +346,14 @@ def check_version(root: Node) -> None:
         )
 
 
+def check_names(node: Node, schema: Schema) -> None:
+    """Refuse a table without columns, or with repeated ones."""
+    groups = [feature.name for feature in schema.features if feature.columns]
+    names = [*groups, *(column.name for column in schema.columns)]
+    if not names or len(set(names)) < len(names):
+        node.refuse("a list of at least one feature, each with a name of its own")
+
+
 def read_facts(
     part: dict[str, Node], schema: Schema, outputs: Floats, classes: tuple[Any, ...]
 ) -> Facts:
@@ -237,31 +361,39 @@ def read_facts(
     shares = part["shares"].numbers()
     if len(shares) == 0 or (shares < 0.0).any():
         part["shares"].refuse("a list of weights of at least 0")
-    aims, worst = read_aims(part["aims"], schema)
-    limits = read_limits(part["limits"], schema)
+    aims, worst = reading.read_aims(part["aims"], schema)
+    limits = reading.read_limits(part["limits"], schema)
     if limits.costs is not None:
         check_costs_apply(aims)
     return Facts(
-        read_target(part["target"], len(outputs), classes),
+        reading.read_target(part["target"], len(outputs), classes),
         limits,
         aims,
         worst,
         shares,
         outputs,
         classes,
-        read_search(part["search"]),
+        reading.read_search(part["search"]),
         part["seed"].whole(0, 2**64 - 1),
         tuple(note.text() for note in part["notes"].items()),
         part["margin"].number(),
     )
 
 
-def check_names(node: Node, schema: Schema) -> None:
-    """Refuse a table without columns, or with repeated ones."""
-    groups = [feature.name for feature in schema.features if feature.columns]
-    names = [*groups, *(column.name for column in schema.columns)]
-    if not names or len(set(names)) < len(names):
-        node.refuse("a list of at least one feature, each with a name of its own")
+def read_origin(part: dict[str, Node]) -> Origin:
+    """Return what the file says of data and model."""
+    data, model = part["fingerprints"].fields("data", "model")
+    diagnosis = None
+    if part["diagnosis"].value is not None:
+        n, nearest, relaxation = part["diagnosis"].fields("n_reaching", "nearest", "relaxation")
+        n_reaching = n.whole(0, 2**53)
+        # none reaches the target: then there is a nearest one
+        known = nearest.number() if n_reaching == 0 else None
+        if n_reaching and nearest.value is not None:
+            nearest.refuse("null, where observed rows reach the target")
+        diagnosis = Diagnosis(n_reaching, known, relaxation.text())
+    fingerprints = Fingerprints(data.text(), model.text())
+    return Origin(part["counterpoint"].text(), fingerprints, diagnosis)
 
 
 def read_row(node: Node, schema: Schema) -> tuple[pd.DataFrame, Floats, tuple[Any, ...]]:
@@ -290,12 +422,6 @@ def read_row(node: Node, schema: Schema) -> tuple[pd.DataFrame, Floats, tuple[An
     return frame, said, classes
 
 
-def read_codes(node: Node, n: int, n_classes: int) -> Ints:
-    """Return the position of each candidate's class; 0 where there are no classes."""
-    most = max(n_classes - 1, 0)
-    return np.array([code.whole(0, most) for code in node.items(n)], dtype=np.int64)
-
-
 def read_columns(node: Node, labels: list[Any]) -> pd.Index[Any]:
     """Return the labels of the row's columns as an index; of several levels if it has no dtype."""
     if node.value is None:
@@ -307,7 +433,6 @@ def read_columns(node: Node, labels: list[Any]) -> pd.Index[Any]:
 
 
 def _texts(labels: list[Any]) -> list[str]:
-    """Return labels as they are written."""
     return [encode_text(write_label(label, "row column")) for label in labels]
 
 
@@ -321,110 +446,3 @@ def read_index(node: Node, n: int) -> pd.Index[Any]:
     if [*index] != values.value:
         values.refuse(f"values of dtype {index.dtype}")
     return index
-
-
-def read_target(node: Node, n_outputs: int, classes: tuple[Any, ...]) -> Target:
-    """Return the wanted outcome."""
-    keys = ("low", "high", "column", "label", "wanted", "is_complement")
-    low, high, column, label, wanted, is_complement = node.fields(*keys)
-    codes = tuple(code.whole(0, len(classes) - 1) for code in wanted.items())
-    return Target(
-        -np.inf if low.value is None else low.number(),
-        np.inf if high.value is None else high.number(),
-        column.whole(0, n_outputs - 1),
-        read_label(label),
-        classes if codes else (),
-        codes,
-        is_complement.truth(),
-    )
-
-
-SEARCHES = {made.__name__: made for made in (Explore, NSGA2, RandomSearch, WhatIf, NICE, Exact)}
-
-
-def read_search(node: Node) -> Search | WhatIf:
-    """Return the settings, which check themselves.
-
-    One that is missing is newer than the file; its default is what was done before there was it.
-    """
-    kind, settings = node.fields("type", "settings")
-    made = SEARCHES[kind.one_of(set(SEARCHES))]
-    given = settings.value if isinstance(settings.value, dict) else {}
-    names = [field.name for field in fields(made) if field.name in given]
-    values = zip(names, settings.fields(*names), strict=True)
-    search: Search | WhatIf = made(**{name: read_label(value) for name, value in values})
-    return search
-
-
-def _without_nulls(node: Node, schema: Schema) -> Node:
-    """Return the counterfactuals with genes for null, where a feature may be missing."""
-    rows = node.value
-    if not schema.has_missing or not isinstance(rows, list):
-        return node
-    may_miss = [feature.has_missing for feature in schema.features]
-
-    def full(row: Any) -> Any:
-        if not isinstance(row, list) or len(row) != len(may_miss):
-            return row
-        cells = zip(row, may_miss, strict=True)
-        return [MISSING if gene is None and may else gene for gene, may in cells]
-
-    return Node([full(row) for row in rows], node.path)
-
-
-def read_genomes(node: Node, row: Floats, rules: Rules) -> Floats:
-    """Return the candidates, each gene a value its feature can have, within the rules."""
-    schema = rules.schema
-    genomes = _without_nulls(node, schema).table(None, len(schema))
-    for j, feature in enumerate(schema.features):
-        genes = genomes[:, j]
-        low, high = feature.dtype_range if feature.is_numeric else (0.0, len(feature.levels) - 1.0)
-        genes = np.where((genes == MISSING) & feature.has_missing, feature.low, genes)
-        fits = (low <= genes) & (genes <= high)
-        if feature.kind is not Kind.REAL:
-            fits &= genes == np.rint(genes)
-        if feature.is_single:
-            fits &= genes == genes.clip(low, high).astype(np.float32)
-        if not fits.all():
-            i = int(np.argmin(fits))
-            what = "a number" if feature.is_numeric else "the code of a level"
-            Node(genomes[i, j].item(), f"{node.path}[{i}][{j}]").refuse(
-                f"{what} that {feature.name!r} can have"
-            )
-    check_rules(node, genomes, rules, row)
-    return genomes
-
-
-def read_trace(node: Node, aims: Aims) -> Trace:
-    """Return how the search went."""
-    keys = ("objectives", "generation", "evaluations", "replies", "stopped", "confirmations")
-    objectives, generation, evaluations, replies, stopped, again = node.fields(*keys)
-    costs = read_values(objectives, None, aims)
-    asked = [entry.whole(0, 2**53) for entry in evaluations.items()]
-    last = max(len(asked) - 1, 0)
-    came = [entry.whole(0, last) for entry in generation.items(len(costs))]
-    reason: Stopped = stopped.one_of({*get_args(Stopped)})  # type: ignore[assignment]
-    return Trace(
-        costs,
-        np.array(came, dtype=np.int64),
-        np.array(asked, dtype=np.int64),
-        replies.numbers(),
-        reason,
-        again.whole(0, 2**53),
-    )
-
-
-def read_origin(part: dict[str, Node]) -> Origin:
-    """Return what the file says of data and model."""
-    data, model = part["fingerprints"].fields("data", "model")
-    diagnosis = None
-    if part["diagnosis"].value is not None:
-        n, nearest, relaxation = part["diagnosis"].fields("n_reaching", "nearest", "relaxation")
-        n_reaching = n.whole(0, 2**53)
-        # none reaches the target: then there is a nearest one
-        known = nearest.number() if n_reaching == 0 else None
-        if n_reaching and nearest.value is not None:
-            nearest.refuse("null, where observed rows reach the target")
-        diagnosis = Diagnosis(n_reaching, known, relaxation.text())
-    fingerprints = Fingerprints(data.text(), model.text())
-    return Origin(part["counterpoint"].text(), fingerprints, diagnosis)

@@ -29,7 +29,7 @@ from counterpoint.errors import InvalidInput
 from counterpoint.problem.limits import Limits
 from counterpoint.problem.ranges import range_text
 from counterpoint.progress import new_bar
-from counterpoint.result.choosing.orders import knee
+from counterpoint.result.choosing.orders import ordered
 from counterpoint.result.data import ResultData
 from counterpoint.result.figures.axes import chosen
 from counterpoint.result.figures.plots import EXTRA, Plots, drawing_library, packed
@@ -291,7 +291,7 @@ def _cut(found: ResultData, summary: dict[str, Any], room: int) -> dict[str, Any
     """Return a summary of those counterfactuals that fit into so many bytes."""
     named = [each["number"] for each in summary["representatives"]]
     of_ways = [each["number"] for each in summary["counterfactuals"] if each["is_way"]]
-    numbers = dict.fromkeys([*named, *of_ways, *(knee(found) + 1).tolist()])
+    numbers = dict.fromkeys([*named, *of_ways, *(ordered(found, "knee") + 1).tolist()])
     kept: set[int] = set()
     for number in numbers:
         room -= 1 + len(script_json(summary["counterfactuals"][number - 1]))

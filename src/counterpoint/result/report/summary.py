@@ -20,7 +20,7 @@ from counterpoint.result.choosing.orders import (
     NEIGHBOURS,
     attributes_of,
     best_of,
-    knee,
+    ordered,
     representatives,
     share_of_neighbours,
 )
@@ -81,7 +81,7 @@ def write_questions(
     width = attributes.shares.shape[1]
     if width == 0:
         return None
-    order = [*ways.tolist(), *knee(found).tolist()]
+    order = [*ways.tolist(), *ordered(found, "knee").tolist()]
     kept = _first_of(order, candidates, max(2, MOST_NUMBERS // width))
     n_particles = max(1, min(preference.N_PARTICLES, MOST_NUMBERS // width))
     n_aims, n_features = len(attributes.aims), len(attributes.features)
@@ -173,7 +173,7 @@ def write_summary(found: ResultData) -> dict[str, Any]:
 
 def _class_texts(found: ResultData) -> list[str]:
     """Return what the model's classes are called."""
-    labels, lang = found.encoding.schema.labels, spoken_now()
+    labels, lang = found.labels, spoken_now()
     return [labels.class_(label, lang) for label in found.facts.classes]
 
 

@@ -30,7 +30,6 @@ from counterpoint.result.words.sentences import (
     class_text,
     grammar_of,
     inside_by,
-    labels_of,
     landing,
     wish_of,
 )
@@ -165,7 +164,7 @@ def names_of(case: Case) -> list[str]:
 
 def row_lines(found: ResultData, lang: Lang) -> list[tuple[str, str]]:
     """Return the details of the row: what each feature is called, and its value with unit."""
-    labels, lines = labels_of(found), []
+    labels, lines = found.labels, []
     for feature, gene in zip(found.encoding.schema.features, found.genome.tolist(), strict=True):
         value, unit = labels.value(feature, gene, lang), labels.unit(feature, lang, gene)
         lines.append((labels.feature(feature.name, lang), f"{value} {unit}".strip()))

@@ -28,7 +28,6 @@ from counterpoint.result.words.language import (
 from counterpoint.result.words.sentences import (
     GRAMMARS,
     edge_texts,
-    labels_of,
     measures_of,
     protected_headline,
     said,
@@ -78,7 +77,7 @@ def message(found: ResultData) -> str:
 
 def target_text(found: ResultData) -> str:
     """Return the target for analysts; in English without labels as it prints itself."""
-    if (lang := spoken_now()) == "en" and not labels_of(found):
+    if (lang := spoken_now()) == "en" and not found.labels:
         return str(found.target)
     grammar = GRAMMARS[lang]
     return grammar.outcome(wish_of(found, grammar, "analyst"))
@@ -181,7 +180,7 @@ def wrapped(line: str, width: int | None) -> str:
 
 def blocks(few: ResultData) -> list[str]:
     """Return what each candidate changes, before and after, on lines of their own."""
-    features, labels, row = few.encoding.schema.features, labels_of(few), few.genome
+    features, labels, row = few.encoding.schema.features, few.labels, few.genome
     lines = []
     for k, genome in enumerate(few.genomes):
         before, after = write_numbers(few.row_prediction, float(few.predictions[k]))
@@ -230,7 +229,7 @@ def headlines(found: ResultData) -> list[str]:
 
 def row_line(found: ResultData) -> str:
     """Return the row's values in a line, with their names and units."""
-    features, labels = found.encoding.schema.features, labels_of(found)
+    features, labels = found.encoding.schema.features, found.labels
     cells = [
         f"{labels.feature(f.name)} {labels.value(f, gene)} "
         f"{labels.unit(f, 'en', gene) * (gene != MISSING)}".rstrip()
@@ -246,7 +245,7 @@ def changes_frame(found: ResultData) -> pd.DataFrame:
     Units stand with the names.
     """
     genomes, row, is_changed = found.genomes, found.genome, found.changed
-    features, labels = found.encoding.schema.features, labels_of(found)
+    features, labels = found.encoding.schema.features, found.labels
     titles, columns = [], []
     for j in np.flatnonzero(is_changed.any(axis=0)):
         titles.append(labels.title(features[j]))

@@ -69,14 +69,9 @@ def grammar_of(lang: str, reader: str = "analyst") -> Grammar:
     return GRAMMARS[check_choice("lang", lang, tuple(GRAMMARS))]
 
 
-def labels_of(found: ResultData) -> Labels:
-    """Return what people call the features, levels and classes of a result."""
-    return found.encoding.schema.labels
-
-
 def changes_of(found: ResultData, position: int, grammar: Grammar) -> list[Change]:
     """Return the changed features of one counterfactual in words, in the order of the table."""
-    features, labels = found.encoding.schema.features, labels_of(found)
+    features, labels = found.encoding.schema.features, found.labels
     genome, row = found.genomes[position], found.genome
     return [
         _change(features[j], float(genome[j]), float(row[j]), labels, grammar)
@@ -117,7 +112,7 @@ def changes_of_way(way: Way[Any], grammar: Grammar) -> list[Change]:
         return changes
     j = shown.encoding.schema.names.index(way.features[0])
     feature, own, seen = shown.encoding.schema.features[j], float(shown.genome[j]), way.genes[0]
-    labels = labels_of(shown)
+    labels = shown.labels
     if not feature.is_numeric:
         if 1 < len(seen) <= MOST_LEVELS and MISSING not in seen:
             texts = [labels.value(feature, gene, grammar.lang, quoted=True) for gene in seen]
@@ -148,7 +143,7 @@ def wish_of(found: ResultData, grammar: Grammar, reader: Reader) -> Wish:
     """Return a target in words; customers read probabilities in percent."""
     target, signs = found.target, grammar.signs
     name = "" if target.label is None else class_text(found, target.label, grammar)
-    subject = labels_of(found).outcome(grammar.lang)
+    subject = found.labels.outcome(grammar.lang)
     if target.is_complement:
         return Wish("other class", name, "", "", subject, _predicate(found, target.label, grammar))
     if target.is_decision:
@@ -178,17 +173,15 @@ def _ends_of(target: Target) -> tuple[float, float]:
 
 def class_text(found: ResultData, label: Hashable, grammar: Grammar) -> str:
     """Return what a class is called, in quotes if it is a text."""
-    text = labels_of(found).class_(label, grammar.lang)
-    is_text = isinstance(label, str) or labels_of(found).class_label(label, grammar.lang)
+    text = found.labels.class_(label, grammar.lang)
+    is_text = isinstance(label, str) or found.labels.class_label(label, grammar.lang)
     return grammar.signs.quoted(text) if is_text else text
 
 
 def _predicate(found: ResultData, label: Hashable, grammar: Grammar) -> str:
     """Return the label of a class if it may follow "the application was"; else nothing."""
-    text, subject = (
-        labels_of(found).class_label(label, grammar.lang),
-        labels_of(found).outcome(grammar.lang),
-    )
+    text = found.labels.class_label(label, grammar.lang)
+    subject = found.labels.outcome(grammar.lang)
     return text if text and subject and text[0].islower() else ""
 
 
@@ -207,7 +200,7 @@ def landing(found: ResultData, position: int, wish: Wish, grammar: Grammar) -> W
 def protected_changes(found: ResultData, position: int, grammar: Grammar = ENGLISH) -> list[str]:
     """Return what the protected features that one counterfactual changes are called."""
     pairs = zip(found.encoding.schema.features, found.changed[position], strict=True)
-    labels = labels_of(found)
+    labels = found.labels
     return [
         labels.feature(feature.name, grammar.lang)
         for feature, changed in pairs
@@ -227,7 +220,7 @@ def protected_headline(found: ResultData, lang: Lang = "en") -> str:
     It responds to a feature that is part of a way: of features that reach the target, while no part
     of them was found to.
     """
-    schema, labels = found.encoding.schema, labels_of(found)
+    schema, labels = found.encoding.schema, found.labels
     protected = {feature.name for feature in schema.features if feature.is_protected}
     if not protected or not found.reaches.any():
         return ""

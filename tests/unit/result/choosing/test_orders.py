@@ -76,7 +76,7 @@ def test_the_knee_is_nearest_to_the_ideal_of_the_valid_ones(found: cp.Counterfac
 
     best = int(np.argmin((shares**2).sum(axis=1)))
     np.testing.assert_array_equal(knee.genomes[0], valid.genomes[best])
-    assert found.representatives()["balanced"] == int(orders.knee(found)[0])
+    assert found.representatives()["balanced"] == int(orders.ordered(found, "knee")[0])
 
 
 def test_diverse_ones_are_far_apart(found: cp.Counterfactuals) -> None:

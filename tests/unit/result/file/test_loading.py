@@ -11,7 +11,8 @@ import pytest
 
 import counterpoint as cp
 from counterpoint.result.file.document import Node
-from counterpoint.result.file.loading import parse, read_index, read_search
+from counterpoint.result.file.loading import parse, read_index
+from counterpoint.result.file.reading import read_search
 
 
 @pytest.fixture

@@ -17,8 +17,7 @@ import pytest
 from tests.documents import load_changed
 
 import counterpoint as cp
-from counterpoint.result.facts import Trace
-from counterpoint.result.file.fingerprint import round_digits
+from counterpoint.result.facts import Trace, round_digits
 from counterpoint.result.file.saving import signed
 from counterpoint.table.features import Feature
 

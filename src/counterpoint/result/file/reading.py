@@ -1,18 +1,16 @@
-"""Parts of a saved result: limits, aims, remarks on features, labels, ways and what is proved.
-
-They are written in canonical form and read as strictly as the rest. Functions cannot be saved: of
-the caller's objectives the document keeps names and where their hypervolume ends.
-"""
+"""Reading: the parts of a document, of which every field is checked before it is used."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Hashable, Sequence
+from dataclasses import fields, replace
 from typing import Any, get_args
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.arrays import MISSING, Bools, Floats, Ints
+from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput
 from counterpoint.neighbours.gower import RANGES, Gower, Scale
 from counterpoint.problem.limits import CheckedLimits, Limits
@@ -26,53 +24,23 @@ from counterpoint.problem.own_objectives import (
     Score,
     check_names,
 )
-from counterpoint.result.facts import AbsentFunction, AbsentScore, Facts
-from counterpoint.result.file.document import Node, read_label, write_label
+from counterpoint.problem.target import Target
+from counterpoint.result.facts import AbsentFunction, AbsentScore, Facts, Stopped, Trace
+from counterpoint.result.file.document import Node, read_label
+from counterpoint.result.file.saving import ROW_KEYS, WAY_KEYS, WAYS_KEYS
 from counterpoint.rules.rules import Rule, Rules
+from counterpoint.search.exact.finish import Exact
 from counterpoint.search.exact.proof import Claim, Proof
+from counterpoint.search.run import NICE
+from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
 from counterpoint.search.ways import WayRows
 from counterpoint.table.encoding import Encoding
-from counterpoint.table.features import Feature
+from counterpoint.table.features import Feature, Kind
+from counterpoint.table.frames import Form, FormKind
 from counterpoint.table.labels import PARTS, Labels
 from counterpoint.table.schema import Schema, remarked
 
 MOST_RULES = 1000
-WAYS_KEYS = ("ways", "values", "rows")
-WAY_KEYS = ("features", "is_minimal", "is_proved", "n_valid")
-PROOF_KEYS = ("nearest", "fewest", "by_changes", "ways", "reason")
-ROW_KEYS = ("way", "is_front", "genomes", "predictions", "scores", "codes", "objectives")
-
-
-def write_aims(facts: Facts) -> dict[str, Any] | None:
-    """Return what was minimised as JSON; None if it has the built-in objectives only.
-
-    Of a function its name is kept, its `worst` as given, and where hypervolume ends for the row; of
-    a plausibility that was fitted, what it is.
-    """
-    aims = facts.aims
-    if aims == PLAIN:
-        return None
-    distance, plausibility, *own = facts.worst.tolist()
-    score = aims.plausibility
-    o4 = score if isinstance(score, Objective) else None
-    return {
-        "distance": _write(aims.distance, distance),
-        "gower": {"scale": aims.gower.scale, "widths": list(aims.widths)},
-        "plausibility": _write(o4, plausibility),
-        "score": None if score is None or isinstance(score, Objective) else score.words,
-        "objectives": [
-            _write(objective, end) for objective, end in zip(aims.objectives, own, strict=True)
-        ],
-    }
-
-
-def _write(function: Objective | None, end: float) -> dict[str, Any] | None:
-    """Return a function of the caller's as JSON."""
-    if function is None:
-        return None
-    kind = "distance" if isinstance(function, Distance) else "objective"
-    given = None if function.worst is None else float(function.worst)
-    return {"name": function.name, "kind": kind, "worst": given, "end": end}
 
 
 def read_aims(node: Node, schema: Schema) -> tuple[Aims, Floats]:
@@ -144,15 +112,6 @@ def read_objectives(node: Node, genomes: Floats, row: Floats, aims: Aims) -> Flo
     return objectives
 
 
-def write_remarks(features: Sequence[Feature]) -> dict[str, Any] | None:
-    """Return units and protection as JSON, an entry per feature; None if there are none."""
-    units = [feature.unit or None for feature in features]
-    is_protected = [feature.is_protected for feature in features]
-    if not any(units) and not any(is_protected):
-        return None
-    return {"units": units, "is_protected": is_protected}
-
-
 def read_remarks(node: Node, features: tuple[Feature, ...]) -> tuple[Feature, ...]:
     """Return the features with their remarks."""
     if node.value is None:
@@ -165,30 +124,6 @@ def read_remarks(node: Node, features: tuple[Feature, ...]) -> tuple[Feature, ..
         {feature.name: unit.text() for feature, unit in given if unit.value is not None},
         [feature.name for feature, mark in marks if mark.truth()],
     ).features
-
-
-def write_names(labels: Labels) -> dict[str, Any] | None:
-    """Return labels as JSON, by language; None if there are none."""
-    if not labels:
-        return None
-    return {
-        lang: {
-            "features": _write_texts(words.features),
-            "levels": [
-                [write_label(name, "labels"), _write_texts(texts)]
-                for name, texts in words.levels.items()
-            ],
-            "classes": _write_texts(words.classes),
-            "units": [[write_label(n, "labels"), *pair] for n, pair in words.units.items()],
-            "outcome": words.outcome,
-        }
-        for lang, words in labels.words.items()
-    }
-
-
-def _write_texts(texts: Mapping[Any, str]) -> list[Any]:
-    """Return what keys are called, as pairs."""
-    return [[write_label(key, "labels"), text] for key, text in texts.items()]
 
 
 def with_names(encoding: Encoding, node: Node) -> Encoding:
@@ -214,36 +149,8 @@ def with_names(encoding: Encoding, node: Node) -> Encoding:
 
 
 def _read_texts(node: Node) -> dict[Any, str]:
-    """Return what keys are called."""
     pairs = [entry.items(2) for entry in node.items()]
     return {read_label(key): text.text() for key, text in pairs}
-
-
-def write_limits(checked: CheckedLimits) -> dict[str, Any]:
-    """Return the caller's limits as JSON; of a function among the rules only its name is kept."""
-    limits, rules = checked.limits, checked.rules.rules[: len(checked.limits.constraints)]
-    return {
-        "fixed": write_labels(limits.fixed, "fixed"),
-        "vary": None if limits.vary is None else write_labels(limits.vary, "vary"),
-        "ranges": [
-            {"feature": write_label(name, "ranges"), "values": write_labels(values, "ranges")}
-            for name, values in limits.ranges.items()
-        ],
-        "max_changed": limits.max_changed,
-        "constraints": [
-            {"function": rule.name} if rule.statement is None else {"rule": str(rule)}
-            for rule in rules
-        ],
-        "costs": [
-            {"feature": write_label(name, "costs"), "cost": cost}
-            for name, cost in limits.costs.items()
-        ],
-    }
-
-
-def write_labels(labels: Iterable[Any], what: str) -> list[Any]:
-    """Return several labels as JSON."""
-    return [write_label(label, what) for label in labels]
 
 
 def read_limits(node: Node, schema: Schema) -> CheckedLimits:
@@ -296,52 +203,12 @@ def check_rules(node: Node, genomes: Floats, rules: Rules, row: Floats) -> None:
         raise InvalidInput(f'{node.path}[{i}] breaks the rule "{rules.written[k]}".')
 
 
-def write_ways(rows: WayRows | None, genomes: list[Any]) -> dict[str, Any] | None:
-    """Return the ways as JSON, with the genomes of their candidates; None if there are none."""
-    if rows is None:
-        return None
-    return {
-        "ways": {
-            "features": [np.flatnonzero(changed).tolist() for changed in rows.changed],
-            **{key: getattr(rows, key).tolist() for key in WAY_KEYS[1:]},
-        },
-        "values": [rows.value_way.tolist(), rows.value_feature.tolist(), rows.value.tolist()],
-        "rows": {
-            key: genomes if key == "genomes" else getattr(rows, key).tolist() for key in ROW_KEYS
-        },
-    }
-
-
-def write_proof(proof: Proof | None, names: Sequence[Hashable]) -> dict[str, Any] | None:
-    """Return what is proved as JSON, ways by the positions of their features; None if nothing is.
-
-    An infinite value or bound is null.
-    """
-    if proof is None:
-        return None
-    places = {features: [names.index(name) for name in features] for features in proof.ways}
-    return {
-        "nearest": _write_claim(proof.nearest),
-        "fewest": _write_claim(proof.fewest),
-        "by_changes": [[n, _write_claim(claim)] for n, claim in proof.by_changes.items()],
-        "ways": [
-            [places[features], _write_claim(claim), features in proof.minimal]
-            for features, claim in proof.ways.items()
-        ],
-        "reason": proof.reason,
-    }
-
-
-def _write_claim(claim: Claim) -> list[float | None]:
-    """Return value and bound."""
-    return [end if np.isfinite(end) else None for end in (claim.value, claim.bound)]
-
-
 def read_proof(node: Node, names: Sequence[Hashable]) -> Proof | None:
     """Return what is proved, every field checked; None if nothing is."""
     if node.value is None:
         return None
-    nearest, fewest, by_changes, ways, reason = node.fields(*PROOF_KEYS)
+    keys = ("nearest", "fewest", "by_changes", "ways", "reason")
+    nearest, fewest, by_changes, ways, reason = node.fields(*keys)
     counts = [entry.items(2) for entry in by_changes.items()]
     sets, minimal = {}, []
     for entry in ways.items():
@@ -368,21 +235,17 @@ def _read_claim(node: Node) -> Claim:
     return Claim(value, bound)
 
 
-def genomes_node(node: Node) -> Node | None:
-    """Return where the genomes of the candidates of ways are; None if there are no ways."""
+def read_ways(node: Node, genome: Floats, facts: Facts) -> WayRows | None:
+    """Return the ways of a file with their candidates; None if there are none."""
     if node.value is None:
         return None
-    return node.fields(*WAYS_KEYS)[2].fields(*ROW_KEYS)[2]
-
-
-def read_ways(node: Node, genome: Floats, genomes: Floats, facts: Facts) -> WayRows:
-    """Return the ways of a file, every field checked, given their candidates' genomes."""
     of_ways, values, of_rows = node.fields(*WAYS_KEYS)
     sets, minimal, proved, counts = of_ways.fields(*WAY_KEYS)
+    part = dict(zip(ROW_KEYS, of_rows.fields(*ROW_KEYS), strict=True))
+    genomes = read_genomes(part["genomes"], genome, facts.limits.rules)
     changed = _read_sets(sets, len(genome))
     n, w = len(genomes), len(changed)
-    part = dict(zip(ROW_KEYS, of_rows.fields(*ROW_KEYS), strict=True))
-    way = _read_wholes(part["way"], n, w - 1)
+    way = part["way"].wholes(n, w - 1)
     if (n and (np.diff(way) < 0).any()) or not np.array_equal(np.unique(way), np.arange(w)):
         part["way"].refuse("the way of each candidate, in order, each way at least once")
     if not np.array_equal(genomes != genome, changed[way]):
@@ -393,18 +256,18 @@ def read_ways(node: Node, genome: Floats, genomes: Floats, facts: Facts) -> WayR
     value_way, value_feature, value = _read_seen(values, changed)
     return WayRows(
         changed,
-        _read_truths(minimal, w),
-        _read_truths(proved, w),
-        _read_wholes(counts, w, 2**53),
+        minimal.truths(w),
+        proved.truths(w),
+        counts.wholes(w, 2**53),
         value_way,
         value_feature,
         value,
         way,
-        _read_truths(part["is_front"], n),
+        part["is_front"].truths(n),
         genomes,
         part["predictions"].numbers(n),
         part["scores"].numbers(n),
-        _read_wholes(part["codes"], n, max(len(facts.classes) - 1, 0)),
+        part["codes"].wholes(n, len(facts.classes) - 1),
         objectives,
     )
 
@@ -425,18 +288,162 @@ def _read_seen(node: Node, changed: Bools) -> tuple[Ints, Ints, Floats]:
     """Return which values of which ways are seen to work."""
     ways, features, values = node.items(3)
     seen = values.numbers()
-    way = _read_wholes(ways, len(seen), len(changed) - 1)
-    feature = _read_wholes(features, len(seen), changed.shape[1] - 1)
+    way = ways.wholes(len(seen), len(changed) - 1)
+    feature = features.wholes(len(seen), changed.shape[1] - 1)
     if len(seen) and not changed[way, feature].all():
         features.refuse("features of their ways")
     return way, feature, seen
 
 
-def _read_wholes(node: Node, n: int, most: int) -> Ints:
-    """Return n whole numbers from 0 on."""
-    return np.array([entry.whole(0, max(most, 0)) for entry in node.items(n)], dtype=np.int64)
+def read_target(node: Node, n_outputs: int, classes: tuple[Any, ...]) -> Target:
+    """Return the wanted outcome."""
+    keys = ("low", "high", "column", "label", "wanted", "is_complement")
+    low, high, column, label, wanted, is_complement = node.fields(*keys)
+    codes = tuple(code.whole(0, len(classes) - 1) for code in wanted.items())
+    return Target(
+        -np.inf if low.value is None else low.number(),
+        np.inf if high.value is None else high.number(),
+        column.whole(0, n_outputs - 1),
+        read_label(label),
+        classes if codes else (),
+        codes,
+        is_complement.truth(),
+    )
 
 
-def _read_truths(node: Node, n: int) -> Bools:
-    """Return n truth values."""
-    return np.array([entry.truth() for entry in node.items(n)], dtype=np.bool_)
+SEARCHES = {made.__name__: made for made in (Explore, NSGA2, RandomSearch, WhatIf, NICE, Exact)}
+
+
+def read_search(node: Node) -> Search | WhatIf:
+    """Return the settings, which check themselves.
+
+    One that is missing is newer than the file; its default is what was done before there was it.
+    """
+    kind, settings = node.fields("type", "settings")
+    made = SEARCHES[kind.one_of(set(SEARCHES))]
+    given = settings.value if isinstance(settings.value, dict) else {}
+    names = [field.name for field in fields(made) if field.name in given]
+    values = zip(names, settings.fields(*names), strict=True)
+    search: Search | WhatIf = made(**{name: read_label(value) for name, value in values})
+    return search
+
+
+def _read_genes(node: Node, schema: Schema) -> Floats:
+    """Return a table of genes; null is a missing value, where its feature may have one."""
+    if not schema.has_missing:
+        return node.table(None, len(schema))
+    rows = [zip(row.items(len(schema)), schema.features, strict=True) for row in node.items()]
+    genes = [
+        [MISSING if gene.value is None and may.has_missing else gene.number() for gene, may in row]
+        for row in rows
+    ]
+    return np.array(genes, dtype=np.float64).reshape(len(rows), len(schema))
+
+
+def read_genomes(node: Node, row: Floats, rules: Rules) -> Floats:
+    """Return the candidates, each gene a value its feature can have, within the rules."""
+    schema = rules.schema
+    genomes = _read_genes(node, schema)
+    for j, feature in enumerate(schema.features):
+        genes = genomes[:, j]
+        low, high = feature.dtype_range if feature.is_numeric else (0.0, len(feature.levels) - 1.0)
+        genes = np.where((genes == MISSING) & feature.has_missing, feature.low, genes)
+        fits = (low <= genes) & (genes <= high)
+        if feature.kind is not Kind.REAL:
+            fits &= genes == np.rint(genes)
+        if feature.is_single:
+            fits &= genes == genes.clip(low, high).astype(np.float32)
+        if not fits.all():
+            i = int(np.argmin(fits))
+            what = "a number" if feature.is_numeric else "the code of a level"
+            Node(genomes[i, j].item(), f"{node.path}[{i}][{j}]").refuse(
+                f"{what} that {feature.name!r} can have"
+            )
+    check_rules(node, genomes, rules, row)
+    return genomes
+
+
+def read_trace(node: Node, aims: Aims) -> Trace:
+    """Return how the search went."""
+    keys = ("objectives", "generation", "evaluations", "replies", "stopped", "confirmations")
+    objectives, generation, evaluations, replies, stopped, again = node.fields(*keys)
+    costs = read_values(objectives, None, aims)
+    asked = evaluations.wholes(None, 2**53)
+    reason: Stopped = stopped.one_of({*get_args(Stopped)})  # type: ignore[assignment]
+    return Trace(
+        costs,
+        generation.wholes(len(costs), len(asked) - 1),
+        asked,
+        replies.numbers(),
+        reason,
+        again.whole(0, 2**53),
+    )
+
+
+UNITS = ("ms", "us", "ns")
+# Dtypes of polars that a level column or one of dates can have; of numbers the feature's own tells.
+POLARS = {"String", "Categorical", "Enum", "Boolean", "Date", *(f"Datetime({u})" for u in UNITS)}
+POLARS |= {f"{k}{b}" for k in ("Int", "UInt") for b in (8, 16, 32, 64)} | {"Float32", "Float64"}
+ARROW = {
+    *("bool", "float", "double", "string", "large_string", "string_view", "date32[day]"),
+    *("date64[ms]", *(f"timestamp[{unit}]" for unit in ("s", *UNITS))),
+    *(f"{kind}int{bits}" for kind in ("", "u") for bits in (8, 16, 32, 64)),
+}
+DICTIONARY = re.compile(r"dictionary<values=(\w+), indices=(u?int\d+), ordered=([01])>")
+ARRAY = re.compile(r"bool|object|u?int(8|16|32|64)|float(32|64)|str\d{1,9}|datetime64\[\w{1,2}\]")
+
+
+def read_form(node: Node, features: tuple[Feature, ...]) -> Encoding:
+    """Return the encoding of features in the kind of table that was saved with them."""
+    if node.value is None:
+        return Encoding(Schema(features))
+    kind_node, types, order_node = node.fields("kind", "types", "order")
+    order = _read_order(order_node, features)
+    schema = Schema(features, order)
+    kind: FormKind = kind_node.one_of({*get_args(FormKind)})  # type: ignore[assignment]
+    n_types = {"pandas": 0, "numpy": 1}.get(kind, len(schema.columns))
+    entries = types.items(n_types)
+    if kind == "pandas":
+        return Encoding(schema)
+    if kind == "numpy":
+        made = [_array_dtype(entries[0])]
+    else:
+        library = require_package(kind, f"a result on a table of {kind}", kind)
+        read = _polars_dtype if kind == "polars" else _arrow_type
+        made = [read(library, t, c) for t, c in zip(entries, schema.columns, strict=True)]
+    return Encoding(schema, Form(kind, tuple(made)))
+
+
+def _read_order(node: Node, features: tuple[Feature, ...]) -> tuple[int, ...]:
+    """Return the order of the columns, empty or each place once."""
+    n = sum(max(1, len(feature.columns)) for feature in features)
+    order = tuple(entry.whole(0, n - 1) for entry in node.items())
+    if order and sorted(order) != list(range(n)):
+        raise InvalidInput(f"{node.path} must name each of {n} columns once.")
+    return order
+
+
+def _polars_dtype(polars: Any, node: Node, column: Feature) -> Any:
+    """Return a dtype of polars; the categories of an Enum are those of the feature's own dtype."""
+    name = node.one_of(POLARS)
+    if name == "Enum":
+        return polars.Enum([str(level) for level in column.dtype.categories])
+    if name.startswith("Datetime"):
+        return polars.Datetime(name[9:-1])
+    return getattr(polars, name)
+
+
+def _arrow_type(arrow: Any, node: Node, _: Feature) -> Any:
+    parts = DICTIONARY.fullmatch(node.text())
+    if parts is None:
+        return arrow.type_for_alias(node.one_of(ARROW))
+    values = arrow.type_for_alias(Node(parts[1], node.path).one_of(ARROW))
+    places = arrow.type_for_alias(Node(parts[2], node.path).one_of(ARROW))
+    return arrow.dictionary(places, values, parts[3] == "1")
+
+
+def _array_dtype(node: Node) -> Any:
+    name = node.text()
+    if ARRAY.fullmatch(name) is None:
+        node.refuse("the name of an array's dtype")
+    return np.dtype(f"<U{name[3:]}" if name.startswith("str") else name)
