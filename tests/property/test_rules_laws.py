@@ -20,7 +20,6 @@ from tests.unit.rules.small import repair_all
 from counterpoint.arrays import MISSING, Bools, Floats, Keys
 from counterpoint.errors import CounterpointError, InvalidInput
 from counterpoint.problem.limits import Limits
-from counterpoint.problem.problem import search_box
 from counterpoint.rules.bounds import RowDomains
 from counterpoint.rules.domains import Lattice
 from counterpoint.rules.grammar import parse
@@ -50,7 +49,7 @@ from counterpoint.rules.tree import (
 )
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
-from counterpoint.table.space import Box, describe_space
+from counterpoint.table.space import Box, describe_space, search_box
 
 COMPILED = settings(deadline=None)  # the first call compiles
 

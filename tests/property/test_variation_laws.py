@@ -19,7 +19,7 @@ from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.problem.problem import Problem
 from counterpoint.search.feasibility import Candidates, search_space
 from counterpoint.search.nsga2 import variation
-from counterpoint.search.nsga2.loop import random_candidates
+from counterpoint.search.nsga2.loop import fit_trees, random_candidates
 from counterpoint.search.nsga2.selection import Population
 from counterpoint.search.nsga2.variation import Operators, mutate, recombine
 from counterpoint.streams import row_keys
@@ -85,7 +85,7 @@ def cross(
 
 
 def operators(problem: Problem, search: cp.NSGA2, *, given: bool = False) -> Operators:
-    trees = problem.observed.conditional.trees if given else None
+    trees = problem.observed.once(fit_trees) if given else None
     allowed = search_space(problem.space, problem.box)
     return Operators(search, problem.space, allowed, trees, problem.keys)
 

@@ -1,4 +1,4 @@
-"""Building: what an Explainer is built of, which is what its pickle holds.
+"""Building: what an Explainer is built of, which is what its pickle holds, and what of it is told.
 
 Nothing that was fitted travels: the other process builds it again of the same parts, and so with
 the same results. What the data are is not inferred again, so nothing is warned of twice.
@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import pickle
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Bools, Floats
-from counterpoint.errors import ModelWarning, listed
+from counterpoint.arrays import MISSING, Bools, Floats
+from counterpoint.checks import check_list, check_whole
+from counterpoint.errors import InvalidInput, ModelWarning, PredictorError, listed
 from counterpoint.explainer.group import can_start, check_workers
 from counterpoint.models.adapters.scorer import unbound
 from counterpoint.models.calls import order_of
@@ -25,13 +27,20 @@ from counterpoint.models.onnx import accelerated
 from counterpoint.models.predictor import Predictor
 from counterpoint.neighbours.gower import Gower
 from counterpoint.problem.limits import NO_LIMITS, CheckedLimits
-from counterpoint.problem.observed import Observed
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_aims
+from counterpoint.problem.problem import Observed
 from counterpoint.table.encoding import Encoding
+from counterpoint.table.features import Feature, Kind
 from counterpoint.table.frames import Form
+from counterpoint.table.inference import NEARLY_ALL
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import describe_space, observed_on_grid
 
+FEWEST_ROWS = 50  # from which columns are held against the model's answers
+MOST_ASKED = 512  # rows that the trial of ids asks about
+NO_USE = 0.01  # of the spread of the model's answers: less is no use
+LITTLE_USE = 0.1  # the same for numbers without gaps, which count the rows
+SAME = 1e-6  # of a column's range: what a model's answer may be off
 INSTEAD = (
     "give a function without arguments that makes the Explainer there, such as "
     "explain_frame(make_explainer, rows, ...), or use counterpoint batch, which sends files"
@@ -208,3 +217,112 @@ def in_order_of(model: Any, frame: pd.DataFrame, form: Form) -> tuple[pd.DataFra
     )
     types = tuple(form.types[j] for j in order) if len(form.types) > 1 else form.types
     return frame.iloc[:, order], replace(form, types=types)
+
+
+def check_weights(k: object, weights: Sequence[float] | None, n: int) -> Floats:
+    """Return the weights of the k nearest rows, summing to one."""
+    k = check_whole("k", k, 1, n, said=f"from 1 to the {n} observed rows")
+    if weights is None:
+        return np.full(k, 1.0 / k)
+    try:
+        values = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.full(1, np.nan)
+    if values.shape != (k,) or not np.isfinite(values).all() or (values < 0).any():
+        raise InvalidInput(f"weights must be {k} numbers of at least 0, got {weights!r}.")
+    if values.sum() == 0.0:
+        raise InvalidInput("weights must not all be 0.")
+    scaled: Floats = values / values.sum()
+    return scaled
+
+
+def check_allowed(allowed: object, schema: Schema) -> Bools:
+    """Return which features a counterfactual may lack, shape (d,)."""
+    names = list(schema.names)
+    if isinstance(allowed, bool):
+        return np.array([allowed and feature.has_missing for feature in schema.features])
+    may_miss = np.zeros(len(names), dtype=np.bool_)
+    stated = check_list("allow_missing", allowed, "column names, True or False")
+    for j in schema.places_of(stated, "allow_missing"):
+        if not schema.features[j].has_missing:
+            raise InvalidInput(
+                f"allow_missing names {names[j]!r}, of which the data miss no value, so that "
+                "nobody knows what the model makes of it; leave it out."
+            )
+        may_miss[j] = True
+    return may_miss
+
+
+def find_ids(predictor: Predictor, declared: Collection[Hashable]) -> list[Feature]:
+    """Return undeclared whole numbers that look like ids: all different, and no use to the model.
+
+    The model is asked once, about some observed rows that have the id of another.
+    """
+    genomes, features = predictor.observed, predictor.encoding.schema.features
+    n, spread = len(genomes), predictor.observed_outputs.std(axis=0).mean()
+    if n < FEWEST_ROWS or spread == 0.0:
+        return []
+    places = [
+        j
+        for j, feature in enumerate(features)
+        if feature.kind is Kind.INTEGER
+        and feature.name not in declared
+        and all(is_different(genomes[:size, j]) for size in (MOST_ASKED, n))
+    ]
+    if not places:
+        return []
+    which = np.linspace(0, n - 1, min(n, max(8, MOST_ASKED // len(places)))).astype(np.intp)
+    asked = np.repeat(genomes[None, which], len(places), axis=0)
+    for rows, j in zip(asked, places, strict=True):
+        rows[:, j] = np.roll(rows[:, j], len(which) // 2)
+    found = []
+    with suppress(PredictorError):  # what the model cannot say is of use to it
+        outputs = predictor.outputs(asked.reshape(-1, len(features)))
+        apart = np.abs(
+            outputs.reshape(len(places), len(which), -1) - predictor.observed_outputs[which]
+        )
+        for j, change in zip(places, apart.mean(axis=(1, 2)), strict=True):
+            has_gaps = np.ptp(genomes[:, j]) >= 2 * n
+            if change <= spread * (NO_USE if has_gaps else LITTLE_USE):
+                found.append(features[j])
+    return found
+
+
+def is_different(genes: Floats) -> bool:
+    """Whether nearly all genes (n,) differ from each other."""
+    return len(np.unique(genes)) >= NEARLY_ALL * len(genes)
+
+
+def remarks_on_data(
+    predictor: Predictor, ids: Iterable[Feature], declared: Collection[Hashable]
+) -> list[str]:
+    """Say which features look like ids, and which equal what the model says of every row."""
+    remarks = [
+        f"the whole numbers of {each.name!r} ({each.shown(each.low)} to {each.shown(each.high)}) "
+        "differ from row to row and hardly change what the model says, as ids do, so that "
+        f"counterfactuals keep them; name it in vary, or declare features={{{each.name!r}: "
+        "Integer()}, to search it."
+        for each in ids
+    ]
+    for j, feature in enumerate(predictor.encoding.schema.features):
+        if feature.name not in declared and not feature.columns and _is_answer(predictor, j):
+            remarks.append(
+                f"data column {feature.name!r} equals what the model says of all "
+                f"{len(predictor.observed)} observed rows; if it is the outcome itself, leave it "
+                f"out of the data and of the model. fixed=[{feature.name!r}] holds it; declaring "
+                "it in features= says that it is meant."
+            )
+    return remarks
+
+
+def _is_answer(predictor: Predictor, j: int) -> bool:
+    """Whether feature j equals an output of the model, or the class that leads."""
+    genes, outputs = predictor.observed[:, j], predictor.observed_outputs
+    if len(genes) < FEWEST_ROWS or np.ptp(genes) == 0.0 or (genes == MISSING).any():
+        return False
+    feature, classes = predictor.encoding.schema.features[j], predictor.classes
+    if classes is None:
+        return feature.is_numeric and np.allclose(genes, outputs[:, 0], 0.0, SAME * np.ptp(genes))
+    values = genes if feature.is_numeric else (feature.levels[int(gene)] for gene in genes)
+    answers = (classes[code] for code in outputs.argmax(axis=1))
+    return all(value == answer for value, answer in zip(values, answers, strict=True))

@@ -12,25 +12,22 @@ import numpy as np
 
 from counterpoint.checks import require_package
 from counterpoint.errors import DataWarning, ModelWarning
-from counterpoint.explainer.building import Built, EncodedData, Given, in_order_of
-from counterpoint.explainer.group import MEMORY, check_memory, check_results_fit, search_groups
-from counterpoint.explainer.processes import Searchers
-from counterpoint.explainer.task import (
-    Task,
-    Verification,
-    Work,
+from counterpoint.explainer.building import (
+    Built,
+    EncodedData,
+    Given,
     check_allowed,
     check_weights,
-    grouping_of,
-    problem_of,
-    proving,
-    task_of_one,
-    verify_rows,
+    find_ids,
+    in_order_of,
+    remarks_on_data,
 )
+from counterpoint.explainer.group import MEMORY, check_memory, check_results_fit, search_groups
+from counterpoint.explainer.processes import Searchers
+from counterpoint.explainer.task import Task, Verification, Work, proving, verify_rows
 from counterpoint.explainer.warm_up import warm_up
 from counterpoint.neighbours.gower import Gower
 from counterpoint.problem.limits import CheckedLimits, LimitKeywords, Limits, join_limits
-from counterpoint.problem.observed import find_ids, remarks_on_data
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_objectives
 from counterpoint.problem.target import TargetLike
 from counterpoint.progress import Progress, Watch, stopped_by_signals, tell_interrupted
@@ -231,11 +228,13 @@ class Explainer(Built):
             If the model fails.
         """
         checked = self._checked(self.explain, limits, added)
-        task = task_of_one(self.encoding.as_frame(row, "row"), target, search, seed, checked, self)
-        with Progress(1, task.search.most_candidates, progress) as bar:
-            watch = Watch(bar.hear)
-            with stopped_by_signals(watch):
-                return Work(self, task).search(np.arange(1), watch)[0]
+        frame = self.encoding.as_frame(row, "row")
+        task = Task.of(frame, "row", target, search, seed, checked, self)
+        with (
+            Progress(1, task.search.most_candidates, progress) as bar,
+            stopped_by_signals(watch := Watch(bar.hear)),
+        ):
+            return Work(self, task).search(np.arange(1), watch)[0]
 
     def explain_many(
         self,
@@ -289,7 +288,7 @@ class Explainer(Built):
         task = Task.of(frame, "rows", target, search, seed, checked, self)
         memory, workers = check_memory(memory), self._workers(workers, checked)
         if len(task.explained.genomes):
-            check_results_fit(grouping_of(task, self, workers, memory), memory)
+            check_results_fit(Work(self, task).grouping(workers, memory), memory)
         found = list(self._results(task, workers, memory, progress))
         if len(found) < len(task.explained.genomes):
             tell_interrupted(len(found), len(task.explained.genomes))
@@ -371,9 +370,10 @@ class Explainer(Built):
         none = np.empty((0, len(self.schema)))
         genomes = self.encoding.encode(given, "frame") if len(given) else none
         checked = self._checked(self.judge, limits, added)
-        task = task_of_one(self.encoding.as_frame(row, "row"), target, None, 0, checked, self)
+        frame = self.encoding.as_frame(row, "row")
+        task = Task.of(frame, "row", target, None, 0, checked, self)
         with self.predictor.one_thread():
-            return judge_rows(problem_of(task, np.arange(1), self), genomes, given.index, safety)
+            return judge_rows(Work(self, task).problem(np.arange(1)), genomes, given.index, safety)
 
     def verify(
         self,
@@ -398,12 +398,12 @@ class Explainer(Built):
         search : Explore, optional
             Budget of the search; its `seconds`, 10 for each row if not given, are the solver's too.
         """
-        frame = self.encoding.as_frame(rows, "rows")
         joined = join_limits(self.verify, limits, added)
         checked = joined.check(self.schema, self.kept)
+        frame = self.encoding.as_frame(rows, "rows")
         task = Task.of(frame, "rows", target, proving(search), seed, checked, self)
         asked: Any = {"target": target, "search": task.search, "seed": seed, "limits": joined}
-        return verify_rows(task, self, partial(self.explain_many, workers=workers, **asked))
+        return verify_rows(Work(self, task), partial(self.explain_many, workers=workers, **asked))
 
     def serve(
         self, rows: Rows | None = None, *, port: int = 0, opens: bool = True, lang: Lang = "en"
@@ -432,15 +432,15 @@ class Explainer(Built):
         """Yield the results of the rows in order, group by group."""
         if len(task.explained.genomes) == 0:
             return
-        grouping = grouping_of(task, self, workers, memory)
-        budget, work = task.search.most_candidates, Work(self, task)
-        with Progress(len(task.explained.genomes), budget, progress) as bar:
-            watch = Watch(bar.hear)
-            most_here = 1 if grouping.workers == 1 or not self._bears_threads else grouping.workers
-            with (
-                Searchers(work, grouping.workers, most_here, memory, watch) as searchers,
-                # Threads go on while the caller looks at a result: the limit must hold then too.
-                self.predictor.one_thread() if grouping.workers > 1 else nullcontext(),
-            ):
-                for results in search_groups(grouping, searchers, watch):
-                    yield from results
+        work = Work(self, task)
+        grouping = work.grouping(workers, memory)
+        n = grouping.workers
+        n_threads = n if n > 1 and self._bears_threads else 1
+        with (
+            Progress(grouping.n_rows, task.search.most_candidates, progress) as bar,
+            Searchers(work, n, n_threads, memory, watch := Watch(bar.hear)) as searchers,
+            # Threads go on while the caller looks at a result: the limit must hold then too.
+            self.predictor.one_thread() if n > 1 else nullcontext(),
+        ):
+            for results in search_groups(grouping, searchers, watch):
+                yield from results

@@ -25,7 +25,7 @@ from counterpoint.checks import check_number, check_whole
 from counterpoint.errors import AcceleratorWarning, InvalidInput
 from counterpoint.neighbours.index import SINGLE, bytes_per_near_row
 from counterpoint.neighbours.nearest import NEAR
-from counterpoint.problem.problem import Problem
+from counterpoint.problem.problem import Past, Problem
 from counterpoint.progress import Watch, stopped_by_signals
 from counterpoint.result.counterfactuals import Counterfactuals, settled
 from counterpoint.result.facts import Again, Facts, Live
@@ -186,7 +186,7 @@ def search_again(problem: Problem, seed: int, row: Any) -> Again:
 
     def again(search: Search, replies: Floats) -> Counterfactuals:
         with problem.predictor.one_thread():
-            return explain_group(problem.after(replies), search, seed, [row])[0]
+            return explain_group(replace(problem, past=Past(replies)), search, seed, [row])[0]
 
     return again
 

@@ -33,7 +33,7 @@ from counterpoint.arrays import Ints
 from counterpoint.errors import CounterpointError, PredictorError, told_by
 from counterpoint.explainer.building import Built
 from counterpoint.explainer.group import GIB, can_start, search_again
-from counterpoint.explainer.task import Work, problem_of
+from counterpoint.explainer.task import Work
 from counterpoint.models.files import pickled
 from counterpoint.progress import Watch
 from counterpoint.result.counterfactuals import Counterfactuals
@@ -77,7 +77,7 @@ def received(sent: list[Sent], work: Work, group: Ints) -> list[Counterfactuals]
 
     Of the few for which a quick way to ask the model was not believed, the row is searched here.
     """
-    problem, results = problem_of(work.task, group, work.built), []
+    problem, results = work.problem(group), []
     for a, each in enumerate(sent):
         one = problem.alone(np.array([a]))
         if each.handle == OTHER:
@@ -378,7 +378,7 @@ def _answer(
 
 def _sent(results: list[Counterfactuals], work: Work, group: Ints) -> list[Sent]:
     """Take the results of a group apart."""
-    asks_labels = problem_of(work.task, group[:1], work.built).asks_labels
+    asks_labels = work.problem(group[:1]).asks_labels
     return [Sent.of(found, work.built, asks_labels) for found in results]
 
 

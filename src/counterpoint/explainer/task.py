@@ -8,15 +8,14 @@ else is not known, however long the search was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.checks import check_list, check_whole
+from counterpoint.arrays import Floats, Ints
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.building import Built
 from counterpoint.explainer.group import Grouping, explain_group, is_met, plan_groups
@@ -38,7 +37,6 @@ from counterpoint.search.settings import Explore, Search, Variant, WhatIf
 from counterpoint.streams import check_seed
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.frames import in_form
-from counterpoint.table.schema import Schema
 from counterpoint.table.space import Space
 from counterpoint.table.values import counted
 
@@ -63,8 +61,8 @@ class Task:
     @classmethod
     def of(
         cls,
-        rows: pd.DataFrame,
-        argument: str,
+        frame: pd.DataFrame,
+        argument: Literal["row", "rows"],
         target: TargetLike,
         search: Search | WhatIf | None,
         seed: int,
@@ -72,24 +70,28 @@ class Task:
         built: Built,
     ) -> Task:
         """Check what is asked of `built`, encode the rows and ask the model about them."""
+        if argument == "row" and len(frame) != 1:
+            raise InvalidInput(
+                f"row must be one row, got {len(frame)}; use explain_many for several."
+            )
         search, seed = check_search(search), check_seed(seed)
         encoding, predictor = built.encoding, built.predictor
         if limits.costs is not None:
             check_costs_apply(built.observed.aims)
-        if len(rows) == 0:
+        if len(frame) == 0:
             none = np.empty((0, len(encoding.schema)))
-            return cls(rows, Explained(none, none, ()), search, seed, limits, None)
-        genomes = encoding.encode(rows, argument)
+            return cls(frame, Explained(none, none, ()), search, seed, limits, None)
+        genomes = encoding.encode(frame, argument)
         domain = None
         if limits.rules.rules:
-            domain = check_rules(limits, genomes, rows, built.observed.space)
+            domain = check_rules(limits, genomes, frame, built.observed.space)
             limits.rules.ask(encoding.to_rows(genomes.copy()))  # a wrong function is told at once
         with predictor.one_thread():
             outputs = outputs_of_rows(predictor, genomes)
             labels = labels_for(target, genomes, predictor.trusted)
             targets = parse_target(target, predictor.classes, outputs, labels)
         explained = Explained(genomes, outputs, tuple(targets))
-        return cls(rows, explained, search, seed, limits, domain)
+        return cls(frame, explained, search, seed, limits, domain)
 
 
 def check_search(search: object) -> Search | WhatIf:
@@ -104,23 +106,6 @@ def check_search(search: object) -> Search | WhatIf:
             f"search={example}."
         )
     return search
-
-
-def check_weights(k: object, weights: Sequence[float] | None, n: int) -> Floats:
-    """Return the weights of the k nearest rows, summing to one."""
-    k = check_whole("k", k, 1, n, said=f"from 1 to the {n} observed rows")
-    if weights is None:
-        return np.full(k, 1.0 / k)
-    try:
-        values = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.full(1, np.nan)
-    if values.shape != (k,) or not np.isfinite(values).all() or (values < 0).any():
-        raise InvalidInput(f"weights must be {k} numbers of at least 0, got {weights!r}.")
-    if values.sum() == 0.0:
-        raise InvalidInput("weights must not all be 0.")
-    scaled: Floats = values / values.sum()
-    return scaled
 
 
 def check_rules(
@@ -149,43 +134,6 @@ def _name_row(limits: CheckedLimits, genomes: Floats, frame: pd.DataFrame, space
             Domain.of(genomes[i : i + 1], space, limits)
         except InvalidInput as error:
             raise InvalidInput(f"of row {frame.index[i]!r}: {error}") from error
-
-
-def problem_of(task: Task, group: Ints, built: Built) -> Problem:
-    """Set up the problem of a group of rows."""
-    explained, predictor = task.explained.take(group), built.predictor
-    wants_decision = explained.targets[0].is_decision and predictor.has_decision
-    return Problem.of(
-        explained,
-        built.observed,
-        predictor,
-        task.limits,
-        task.seed,
-        asks_labels=wants_decision and not predictor.is_consistent,
-        domain=None if task.domain is None else task.domain.of_rows(group),
-    )
-
-
-def task_of_one(
-    frame: pd.DataFrame,
-    target: TargetLike,
-    search: Search | WhatIf | None,
-    seed: int,
-    limits: CheckedLimits,
-    built: Built,
-) -> Task:
-    """Return what is asked of one row."""
-    if len(frame) != 1:
-        raise InvalidInput(f"row must be one row, got {len(frame)}; use explain_many for several.")
-    return Task.of(frame, "row", target, search, seed, limits, built)
-
-
-def grouping_of(task: Task, built: Built, workers: int, memory: float) -> Grouping:
-    """Return how the rows of a task are grouped."""
-    (n, d), n_observed = task.explained.genomes.shape, len(built.observed.genomes)
-    n_candidates, aims = task.search.most_candidates, built.observed.aims
-    extra = bytes_of_rules(task.limits.rules, n_candidates) + aims.n_bytes(n_candidates)
-    return plan_groups(n, d, n_observed, task.search, workers, memory, extra)
 
 
 def outputs_of_rows(predictor: Predictor, genomes: Floats) -> Floats:
@@ -225,30 +173,35 @@ class Work(NamedTuple):
     built: Built  # the explainer
     task: Task  # the rows, and what is asked of them
 
+    def problem(self, group: Ints) -> Problem:
+        """Set up the problem of a group of rows."""
+        built, task = self
+        explained, predictor = task.explained.take(group), built.predictor
+        wants_decision = explained.targets[0].is_decision and predictor.has_decision
+        return Problem.of(
+            explained,
+            built.observed,
+            predictor,
+            task.limits,
+            task.seed,
+            asks_labels=wants_decision and not predictor.is_consistent,
+            domain=None if task.domain is None else task.domain.of_rows(group),
+        )
+
+    def grouping(self, workers: int, memory: float) -> Grouping:
+        """Return how the rows are grouped."""
+        built, task = self
+        (n, d), n_observed = task.explained.genomes.shape, len(built.observed.genomes)
+        n_candidates, aims = task.search.most_candidates, built.observed.aims
+        extra = bytes_of_rules(task.limits.rules, n_candidates) + aims.n_bytes(n_candidates)
+        return plan_groups(n, d, n_observed, task.search, workers, memory, extra)
+
     def search(self, group: Ints, watch: Watch) -> list[Counterfactuals]:
         """Search a group of rows in this process."""
         built, task = self
-        problem = problem_of(task, group, built)
         rows = [row_as_given(task, i, built.encoding) for i in group]
         with built.predictor.one_thread():
-            return explain_group(problem, task.search, task.seed, rows, watch)
-
-
-def check_allowed(allowed: object, schema: Schema) -> Bools:
-    """Return which features a counterfactual may lack, shape (d,)."""
-    names = list(schema.names)
-    if isinstance(allowed, bool):
-        return np.array([allowed and feature.has_missing for feature in schema.features])
-    may_miss = np.zeros(len(names), dtype=np.bool_)
-    stated = check_list("allow_missing", allowed, "column names, True or False")
-    for j in schema.places_of(stated, "allow_missing"):
-        if not schema.features[j].has_missing:
-            raise InvalidInput(
-                f"allow_missing names {names[j]!r}, of which the data miss no value, so that "
-                "nobody knows what the model makes of it; leave it out."
-            )
-        may_miss[j] = True
-    return may_miss
+            return explain_group(self.problem(group), task.search, task.seed, rows, watch)
 
 
 def bytes_of_rules(rules: Rules, n_candidates: int) -> int:
@@ -347,12 +300,12 @@ def proving(search: object) -> Search:
     return (search or Explore()).with_(prove=True)
 
 
-def verify_rows(task: Task, built: Built, search_rows: SearchRows) -> Verification:
-    """Return what is known of each row of a task; `search_rows` searches those that are left."""
-    findings: list[Finding] = []
+def verify_rows(work: Work, search_rows: SearchRows) -> Verification:
+    """Return what is known of each row; `search_rows` searches those that are left."""
+    (built, task), findings = work, list[Finding]()
     with built.predictor.one_thread():
         for i in range(len(task.frame)):
-            problem = problem_of(task, np.array([i]), built)
+            problem = work.problem(np.array([i]))
             is_done = is_met(replace(problem, predictor=problem.predictor.own))[0]
             findings.append(MET if is_done else by_enumeration(problem) or CUT_OFF)
     left = [i for i, finding in enumerate(findings) if finding is CUT_OFF]

@@ -35,7 +35,7 @@ from counterpoint.kernels import (
 )
 from counterpoint.models.trees import Forest, add_up, small, walk_of
 from counterpoint.neighbours.index import FarRows, find_near_rows
-from counterpoint.problem.observed import Observed
+from counterpoint.problem.problem import Observed
 from counterpoint.progress import StopFlag, is_watched, stopped_by_signals
 from counterpoint.search.explore.loop import start
 from counterpoint.search.explore.offspring import FIRST_FINISH
@@ -45,7 +45,7 @@ from counterpoint.search.settings import NSGA2, Search, WhatIf
 # What other searches, samplers and objectives use is compiled when it is first needed.
 ON_DEMAND = (
     "counterpoint.density.",
-    "counterpoint.models.fast_paths.",
+    "counterpoint.models.known_models.",
     "counterpoint.search.nsga2.",
     "counterpoint.search.feasibility._repair_all",
     "counterpoint.problem.objectives._measure_near",

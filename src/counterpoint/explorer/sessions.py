@@ -25,7 +25,7 @@ import pandas as pd
 from counterpoint.errors import CounterpointError, MissingDependency, TooBusyError
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.group import explain_group
-from counterpoint.explainer.task import Task, problem_of, row_as_given
+from counterpoint.explainer.task import Task, Work, row_as_given
 from counterpoint.explorer.requests import SearchRequest, is_same
 from counterpoint.problem.objectives import GAP
 from counterpoint.problem.problem import Problem, Recalled
@@ -54,7 +54,7 @@ def search_row(
     task = Task.of(
         frame, "row", question.target, question.search, question.seed, question.limits, explainer
     )
-    problem = problem_of(task, np.array([0]), explainer)
+    problem = Work(explainer, task).problem(np.array([0]))
     problem = replace(problem, recalled=recalled_from(earlier, problem))
     row = row_as_given(task, 0, explainer.encoding)
     with explainer.predictor.one_thread():

@@ -1,11 +1,13 @@
 """Known models: tree ensembles of several libraries, read into additive models.
 
 Each reader returns sums over the estimator's own columns; what stands before the estimator in a
-pipeline is rewritten in `additive`. XGBoost and LightGBM are read from the texts they export.
+pipeline is rewritten in `additive`. XGBoost and LightGBM are read from the texts they export. A
+core is the inside of such an estimator, asked like the estimator itself.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from collections.abc import Callable
@@ -15,9 +17,9 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats
+from counterpoint.kernels import kernel
 from counterpoint.models.additive import AdditiveModel, Link, columns_of, in_genes, of_trees
 from counterpoint.models.calls import awake, is_known
-from counterpoint.models.column_tables import as_dense
 from counterpoint.models.trees import (
     BY_THRESHOLD,
     Forest,
@@ -304,3 +306,106 @@ def sets_of_lightgbm(trees: list[dict[str, str]], n_levels: int) -> Bools:
             known = bits[32 * ends[at] : 32 * ends[at + 1]][:n_levels]
             goes_left.append(np.pad(known, (0, n_levels - len(known)))[None])
     return np.concatenate(goes_left)
+
+
+def as_dense(made: Any) -> Any:
+    """Return the output of a transformer as an array."""
+    return made.toarray() if hasattr(made, "toarray") else np.asarray(made)
+
+
+class Core:
+    """The inside of an estimator, asked like the estimator.
+
+    `score` returns scores (n, c) or (n,) of an array (n, d).
+    """
+
+    def __init__(self, score: Callable[[Any], Any], classes: Any) -> None:
+        self.score, self.classes = score, classes
+
+    def predict_proba(self, rows: Any) -> Any:
+        """Return the probability of each class, shape (n, c)."""
+        scores = self.score(rows)
+        return scores if scores.ndim == 2 else np.vstack([1.0 - scores, scores]).T
+
+    def predict(self, rows: Any) -> Any:
+        """Return the likeliest class, or the score of a regressor, shape (n,)."""
+        if self.classes is None:
+            return self.score(rows).reshape(-1)
+        return self.classes.take(np.argmax(self.predict_proba(rows), axis=1), axis=0)
+
+
+class LinearCore:
+    """A linear model of scikit-learn without its checks: the same operations, in the same order.
+
+    It is a regressor, or a classifier of two classes.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.weights, self.intercept = model.coef_.T, model.intercept_
+        self.classes = getattr(model, "classes_", None)
+
+    def decision_function(self, rows: Any) -> Any:
+        """Return the sums (n,); what is not finite is left to the model itself."""
+        sums = rows @ self.weights + self.intercept
+        if not np.isfinite(sums).all():
+            raise ValueError("what is not finite is the model's own business")
+        return sums.reshape(-1) if sums.shape[1:] == (1,) else sums
+
+    def predict_proba(self, rows: Any) -> Any:
+        """Return the probability of each of two classes, shape (n, 2)."""
+        from scipy.special import expit  # which the model has loaded
+
+        second = expit(self.decision_function(rows))
+        return np.stack([1.0 - second, second], axis=1)
+
+    def predict(self, rows: Any) -> Any:
+        """Return the class decided for, or the sum of a regressor, shape (n,)."""
+        sums = self.decision_function(rows)
+        return sums if self.classes is None else self.classes.take((sums > 0).astype(np.intp))
+
+
+def core_of(model: Any, sums: AdditiveModel | None) -> Any:
+    """Return what scores by the sums of an estimator, or its booster; None if it shows neither.
+
+    What becomes of the sums is the business of scikit-learn's boosting itself. All other links are
+    written here with the operations of the library, in its precision.
+    """
+    classes = getattr(model, "classes_", None)
+    if sums is None:
+        booster: Any = getattr(model, "booster_", None)
+        return Core(booster.predict, classes) if hasattr(booster, "predict") else None
+    if hasattr(model, "_raw_predict") and (hasattr(model, "_predictors") or classes is not None):
+        core = copy.copy(model)  # what it is made of stays; only the walk is ours
+        core._raw_predict = lambda rows, n_threads=None: np.asfortranarray(sums.raw(rows))  # noqa: ARG005
+        core.decision_function = lambda rows: squeezed(sums.raw(rows))
+        return core
+    return Core(lambda rows: linked(sums, rows), classes)
+
+
+def squeezed(raw: Floats) -> Floats:
+    """Return raw scores (n, c), or (n,) if there is one of each row."""
+    return raw[:, 0] if raw.shape[1] == 1 else raw
+
+
+def linked(sums: AdditiveModel, rows: Floats) -> Any:
+    """Return scores in the precision of the sums: of two classes that of the second."""
+    raw: Any = sums.raw(rows)
+    if sums.link == "softmax":
+        powers = raw - raw.max(axis=1, keepdims=True)
+        _exponentiate(powers.reshape(-1), sums.is_single)
+        whole = np.cumsum(powers, axis=1)[:, -1:]  # one after the other
+        dtype = np.float32 if sums.is_single else np.float64
+        return powers.astype(dtype) / whole.astype(dtype)
+    raw = raw.astype(np.float32) if sums.is_single else raw
+    if sums.link != "logistic":
+        return raw
+    from scipy.special import expit  # which the model has loaded
+
+    return expit(raw[:, 0])
+
+
+@kernel
+def _exponentiate(values: Floats, is_single: bool) -> None:
+    """Replace values (n,) by their exponentials, as the C library has them in one precision."""
+    for i in range(len(values)):
+        values[i] = math.exp(np.float32(values[i])) if is_single else math.exp(values[i])

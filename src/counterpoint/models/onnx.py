@@ -18,8 +18,8 @@ from counterpoint.errors import (
     did_you_mean,
     told_by,
 )
-from counterpoint.models.column_tables import as_dense
 from counterpoint.models.fast_paths import Ask, FastPath, bare_ways, peel
+from counterpoint.models.known_models import as_dense
 from counterpoint.models.predictor import Predictor
 from counterpoint.table.encoding import Encoding
 

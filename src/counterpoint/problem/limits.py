@@ -290,6 +290,11 @@ class CheckedLimits:
         return str(self.limits)
 
     @property
+    def names(self) -> tuple[Hashable, ...]:
+        """The names of the features."""
+        return self.rules.schema.names
+
+    @property
     def constraints(self) -> tuple[str, ...]:
         """The caller's rules in canonical form; a function by its name."""
         return self.rules.texts[: len(self.limits.constraints)]

@@ -116,6 +116,21 @@ class DistanceScale(NamedTuple):
     costs: Floats  # (d,): the features' weights
 
 
+def mean_difference(values: Floats) -> float:
+    """Return the mean difference of all pairs of different values; 0 if there are none.
+
+    Examples
+    --------
+    >>> mean_difference(np.array([1.0, 1.0, 3.0, 6.0]))
+    3.4
+    """
+    ordered, n = np.sort(values), len(values)
+    summed = float(((2.0 * np.arange(n) - (n - 1)) * ordered).sum())
+    counts = np.unique(ordered, return_counts=True)[1].astype(np.float64)
+    n_pairs = (n * (n - 1.0) - (counts * (counts - 1.0)).sum()) / 2.0
+    return float(summed / n_pairs) if n_pairs > 0.0 else 0.0
+
+
 def correct_distance(measured: Floats, genomes: Floats, rows: Floats, scale: DistanceScale) -> None:
     """Let distances in objectives (r, n, 4) count what genomes (r, n, d) fill in or lack.
 

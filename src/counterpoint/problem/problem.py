@@ -1,21 +1,36 @@
 """Problem: everything a search may know of the rows it explains, and how candidates are judged.
 
-What is recalled of earlier searches of a row, so that the model need not be asked again.
+Of the data, with what is computed of them once; of the rows, their targets and limits; and of
+earlier searches of a row, so that the model need not be asked again.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+import pandas as pd
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
-from counterpoint.errors import InvalidInput, listed
 from counterpoint.models.predictor import Predictor
-from counterpoint.neighbours.gower import gower_weights, weighted_distances
-from counterpoint.neighbours.index import FarRows, NearRows, find_near_rows
+from counterpoint.neighbours.gower import (
+    complete_rows,
+    filled,
+    gower_weights,
+    weighted_distances,
+)
+from counterpoint.neighbours.index import (
+    FarRows,
+    IndexedRows,
+    NearRows,
+    find_near_rows,
+    grow_tree,
+    index_rows,
+)
+from counterpoint.neighbours.nearest import RowTree
 from counterpoint.problem.limits import CheckedLimits
 from counterpoint.problem.objectives import (
     DISTANCE,
@@ -28,14 +43,106 @@ from counterpoint.problem.objectives import (
     correct_distance,
     denied_gaps,
     gap,
+    mean_difference,
     nearness,
 )
-from counterpoint.problem.observed import Observed
-from counterpoint.problem.own_objectives import PLAIN
-from counterpoint.problem.target import TIE, Target
+from counterpoint.problem.own_objectives import PLAIN, Aims
+from counterpoint.problem.target import TIE, Target, lasting_margin
 from counterpoint.rules.rules import RowRules
 from counterpoint.streams import row_keys
-from counterpoint.table.space import Box, Space, as_emitted, onto_grid
+from counterpoint.table.space import Box, Space, search_box
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What is known once per explainer: the data as genomes, their scores and their space."""
+
+    genomes: Floats  # (n, d): the observed rows
+    outputs: Floats  # (n, c): what the model says of them
+    space: Space  # kinds, grids and scales of the features
+    shares: Floats  # (k,): weights of the k nearest rows in `implausibility`
+    aims: Aims = PLAIN  # what the caller wants minimised other than the built-in objectives
+    labels: pd.Index[Any] | None = None  # what the observed rows are called in their table
+    # what was made of the data, by the function that made it and what it was told
+    made: dict[Hashable, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    # how far inside the targets that were asked for counterfactuals should be
+    margins: dict[Target, float] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
+
+    @cached_property
+    def indexed(self) -> IndexedRows:
+        """The observed rows that count for nearness, on first use: those without missing values.
+
+        If all miss some, they are filled, so that candidates can still borrow from them.
+        """
+        k, space = len(self.shares), self.space
+        if not self.has_missing:
+            return index_rows(self.genomes, k, space)
+        if not self.is_complete.any():
+            return index_rows(filled(self.genomes), k, space)
+        indexed = index_rows(np.ascontiguousarray(self.genomes[self.is_complete]), k, space)
+        return indexed._replace(which=np.flatnonzero(self.is_complete)[indexed.which])
+
+    @cached_property
+    def tree(self) -> RowTree:
+        """The same rows in a tree, on first use: for candidates far from the row they explain."""
+        return grow_tree(self.indexed)
+
+    @cached_property
+    def is_complete(self) -> Bools:
+        """Which observed rows miss no value, shape (n,)."""
+        return np.asarray((self.genomes != MISSING).all(axis=1))
+
+    @cached_property
+    def has_missing(self) -> bool:
+        """Whether some observed row misses a value."""
+        return not self.is_complete.all()
+
+    @cached_property
+    def incomplete(self) -> Floats:
+        """The observed rows that miss values."""
+        return np.ascontiguousarray(self.genomes[~self.is_complete])
+
+    @cached_property
+    def whole(self) -> Floats:
+        """The observed rows without missing values; if there are none, all of them filled."""
+        return complete_rows(self.genomes)
+
+    @cached_property
+    def typical_change(self) -> Floats:
+        """How far two different observed values of each feature are apart on average, shape (d,).
+
+        It is 1 for levels, and 0 where there are no two different values.
+        """
+        typical = [mean_difference(genes[genes != MISSING]) for genes in self.genomes.T]
+        return np.where(self.space.is_level, np.sign(typical), typical)
+
+    def once(self, make: Callable[..., T], *arguments: Hashable) -> T:
+        """Return what a function makes of the data; it is called once, for all searches.
+
+        Sorting the columns of a million rows takes longer than the search of a row.
+        """
+        key = (make, *arguments)
+        if key not in self.made:
+            self.made[key] = make(self, *arguments)
+        made: T = self.made[key]
+        return made
+
+    def margin_of(self, target: Target) -> float:
+        """Return how far inside a target a counterfactual should be; see `lasting_margin`."""
+        if target not in self.margins:
+            known = np.flatnonzero(self.is_complete)
+            told = lasting_margin(target, self.outputs, self.genomes, known, self.space)
+            self.margins[target] = told
+        return self.margins[target]
+
+    @cached_property
+    def are_probabilities(self) -> bool:
+        """Whether all outputs lie between 0 and 1."""
+        return bool(self.outputs.min() >= 0.0 and self.outputs.max() <= 1.0)
 
 
 class Past:
@@ -94,33 +201,6 @@ class Domain(NamedTuple):
         """Return where some of the rows may be searched."""
         row_rules = None if self.row_rules is None else self.row_rules.of_rows(which)
         return Domain(self.box.of_rows(which), row_rules)
-
-
-def search_box(rows: Floats, space: Space, limits: CheckedLimits) -> Box:
-    """Return the box of each row: the data's range widened to the row, or the caller's range."""
-    schema = limits.rules.schema
-    has_range, is_missing = ~np.isnan(limits.low), rows == MISSING
-    known = np.where(is_missing, space.low, rows)
-    lower = as_emitted(np.where(has_range, limits.low, np.minimum(space.low, known)), space)
-    upper = as_emitted(np.where(has_range, limits.high, np.maximum(space.high, known)), space)
-    is_inside = is_missing | ((lower <= rows) & (rows <= upper))
-    lower, upper = onto_grid(lower, space, inwards=1.0), onto_grid(upper, space, inwards=-1.0)
-    if (crossed := (lower > upper).any(axis=0)).any():
-        empty = [schema.names[j] for j in np.flatnonzero(crossed)]
-        raise InvalidInput(
-            f"ranges leave no value of the data's precision for {listed(empty)}; widen them."
-        )
-    anchor = np.where(is_inside, rows, np.clip(rows, lower, upper))
-    is_forced = anchor != rows
-    max_free = limits.max_changed - is_forced.sum(axis=1)
-    if (max_free < 0).any():
-        forced = [schema.names[j] for j in np.flatnonzero(is_forced[np.argmin(max_free)])]
-        raise InvalidInput(
-            f"max_changed is {limits.max_changed}, but ranges exclude the row's own values of "
-            f"{listed(forced)}, which must all change; raise max_changed or widen the ranges."
-        )
-    may_change = ~limits.is_fixed & ((lower < upper) | is_missing)
-    return Box(lower, upper, anchor, may_change, is_forced, max_free.astype(np.int64))
 
 
 class Explained(NamedTuple):
@@ -357,10 +437,6 @@ class Problem:
             row_rules=None if self.row_rules is None else self.row_rules.of_rows(which),
             worst=None if self.worst is None else self.worst[which],
         )
-
-    def after(self, predictions: Floats) -> Problem:
-        """Return the problem of one row, with what the model said of its first candidates."""
-        return replace(self, past=Past(predictions))
 
     def with_labels(self) -> Problem:
         """Return the same problems with `predict` confirming every candidate."""

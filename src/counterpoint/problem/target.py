@@ -16,6 +16,8 @@ import numpy as np
 from counterpoint.arrays import LARGEST, Floats, Ints
 from counterpoint.checks import as_float, is_number
 from counterpoint.errors import InvalidInput, did_you_mean, listed
+from counterpoint.neighbours.gower import gower_to_all, gower_weights
+from counterpoint.table.space import Space
 from counterpoint.table.values import EXACT, write_number
 
 Interval: TypeAlias = tuple[float | None, float | None]  # None leaves a side open
@@ -23,6 +25,10 @@ Interval: TypeAlias = tuple[float | None, float | None]  # None leaves a side op
 # number or an interval of a model with one output, "opposite", or a Target.
 TargetLike: TypeAlias = "Target | Hashable | Set[Any] | tuple[Hashable, Interval] | Interval"
 
+LESS_SURE = 0.4  # share of the observed rows that reach a target and are less than a margin inside
+MOST_MOVES = 0.9  # share of the moves of predictions, between rows like each other, that it bears
+FEWEST_TOLD = 10  # rows at the edge, and rows beyond it, that tell a margin
+MOST_NEAR, MOST_OTHERS, N_ALIKE = 128, 2048, 5  # rows at the edge, and those like them
 ABOVE_HALF = float(np.nextafter(0.5, 1.0))  # the paper's half-open ]0.5, 1] as a closed interval
 BELOW_HALF = float(np.nextafter(0.5, 0.0))
 TIE = ABOVE_HALF - 0.5  # the gap of two classes that are as likely
@@ -361,3 +367,37 @@ def safety_margins(target: Target, scores: Floats) -> Floats:
     high = np.inf if is_class and target.high >= 1.0 else target.high
     inside: Floats = np.minimum(scores - low, high - scores)
     return inside
+
+
+def lasting_margin(
+    target: Target, outputs: Floats, genomes: Floats, known: Ints, space: Space
+) -> float:
+    """Return how far inside a target a counterfactual should be so that it may last.
+
+    That is as far as predictions move, if they move at all: nine in ten of those of the rows
+    nearest to the edge of the target are less far from those of the five rows most like each. But
+    it is no more than six in ten of the observed rows have that reach the target: nobody need be
+    surer than they are. It is 0 if there are too few to tell.
+
+    `outputs` (n, c) is what the model says of the observed rows, `genomes` (n, d), of which those
+    at `known` miss no value.
+    """
+    inside = safety_margins(target, target.score(outputs))
+    reached = inside[inside >= 0.0]
+    if min(len(reached), len(known)) < FEWEST_TOLD:
+        return 0.0
+    n_near = min(max(len(known) // 10, FEWEST_TOLD), MOST_NEAR)
+    near = known[np.argsort(np.abs(inside[known]), kind="stable")[:n_near]]
+    others = known[np.linspace(0, len(known) - 1, min(len(known), MOST_OTHERS)).astype(np.intp)]
+    genomes, compared = genomes[near], genomes[others]
+    weight, cap = gower_weights(genomes[:1], space)
+    moves = []
+    for i, genome in zip(near.tolist(), genomes, strict=True):
+        apart = gower_to_all(genome, compared, weight[0], cap)
+        apart[apart == 0.0] = np.inf
+        alike = others[np.argpartition(apart, N_ALIKE)[:N_ALIKE]]
+        moves.append(np.abs(inside[alike] - inside[i]))
+    told = np.concatenate(moves)
+    told = told[told > 0.0]  # steps of a model that are flat tell nothing
+    most = np.quantile(told, MOST_MOVES) if len(told) else np.inf
+    return float(min(most, np.quantile(reached, LESS_SURE)))

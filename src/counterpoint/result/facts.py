@@ -16,15 +16,15 @@ from counterpoint.models.predictor import Predictor
 from counterpoint.neighbours.gower import distances_to, gower_weights
 from counterpoint.problem.limits import CheckedLimits
 from counterpoint.problem.objectives import gap
-from counterpoint.problem.observed import Observed
 from counterpoint.problem.own_objectives import PLAIN, Aims, Objective
-from counterpoint.problem.problem import Problem, search_box
+from counterpoint.problem.problem import Observed, Problem
 from counterpoint.problem.target import Target
 from counterpoint.result.file.document import encode_text, write_feature, write_form, write_label
 from counterpoint.rules.rules import Rule, Rules
 from counterpoint.search.archive import Archive
 from counterpoint.search.feasibility import is_reaching, is_wanted, observed_predictions
 from counterpoint.search.settings import Search, WhatIf
+from counterpoint.table.space import search_box
 
 Stopped = Literal[
     "budget", "patience", "exhausted", "repeats", "proved", "seconds", "interrupt", ""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
+from counterpoint.errors import InvalidInput, listed
 from counterpoint.kernels import fetch, inner, kernel
 from counterpoint.table.features import Kind
 from counterpoint.table.schema import Schema
@@ -211,6 +212,59 @@ class Box(NamedTuple):
             self.is_forced[which],
             self.max_free[which],
         )
+
+
+class FeatureLimits(Protocol):
+    """What the caller's limits say of the d features."""
+
+    @property
+    def names(self) -> tuple[Hashable, ...]:
+        """Their names."""
+
+    @property
+    def is_fixed(self) -> Bools:
+        """Which of them must keep the row's value."""
+
+    @property
+    def low(self) -> Floats:
+        """Where the ranges of numbers and dates begin; NaN where none was given."""
+
+    @property
+    def high(self) -> Floats:
+        """Where they end."""
+
+    @property
+    def max_changed(self) -> int:
+        """The most features a counterfactual may change."""
+
+
+def search_box(rows: Floats, space: Space, limits: FeatureLimits) -> Box:
+    """Return the box of each row: the data's range widened to the row, or the caller's range.
+
+    Raises InvalidInput if it leaves a row nothing.
+    """
+    has_range, is_missing = ~np.isnan(limits.low), rows == MISSING
+    known = np.where(is_missing, space.low, rows)
+    lower = as_emitted(np.where(has_range, limits.low, np.minimum(space.low, known)), space)
+    upper = as_emitted(np.where(has_range, limits.high, np.maximum(space.high, known)), space)
+    is_inside = is_missing | ((lower <= rows) & (rows <= upper))
+    lower, upper = onto_grid(lower, space, inwards=1.0), onto_grid(upper, space, inwards=-1.0)
+    if (crossed := (lower > upper).any(axis=0)).any():
+        empty = [limits.names[j] for j in np.flatnonzero(crossed)]
+        raise InvalidInput(
+            f"ranges leave no value of the data's precision for {listed(empty)}; widen them."
+        )
+    anchor = np.where(is_inside, rows, np.clip(rows, lower, upper))
+    is_forced = anchor != rows
+    max_free = limits.max_changed - is_forced.sum(axis=1)
+    if (max_free < 0).any():
+        forced = [limits.names[j] for j in np.flatnonzero(is_forced[np.argmin(max_free)])]
+        raise InvalidInput(
+            f"max_changed is {limits.max_changed}, but ranges exclude the row's own values of "
+            f"{listed(forced)}, which must all change; raise max_changed or widen the ranges."
+        )
+    may_change = ~limits.is_fixed & ((lower < upper) | is_missing)
+    return Box(lower, upper, anchor, may_change, is_forced, max_free.astype(np.int64))
 
 
 _START = np.uint64(0x9E3779B97F4A7C15)

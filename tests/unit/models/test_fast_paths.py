@@ -14,16 +14,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from counterpoint.models.column_tables import ColumnTables
 from counterpoint.models.fast_paths import (
-    Core,
+    ColumnTables,
     FastPath,
-    LinearCore,
     array_layouts,
     bare_ways,
     peel,
     quick_ways,
 )
+from counterpoint.models.known_models import Core, LinearCore
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 

@@ -10,14 +10,13 @@ from tests.kernels import compiled
 
 from counterpoint.arrays import Bools, Floats, Keys
 from counterpoint.problem.limits import Limits
-from counterpoint.problem.problem import search_box
 from counterpoint.rules.bounds import RowDomains
 from counterpoint.rules.program import Program, make_scratch
 from counterpoint.rules.repair import Repair, repair_genome
 from counterpoint.rules.rules import Rules
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
-from counterpoint.table.space import Box, describe_space
+from counterpoint.table.space import Box, describe_space, search_box
 
 DATA = pd.DataFrame(
     {

@@ -6,11 +6,10 @@ from tests.unit.rules.small import AGE, DATA, ROW, SCHEMA, rules_of
 
 from counterpoint.errors import InvalidInput
 from counterpoint.problem.limits import Limits
-from counterpoint.problem.problem import search_box
 from counterpoint.rules.program import judge
 from counterpoint.rules.rules import RowRules
 from counterpoint.table.encoding import Encoding
-from counterpoint.table.space import describe_space
+from counterpoint.table.space import describe_space, search_box
 
 SPACE = describe_space(SCHEMA, Encoding(SCHEMA).encode(DATA))
 ROWS = np.array([ROW, [40.0, 2.0, 0.0, 1.0]])

@@ -15,7 +15,7 @@ import numpy as np
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.kernels import fetch, inner, kernel, part
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
-from counterpoint.problem.observed import Observed
+from counterpoint.problem.problem import Observed
 from counterpoint.search.explore.moves import straighten
 
 MOST_FEATURES = 3  # in a set that is searched on purpose

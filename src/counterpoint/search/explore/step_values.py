@@ -15,9 +15,8 @@ from counterpoint.kernels import inner
 from counterpoint.models.additive import AdditiveModel
 from counterpoint.models.trees import BY_THRESHOLD, Forest, is_leaf
 from counterpoint.neighbours.gower import gower_weights
-from counterpoint.problem.observed import Observed, spaced_columns
 from counterpoint.problem.own_objectives import Distance
-from counterpoint.problem.problem import Problem
+from counterpoint.problem.problem import Observed, Problem
 from counterpoint.search.explore.moves import Draws, draw, pick
 from counterpoint.table.space import Features, Space, from_uniform, onto_grid, snap
 
@@ -66,6 +65,21 @@ def step_values(observed: Observed, additive: AdditiveModel | None) -> StepValue
         places = np.linspace(0, len(below[j]) - 1, n).astype(np.int64)
         values[0, j, :n], values[1, j, :n] = below[j][places], above[j][places]
     return StepValues(values[0].copy(), values[1].copy(), np.array(sizes), trees_of(forest))
+
+
+def spaced_columns(observed: Observed, most: int) -> list[Floats]:
+    """Return the observed values of each feature, ascending; evenly spaced ones if they are many.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> table: Any = SimpleNamespace(genomes=np.array([[3.0], [1.0], [2.0], [2.0], [5.0]]))
+    >>> spaced_columns(table, 3)
+    [array([1., 2., 5.])]
+    """
+    columns = [np.unique(genes[genes != MISSING]) for genes in observed.genomes.T]
+    places = [np.linspace(0, len(c) - 1, min(len(c), most)).astype(np.int64) for c in columns]
+    return [column[some] for column, some in zip(columns, places, strict=True)]
 
 
 def trees_of(forest: Forest | None) -> StepTrees:

@@ -14,8 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
+from counterpoint.density.conditional import ConditionalSampler, Trees
+from counterpoint.errors import InvalidInput
 from counterpoint.kernels import kernel
-from counterpoint.problem.problem import Problem
+from counterpoint.problem.problem import Observed, Problem
 from counterpoint.progress import Watch
 from counterpoint.search.archive import Archive
 from counterpoint.search.explore.moves import GOES_MISSING
@@ -37,7 +39,7 @@ def evolve(problem: Problem, search: NSGA2, watch: Watch | None = None) -> Archi
     deadline = search.deadline()
     space, size = problem.space, search.population
     n_mates = size + size % 2
-    trees = problem.observed.conditional.trees if search.mutation == "conditional" else None
+    trees = problem.observed.once(fit_trees) if search.mutation == "conditional" else None
 
     operators = Operators(search, space, search_space(space, problem.box), trees, problem.keys)
     rows = np.arange(len(problem.rows))  # those still searched
@@ -301,3 +303,20 @@ def _from_observed(problem: Problem, search: NSGA2) -> Candidates:
     goes_back = np.argsort(np.argsort(turns, axis=2), axis=2) < n_back
     keeps = goes_back | (genomes == box.anchor[:, None])
     return _reset(problem, genomes, keeps, 0)
+
+
+def fit_trees(observed: Observed) -> Trees:
+    """Return the conditional distribution of each feature given the others."""
+    if observed.has_missing:
+        raise InvalidInput(
+            "mutation='conditional' cannot learn from data with missing values; use "
+            "mutation='gaussian', or the default search."
+        )
+    space = observed.space
+    sampler = ConditionalSampler.fit(
+        observed.genomes,
+        is_categorical=space.is_level,
+        is_integer=(space.grid == 1.0) & ~space.is_level,
+        n_levels=np.where(space.is_level, space.n_levels, 0),
+    )
+    return sampler.trees

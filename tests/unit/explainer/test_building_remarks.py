@@ -1,4 +1,4 @@
-"""What an explainer computes of its data once."""
+"""What should not be searched: ids, and outcomes among the features."""
 
 from __future__ import annotations
 
@@ -14,66 +14,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from tests.strategies import generator
 
 import counterpoint as cp
-from counterpoint.problem.observed import MOST_ASKED, spaced_columns
-
-COMPLETE = pd.DataFrame({"age": [20.0, 30.0, 40.0, 50.0], "pay": [1.0, 2.0, 3.0, 4.0]})
-
-
-def test_rows_that_miss_values_do_not_count_for_nearness_if_others_are_complete() -> None:
-    data = COMPLETE.assign(pay=[1.0, np.nan, 3.0, 4.0])
-    observed = cp.Explainer(lambda rows: rows["age"] / 100, data).observed
-
-    assert observed.has_missing
-    assert observed.is_complete.tolist() == [True, False, True, True]
-    assert len(observed.incomplete) == 1
-    np.testing.assert_array_equal(observed.whole, observed.genomes[[0, 2, 3]])
-
-
-def test_scores_between_zero_and_one_are_taken_for_probabilities() -> None:
-    assert cp.Explainer(lambda rows: rows["age"] / 100, COMPLETE).observed.are_probabilities
-    assert not cp.Explainer(lambda rows: rows["age"], COMPLETE).observed.are_probabilities
-
-
-def test_the_conditional_sampler_needs_complete_data() -> None:
-    data = COMPLETE.assign(pay=[1.0, np.nan, 3.0, 4.0])
-    observed = cp.Explainer(lambda rows: rows["age"] / 100, data).observed
-
-    with pytest.raises(cp.InvalidInput, match="with missing values; use mutation='gaussian'"):
-        _ = observed.conditional
-
-
-# How far inside a target a counterfactual should be
-
-
-def margin_of(function: Any, n: int = 200, end: float = 0.5) -> float:
-    """Return the margin for scores of at least 0.5, learnt from n even steps between 0 and 1."""
-    data = pd.DataFrame({"x": np.linspace(0.0, 1.0, n)})
-    explainer = cp.Explainer(lambda rows: function(rows["x"].to_numpy()), data)
-    return explainer.observed.margin_of(
-        explainer.explain(data[:1], (end, None), cp.WhatIf()).target
-    )
-
-
-@pytest.mark.parametrize("slope", [0.1, 0.5, 1.0])
-def test_a_margin_is_as_far_as_predictions_move_between_rows_like_each_other(slope: float) -> None:
-    """Of even steps the five rows most like each are one to three steps away."""
-    margin = margin_of(lambda x: 0.5 + slope * (x - 0.5))
-
-    assert margin == pytest.approx(3 * slope / 199)
-
-
-def test_where_predictions_jump_the_margin_is_what_most_rows_beyond_the_edge_have() -> None:
-    jump = margin_of(lambda x: np.where(x < 0.5, 0.1, np.where(x < 0.75, 0.7, 0.9)))
-
-    assert jump == pytest.approx(0.2)  # half of them have 0.2, the others 0.4
-
-
-def test_too_few_rows_tell_no_margin() -> None:
-    assert margin_of(lambda x: x, n=12) == 0.0
-    assert margin_of(lambda x: x, end=0.97) == 0.0
-
-
-# What should not be searched
+from counterpoint.explainer.building import MOST_ASKED
 
 
 def customers(n: int = 200) -> pd.DataFrame:
@@ -214,13 +155,3 @@ def test_an_outcome_among_the_features_is_told() -> None:
         )
     features = {"good": cp.Integer(), "debt": cp.Integer()}
     assert explainer_and_remarks(model, numbers, features=features)[1] == []
-
-
-def test_what_is_made_of_the_data_is_made_once_for_each_request() -> None:
-    observed = cp.Explainer(lambda rows: rows["age"] / 100, COMPLETE).observed
-
-    columns = observed.once(spaced_columns, 3)
-
-    assert [column.tolist() for column in columns] == [[20.0, 30.0, 50.0], [1.0, 2.0, 4.0]]
-    assert observed.once(spaced_columns, 3) is columns
-    assert [len(column) for column in observed.once(spaced_columns, 9)] == [4, 4]

@@ -24,8 +24,7 @@ from tests.strategies import generator
 from threadpoolctl import threadpool_limits
 
 from counterpoint.arrays import Floats
-from counterpoint.models.fast_paths import core_of
-from counterpoint.models.known_models import own_sums
+from counterpoint.models.known_models import core_of, own_sums
 
 N, D = 150, 4
 

@@ -24,7 +24,7 @@ from sklearn.preprocessing import (
 from tests.strategies import generator
 
 from counterpoint.arrays import Floats
-from counterpoint.models.column_tables import MOST_CELLS, tabulate
+from counterpoint.models.fast_paths import MOST_CELLS, tabulate
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Categorical
 from counterpoint.table.schema import Schema

@@ -14,7 +14,7 @@ from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from counterpoint.models.column_tables import without_names
+from counterpoint.models.fast_paths import without_names
 
 N = 60
 
