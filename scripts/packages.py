@@ -9,6 +9,7 @@ tests/packages is checked by mypy --strict and pyright against the installed whe
     python -m scripts.packages --pythons python3.12 python3.13
     python -m scripts.packages --lowest             # each extra with the lowest versions, too
     python -m scripts.packages --lowest tests/unit  # and these tests with them
+    python -m scripts.packages --only --lowest tests/unit  # the same, and no extra
 """
 
 from __future__ import annotations
@@ -187,13 +188,14 @@ def try_lowest(work: Path, python: str, tests: Sequence[str]) -> None:
     # onnxmltools 1.14 installs its own tests as a package called `tests`, which would hide ours.
     for strangers in (work / "lowest").rglob("site-packages/tests"):
         shutil.rmtree(strangers)
-    print(run(made, "-m", "pytest", "-q", *tests, where=ROOT).splitlines()[-1])
+    words = ("-m", "pytest", "-q", "-n", "2", "--dist", "worksteal")  # as make test
+    print(run(made, *words, *tests, where=ROOT).splitlines()[-1])
 
 
 def main() -> None:
     """Build, install and try; print a line for each environment."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", nargs="+", choices=PROBES, default=list(PROBES), metavar="EXTRA")
+    parser.add_argument("--only", nargs="*", choices=PROBES, default=list(PROBES), metavar="EXTRA")
     parser.add_argument("--pythons", nargs="*", default=[], help="other Pythons, by name or path")
     parser.add_argument(
         "--lowest",

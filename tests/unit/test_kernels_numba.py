@@ -43,7 +43,7 @@ PRIVATE = {
     compiler_machinery.PassManager: ("add_pass_after", "finalize"),
     inline_closurecall: ("copy",),
     postproc.PostProcessor: ("run",),
-    targetconfig.TargetConfig: ("_values", "options"),
+    targetconfig.TargetConfig: ("options",),
     ir.Inst: ("_rec_list_vars",),
     ssa: ("_run_ssa", "_run_block_rewrite"),
     BaseFunction: ("get_call_type",),
@@ -59,7 +59,9 @@ def test_numba_still_has_what_the_cache_of_kernels_overrides_or_calls(of: Any) -
 
 def test_numba_still_keeps_the_fields_that_the_cache_of_kernels_reads() -> None:
     cache: Any = KernelCache(_draw.py_func)  # type: ignore[attr-defined]
+    flags: Any = compiler.Flags
 
+    assert hasattr(flags(), "_values")
     assert {"_cache_path", "_impl", "_py_func"} <= {*vars(cache)}
     assert {"_index_name", "_source_stamp", "_version"} <= {*vars(cache._cache_file)}
     assert list(inspect.signature(caching.IndexDataCacheFile).parameters) == [

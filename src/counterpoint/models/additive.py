@@ -143,7 +143,8 @@ def forest_in_genes(forest: Forest, columns: ModelColumns) -> Forest:
     )
     nodes = np.flatnonzero(by_level)
     left = goes_left_at(forest, nodes, columns.levels[forest.feature[nodes]])
-    goes_left, category_set[nodes] = np.unique(left, axis=0, return_inverse=True)
+    goes_left, sets = np.unique(left, axis=0, return_inverse=True)
+    category_set[nodes] = sets.reshape(-1)  # NumPy 2.0.0 returns a column
     may_miss = np.array([feature.has_missing for feature in columns.features])
     is_mirrored = by_number & falls(columns)[forest.feature]
     return Forest(

@@ -256,6 +256,9 @@ def package_of(thing: Any) -> str:
     if isinstance(thing, np.ufunc):  # `np.frompyfunc` makes one of any function
         return "numpy" if getattr(np, thing.__name__, None) is thing else ""
     named = thing if isinstance(thing, NAMED) else type(thing)
+    # Before scikit-learn 1.9 its compiled losses say that their module is `_loss`.
+    if getattr(sys.modules.get("sklearn._loss._loss"), named.__name__, None) is named:
+        return "sklearn"
     return (named.__module__ or "").partition(".")[0]
 
 

@@ -55,7 +55,18 @@ TRUSTED = frozenset(
     {
         "collections.OrderedDict",
         "functools.partial",  # of a function that must be trusted itself
+        "sklearn._loss.link.IdentityLink",
         "sklearn._loss.link.Interval",
+        "sklearn._loss.link.LogLink",
+        "sklearn._loss.link.LogitLink",
+        "sklearn._loss.link.MultinomialLogit",
+        "sklearn._loss.loss.AbsoluteError",
+        "sklearn._loss.loss.HalfBinomialLoss",
+        "sklearn._loss.loss.HalfGammaLoss",
+        "sklearn._loss.loss.HalfMultinomialLoss",
+        "sklearn._loss.loss.HalfPoissonLoss",
+        "sklearn._loss.loss.HalfSquaredError",
+        "sklearn._loss.loss.PinballLoss",
         "sklearn.calibration._CalibratedClassifier",
         "sklearn.calibration._SigmoidCalibration",
         "sklearn.compose._column_transformer._RemainderColsList",

@@ -369,7 +369,7 @@ def _dicts_as_frame(rows: Sequence[Mapping[Any, Any]]) -> pd.DataFrame:
     records = [dict(row) for row in rows]
     try:
         return pd.DataFrame(records)
-    except UnicodeEncodeError:  # which texts of pandas cannot be, but objects can
+    except (UnicodeEncodeError, OverflowError):  # of values that only objects can be
         return pd.DataFrame(records, dtype=object)
 
 

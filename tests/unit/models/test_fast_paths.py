@@ -123,7 +123,9 @@ def test_a_pipeline_of_columns_is_asked_by_tables() -> None:
 
 def test_boosting_that_encodes_categories_is_asked_by_tables() -> None:
     data = DATA.astype({"c": "category"})
-    model = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=2).fit(data, LABELS)
+    model = HistGradientBoostingClassifier(
+        max_iter=3, min_samples_leaf=2, categorical_features="from_dtype"
+    ).fit(data, LABELS)
     encoding = Encoding(Schema.infer(data))
 
     (way,) = bare_ways(model, encoding, encoding.encode(data))

@@ -43,7 +43,7 @@ SEARCH = cp.Search(method="nsga2", generations=15)
 def model() -> Any:
     good = DATA["amount"] / 30 + DATA["owns"] + (DATA["job"] == "nurse") > 4.3
     encode = make_column_transformer(
-        (OneHotEncoder(), make_column_selector(dtype_include=["category", "str", "object"])),
+        (OneHotEncoder(), make_column_selector(dtype_exclude=["number", "bool"])),
         remainder="passthrough",
     )
     forest = RandomForestClassifier(30, random_state=0)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -148,7 +149,7 @@ def test_a_column_given_twice_is_refused(encoding: Encoding) -> None:
         ({"share": 1e39}, "row column 'share' has 1e.39, which the data's dtype float32 cannot"),
     ],
 )
-@pytest.mark.parametrize("form", [dict, pd.Series])
+@pytest.mark.parametrize("form", [dict, partial(pd.Series, dtype=object)], ids=["dict", "Series"])
 def test_a_value_the_data_cannot_have_is_refused(
     encoding: Encoding, change: dict[str, Any], message: str, form: Callable[[Any], Any]
 ) -> None:

@@ -9,7 +9,7 @@ target is linear conditions on the raw scores of the model.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -302,34 +302,51 @@ def solve_rows(
     """Return the columns of least cost, a bound on the cost of all, and whether they are the best.
 
     The columns are from 0 to `upper`. They are None if none are found, and the bound is infinite
-    if there are none. The solver is asked in a thread, so that who asks can be interrupted.
+    if there are none. The solver is asked in a thread, so that who asks can be interrupted; what
+    it raises is raised here.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array
 
-    answers = list[Any]()
     shape = (len(rows.low), len(costs))
-    matrix = csr_array((rows.entries, rows.columns, rows.starts), shape=shape)
+    # SciPy's solver takes indices of 32 bits, and before 1.15 does not convert wider ones itself.
+    columns, starts = (np.array(of, dtype=np.int32) for of in (rows.columns, rows.starts))
+    matrix = csr_array((rows.entries, columns, starts), shape=shape)
     asked: dict[str, Any] = {
         "constraints": LinearConstraint(matrix, rows.low, rows.high),
         "integrality": is_whole.astype(np.int64),
         "bounds": Bounds(0.0, upper),
         "options": {"time_limit": limit.seconds, "mip_rel_gap": 0.0},
     }
-    thread = threading.Thread(target=lambda: answers.append(milp(costs, **asked)), daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(POLL)
-        if limit.watch.is_stopped:
-            return None, -np.inf, False
-    if not answers:
+    answer = in_thread(lambda: milp(costs, **asked), limit.watch)
+    if answer is None:
         return None, -np.inf, False
-    answer = answers[0]
     if answer.status == INFEASIBLE:
         return None, np.inf, True
     bound = answer.mip_dual_bound
     is_known = bound is not None and np.isfinite(bound)
     return answer.x, float(bound) if is_known else -np.inf, answer.status == 0
+
+
+def in_thread(ask: Callable[[], Any], watch: Watch) -> Any:
+    """Return or raise what a function does in a thread; None if `watch` is stopped before."""
+    answers, errors = list[Any](), list[Exception]()
+
+    def run() -> None:
+        try:
+            answers.append(ask())
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(POLL)
+        if watch.is_stopped:
+            return None
+    if errors:
+        raise errors[0]
+    return answers[0]
 
 
 def goals_of(target: Target, model: AdditiveModel, n_outputs: int) -> list[Goal] | None:
