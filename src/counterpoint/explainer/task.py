@@ -28,7 +28,7 @@ from counterpoint.problem.target import TargetLike, parse_target
 from counterpoint.progress import Watch
 from counterpoint.result.choosing.orders import reaching
 from counterpoint.result.counterfactuals import Counterfactuals
-from counterpoint.rules.bounds import DOMAIN
+from counterpoint.rules.domains import DOMAIN
 from counterpoint.rules.rules import Rules
 from counterpoint.search.confirmation import is_close
 from counterpoint.search.exact.finish import all_rows

@@ -3,7 +3,7 @@
     text ─► tokens ─► grammar ─► tree ─► check ─► a tree with columns and codes
                                                     └─► normal_form: few nodes, no negations
                                                          ├─► program ─► repair: kernels
-                                                         └─► domains, propagation ─► bounds
+                                                         └─► domains ─► propagation
 
 `normal_form` says what operators and comparisons mean, for kernels and for propagation alike; the
 program has the last word on a genome. `Rules` in `rules.py` is the door: `parse`, `holds`,

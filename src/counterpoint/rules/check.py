@@ -320,7 +320,8 @@ class _Checker:
         text = tree.write_number(node.value) if isinstance(node, tree.Number) else node.text
         codes = self.codes_of(feature).get(text, [])
         if isinstance(node, tree.Number):
-            codes = [i for i, level in enumerate(levels) if _is_same(level, node.value)] or codes
+            same = [i for i, each in enumerate(levels) if is_number(each) and each == node.value]
+            codes = same or codes
         if not codes:
             hint = did_you_mean(text, levels) if isinstance(node, Word) else ""
             hint = hint or f"its levels are {listed(levels)}."
@@ -344,8 +345,3 @@ def _codes(levels: tuple[Any, ...]) -> dict[str, list[int]]:
         if isinstance(level, bool | np.bool_):
             codes.setdefault(str(level).lower(), []).append(code)
     return codes
-
-
-def _is_same(level: Any, value: float) -> bool:
-    """Whether a level is the number `value`."""
-    return bool(is_number(level) and level == value)

@@ -1,4 +1,4 @@
-"""What values each feature may still take, while rules are weighed before the search.
+"""Which values rules leave to each feature of a row: weighed, as arrays, and as search boxes.
 
 A number has an interval, perhaps only the points of a lattice in it; a feature of levels has the
 set of levels left. Besides, the row's own value may be kept, even where it is not on the grid.
@@ -9,17 +9,20 @@ where two of them meet is solved, not guessed.
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import MISSING, Bools, Floats
-from counterpoint.errors import Signal
-from counterpoint.rules.normal_form import OFF_STEP, ROUND_OFF, rounding_of
+from counterpoint.arrays import MISSING, Bools, Floats, Ints
+from counterpoint.errors import InvalidInput, Signal, listed
+from counterpoint.rules.normal_form import OFF_STEP, ROUND_OFF, Count, NormalRule, rounding_of
+from counterpoint.rules.program import Records
 from counterpoint.table.features import Feature, Kind
 from counterpoint.table.schema import Schema
+from counterpoint.table.space import Box, Space
 
 
 def exact(value: float) -> Fraction:
@@ -112,16 +115,18 @@ def start_from_data(row: Floats, schema: Schema) -> Start:
     return Start(row, np.minimum(low, known), np.maximum(high, known), may_keep)
 
 
-class Domains:
-    """The domains of d features.
+def start_from_box(rows: Floats, box: Box, w: int) -> Start:
+    """Return where the search of row w begins."""
+    low = np.where(box.may_change[w], box.lower[w], box.anchor[w])
+    high = np.where(box.may_change[w], box.upper[w], box.anchor[w])
+    return Start(rows[w], low, high, ~box.is_forced[w])
 
-    `start` is what is possible without rules.
-    """
+
+class Domains:
+    """What is left to d features; `start` is what is possible without rules."""
 
     def __init__(self, schema: Schema, start: Start) -> None:
-        self.features = schema.features
-        self.start = start
-        self.rounding = rounding_of(schema)
+        self.features, self.start, self.rounding = schema.features, start, rounding_of(schema)
         self.row, self.low, self.high = map(self._as_written, (start.row, start.low, start.high))
         self.may_keep = start.may_keep.copy()
         self.allowed = [self._first_levels(j) for j in range(len(schema))]
@@ -136,10 +141,14 @@ class Domains:
         return np.asarray(is_in)
 
     def _as_written(self, values: Floats) -> Floats:
-        """Return values (d,) as they are written, without the dust of float32."""
-        return np.array(
-            [as_written(feature, float(values[j])) for j, feature in enumerate(self.features)]
-        )
+        """Return values (d,) as they are written: 0.1 for float32's nearest to it."""
+        written = values.astype(np.float64)
+        for j, feature in enumerate(self.features):
+            if feature.is_single and feature.decimals is not None and values[j] != MISSING:
+                rounded = round(float(values[j]), feature.decimals)
+                if np.float32(rounded) == np.float32(values[j]):
+                    written[j] = rounded
+        return written
 
     # What is left
 
@@ -169,31 +178,29 @@ class Domains:
 
     # Shrinking
 
-    def at_most(self, j: int, value: float, slack: float = 0.0, *, is_strict: bool = False) -> None:
-        """Keep values up to `value`, or below it; values `slack` above it are the same."""
-        limit = value if is_strict else value + slack
-        keeps = bool(self.row[j] < value) if is_strict else bool(self.row[j] <= limit)
-        if self.is_level(j):
-            codes = np.arange(len(self.allowed[j]))
-            self.keep_codes(j, codes < value if is_strict else codes <= limit)
-        elif (lattice := self.lattice[j]) is not None:
-            self.shrink(j, self.low[j], lattice.floor(limit, is_strict=is_strict), keeps)
-        else:
-            self.shrink(j, self.low[j], self._below(j, value) if is_strict else value, keeps)
-
-    def at_least(
-        self, j: int, value: float, slack: float = 0.0, *, is_strict: bool = False
+    def limit(
+        self, j: int, value: float, slack: float = 0.0, *, is_upper: bool, is_strict: bool = False
     ) -> None:
-        """Keep values from `value` on, or above it; values `slack` below it are the same."""
-        limit = value if is_strict else value - slack
-        keeps = bool(self.row[j] > value) if is_strict else bool(self.row[j] >= limit)
+        """Keep values up to `value`, or from it on; values `slack` beyond it are the same.
+
+        The value itself is excluded if `is_strict`.
+        """
+        sign = 1.0 if is_upper else -1.0
+        reach = value if is_strict else value + sign * slack
+
+        def keeps(values: Any) -> Any:
+            apart = sign * values, sign * reach
+            return apart[0] < apart[1] if is_strict else apart[0] <= apart[1]
+
         if self.is_level(j):
-            codes = np.arange(len(self.allowed[j]))
-            self.keep_codes(j, codes > value if is_strict else codes >= limit)
-        elif (lattice := self.lattice[j]) is not None:
-            self.shrink(j, lattice.ceil(limit, is_strict=is_strict), self.high[j], keeps)
+            self.keep_codes(j, keeps(np.arange(len(self.allowed[j]))))
+            return
+        if (lattice := self.lattice[j]) is not None:
+            end = (lattice.floor if is_upper else lattice.ceil)(reach, is_strict=is_strict)
         else:
-            self.shrink(j, -self._below(j, -value) if is_strict else value, self.high[j], keeps)
+            end = sign * self._below(j, sign * value) if is_strict else value
+        low, high = (self.low[j], end) if is_upper else (end, self.high[j])
+        self.shrink(j, low, high, bool(keeps(self.row[j])))
 
     def _below(self, j: int, value: float) -> float:
         """Return a real number that is below `value` by more than round-off."""
@@ -279,10 +286,149 @@ def grid_of(feature: Feature) -> Lattice | None:
     return None
 
 
-def as_written(feature: Feature, value: float) -> float:
-    """Return a number as it is written: 0.1 for float32's nearest to it, if there are decimals."""
-    if feature.is_single and feature.decimals is not None and value != MISSING:
-        rounded = round(value, feature.decimals)
-        if np.float32(rounded) == np.float32(value):
-            return rounded
-    return value
+class Bounds(NamedTuple):
+    """Where rules leave one row's features."""
+
+    # (d,): the smallest and largest value or code left, on the feature's grid
+    lower: Floats
+    upper: Floats
+    anchor: Floats  # (d,): the row's value, or the nearest one left
+    may_change: Bools  # (d,): False where only one value is left
+    # (d,): the distance between values: the rules' step or the data's precision; 0 for the reals
+    pitch: Floats
+    allowed: Bools  # (d, most levels): which levels are left; True beyond a feature's levels
+    max_changed: int  # the most features that may change
+
+
+def bounds_of(domains: Domains, rules: Sequence[NormalRule]) -> Bounds:
+    """Return what rules have left of domains."""
+    d = len(domains.features)
+    lower, upper = domains.low.copy(), domains.high.copy()
+    only_row = lower > upper
+    lower[only_row] = upper[only_row] = domains.row[only_row]
+    counts = [rule.n for rule in rules if isinstance(rule, Count) and len(rule.features) == d]
+    allowed = np.ones((d, max(1, *map(len, domains.allowed))), dtype=np.bool_)
+    for j, mask in enumerate(domains.allowed):
+        allowed[j, : len(mask)] = mask
+    return Bounds(
+        lower=_as_emitted(lower, domains),
+        upper=_as_emitted(upper, domains),
+        anchor=_as_emitted(np.array([_anchor(domains, j) for j in range(d)]), domains),
+        may_change=(lower < upper) | (domains.may_keep & (lower != domains.row)),
+        pitch=np.array([_pitch(domains, j) for j in range(d)]),
+        allowed=allowed,
+        max_changed=min([d, *counts]),
+    )
+
+
+def _anchor(domains: Domains, j: int) -> float:
+    """Return the value left that is nearest to the row's; for levels without order the first."""
+    row = float(domains.row[j])
+    if domains.may_keep[j]:
+        return row
+    if not domains.is_level(j):
+        return _nearest_number(domains, j)
+    codes = np.flatnonzero(domains.allowed[j])
+    if domains.features[j].kind is Kind.ORDERED:
+        return float(codes[np.argmin(np.abs(codes - row))])
+    return float(codes[0])
+
+
+def _nearest_number(domains: Domains, j: int) -> float:
+    """Return the number left that is nearest to the row's, which is excluded."""
+    low, high, row = float(domains.low[j]), float(domains.high[j]), float(domains.row[j])
+    if row < low or row > high:
+        return low if row < low else high
+    if (lattice := domains.lattice[j]) is None:
+        return (row + high) / 2.0 if row < high else (low + row) / 2.0
+    below, above = lattice.floor(row, is_strict=True), lattice.ceil(row, is_strict=True)
+    if row in (low, high):
+        return above if above <= high else below
+    return below if row - below < above - row else above
+
+
+def _pitch(domains: Domains, j: int) -> float:
+    if (lattice := domains.lattice[j]) is None:
+        return 1.0 if domains.is_level(j) else 0.0
+    return float(lattice.step)
+
+
+def _as_emitted(values: Floats, domains: Domains) -> Floats:
+    """Return values (d,) in each column's own precision."""
+    is_single = np.array([feature.is_single for feature in domains.features])
+    is_single &= values != MISSING
+    emitted = values + 0.0
+    emitted[is_single] = values[is_single].astype(np.float32)
+    return emitted
+
+
+def narrow_box(
+    rows: Floats, box: Box, bounds: Sequence[Bounds], names: tuple[Hashable, ...]
+) -> Box:
+    """Return the boxes of rows (r, d) within their bounds: what rules leave of them.
+
+    Raises InvalidInput if more features are forced to change than may.
+    """
+    anchor = np.array([each.anchor for each in bounds])
+    is_forced = anchor != rows
+    allowed_before = box.max_free + box.is_forced.sum(axis=1)
+    max_changed = np.minimum(allowed_before, [each.max_changed for each in bounds])
+    max_free = max_changed - is_forced.sum(axis=1)
+    if (max_free < 0).any():
+        w = int(np.argmin(max_free))
+        forced = [names[j] for j in np.flatnonzero(is_forced[w])]
+        raise InvalidInput(
+            f"constraints exclude the row's own values of {listed(forced)}, which must all "
+            f"change, but max_changed allows {max_changed[w]}; raise it, or drop a rule."
+        )
+    return Box(
+        lower=np.array([each.lower for each in bounds]),
+        upper=np.array([each.upper for each in bounds]),
+        anchor=anchor,
+        may_change=box.may_change & np.array([each.may_change for each in bounds]),
+        is_forced=is_forced,
+        max_free=max_free.astype(np.int64),
+    )
+
+
+# One feature of one row; `snap` reads some of it.
+DOMAIN = np.dtype(
+    [
+        ("row", np.float64),  # the row's value
+        ("anchor", np.float64),  # the row's value, or the nearest one left
+        ("lower", np.float64),  # the box, on the feature's grid
+        ("upper", np.float64),
+        ("grid", np.float64),  # see `Space`
+        ("pitch", np.float64),  # the distance between values, from `lower` on; 0 for the reals
+        ("n_levels", np.int64),  # 0 for numbers
+        ("is_level", np.bool_),  # whether levels have no order
+        ("is_single", np.bool_),
+        ("may_change", np.bool_),  # else it must stay at its anchor
+    ],
+    align=True,
+)
+
+
+class RowDomains(NamedTuple):
+    """The values left to the candidates of each of r rows."""
+
+    features: Records  # (r, d): row, box and grid of each feature; see `DOMAIN`
+    allowed: Bools  # (r, d, most levels): which levels are left
+
+    def of_rows(self, which: Ints) -> RowDomains:
+        """Return the domains of some of the rows only."""
+        return RowDomains(self.features[which], self.allowed[which])
+
+
+def domains_of_rows(rows: Floats, box: Box, bounds: Sequence[Bounds], space: Space) -> RowDomains:
+    """Return the domains of rows (r, d) in boxes that their bounds have narrowed."""
+    features = np.zeros(rows.shape, DOMAIN)
+    features["row"] = rows
+    features["pitch"] = [each.pitch for each in bounds]
+    for name in ("anchor", "lower", "upper", "may_change"):
+        features[name] = getattr(box, name)
+    for name in ("grid", "n_levels", "is_level", "is_single"):
+        features[name] = getattr(space, name)
+    is_code = (space.n_levels > 0) & box.may_change  # kernels read `allowed` at these, unchecked
+    assert (~is_code | ((box.lower >= 0.0) & (box.upper < space.n_levels))).all()
+    return RowDomains(features, np.array([each.allowed for each in bounds]))

@@ -37,7 +37,7 @@ from typing import cast, get_args
 from counterpoint.arrays import NARROWEST
 from counterpoint.errors import InvalidInput
 from counterpoint.rules import tree
-from counterpoint.rules.tokens import Reader, Token
+from counterpoint.rules.tokens import Reader, T, Token
 from counterpoint.rules.tree import Role, Word
 
 COMPARATORS = get_args(tree.Comparator)
@@ -235,10 +235,10 @@ class _Parser(Reader):
             )
         return kind(tuple(parts), span=span_of(nodes))
 
-    def joined(self, keyword: str, read: Callable[[], tree.RuleNode]) -> list[tree.RuleNode]:
-        """Return one or more nodes with `keyword` between them."""
+    def joined(self, mark: str, read: Callable[[], T]) -> list[T]:
+        """Return one or more nodes with a keyword or symbol between them."""
         parts = [read()]
-        while self.takes(keyword):
+        while self.takes(mark):
             parts.append(read())
         return parts
 
@@ -294,9 +294,7 @@ class _Parser(Reader):
         return self.range(feature)
 
     def members(self) -> tuple[tree.Number | Word, ...]:
-        found = [self.member()]
-        while self.takes(","):
-            found.append(self.member())
+        found = self.joined(",", self.member)
         if not self.takes("}"):
             hint = self.several_words(self.tokens[self.at - 1])
             raise self.fault(f"expected '}}', found {self.token}{hint}.")
@@ -399,10 +397,7 @@ class _Parser(Reader):
         raise self.unexpected("a value")
 
     def words(self) -> tuple[Word, ...]:
-        found = [self.word()]
-        while self.takes(","):
-            found.append(self.word())
-        return tuple(found)
+        return tuple(self.joined(",", self.word))
 
     def word(self) -> Word:
         """Read the name of a feature."""

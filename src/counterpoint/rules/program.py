@@ -29,6 +29,7 @@ FIRST_TEST, LAST_COMPARISON = COMPARE + LESS, COMPARE + COMPARATORS[">="]
 CHANGED, UNCHANGED, ON_STEPS, OFF_STEPS, AND, OR = range(LAST_COMPARISON + 1, LAST_COMPARISON + 7)
 
 FORMULA, COUNT, GROUP = range(3)
+KINDS = {normal.Formula: FORMULA, normal.Count: COUNT, normal.Group: GROUP}
 
 
 # Records: one argument of a kernel instead of six, which it compiles faster.
@@ -81,7 +82,7 @@ def compile_rules(rules: Sequence[normal.NormalRule], rounding: Floats) -> Progr
         begins.append(len(writer.lines))
     ends = np.cumsum([0, *map(len, reads)])
     records = [
-        (_kind(rule), begins[i], begins[i + 1], ends[i], ends[i + 1], getattr(rule, "n", 0))
+        (KINDS[type(rule)], begins[i], begins[i + 1], ends[i], ends[i + 1], getattr(rule, "n", 0))
         for i, rule in enumerate(rules)
     ]
     return Program(
@@ -89,11 +90,6 @@ def compile_rules(rules: Sequence[normal.NormalRule], rounding: Floats) -> Progr
         np.array(records, RULE),
         np.array([j for features in reads for j in features], dtype=np.int64),
     )
-
-
-def _kind(rule: normal.NormalRule) -> int:
-    """Return the code of a rule's kind."""
-    return {normal.Formula: FORMULA, normal.Count: COUNT, normal.Group: GROUP}[type(rule)]
 
 
 class _Writer:

@@ -8,7 +8,7 @@ only where that is certain, round-off included.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -182,8 +182,8 @@ def enforce_among(j: int, values: tuple[float, ...], domains: Domains) -> None:
     near = [value for value in values if low - slack <= value <= high + slack]
     if not near:
         raise Impossible(domains.nothing_left(j))
-    domains.at_least(j, min(near), slack)
-    domains.at_most(j, max(near), slack)
+    domains.limit(j, min(near), slack, is_upper=False)
+    domains.limit(j, max(near), slack, is_upper=True)
 
 
 def never(condition: normal.NormalCondition, domains: Domains) -> Impossible:
@@ -239,17 +239,6 @@ def enforce_union(parts: list[normal.NormalCondition], j: int, domains: Domains)
     domains.shrink(j, low, high, any(keeps for _, _, keeps in found))
 
 
-class Limit(NamedTuple):
-    """The largest or smallest value left to a feature."""
-
-    j: int  # the feature
-    is_upper: bool  # whether the value is the largest
-    # the value, and how much farther still is the same
-    value: float
-    slack: float
-    is_strict: bool  # whether the value itself is excluded
-
-
 def enforce_relation(relation: normal.Relation, domains: Domains) -> None:
     """Bound each feature of a linear comparison by what the others leave it."""
     if verdict(relation, domains) is False:
@@ -259,15 +248,12 @@ def enforce_relation(relation: normal.Relation, domains: Domains) -> None:
         return
     for j, slope in found.slopes.items():
         if slope != 0.0 and domains.has_order(j):
-            for limit in limits_of(j, slope, found, relation, domains):
-                narrow = domains.at_most if limit.is_upper else domains.at_least
-                narrow(j, limit.value, limit.slack, is_strict=limit.is_strict)
+            enforce_slope(j, found, relation, domains)
 
 
-def limits_of(
-    j: int, slope: float, found: Linear, relation: normal.Relation, domains: Domains
-) -> Iterator[Limit]:
-    """Yield what ``slope * x + constant + the others`` compared with 0 says about feature j."""
+def enforce_slope(j: int, found: Linear, relation: normal.Relation, domains: Domains) -> None:
+    """Keep what ``slope * x + constant + the others`` compared with 0 leaves to feature j."""
+    slope = found.slopes[j]
     hulls = [(s, domains.hull(i)) for i, s in found.slopes.items() if i != j]
     least = found.constant + sum(min(s * low, s * high) for s, (low, high) in hulls)
     most = found.constant + sum(max(s * low, s * high) for s, (low, high) in hulls)
@@ -281,9 +267,10 @@ def limits_of(
         if not (math.isfinite(value) and math.isfinite(slack)):
             continue
         if hulls:  # an exact end cannot be had, and is not needed
-            yield Limit(j, is_upper, value + slack if is_upper else value - slack, 0.0, False)
+            value = value + slack if is_upper else value - slack
+            domains.limit(j, value, is_upper=is_upper)
         else:
-            yield Limit(j, is_upper, value, slack, not orders & SAME)
+            domains.limit(j, value, slack, is_upper=is_upper, is_strict=not orders & SAME)
 
 
 def linear(value: normal.NormalValue, domains: Domains) -> Linear | None:

@@ -9,21 +9,12 @@ are put back to the row's values first.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Keys, Whole
 from counterpoint.kernels import inner, part
-from counterpoint.rules.bounds import (
-    first_position,
-    last_position,
-    move_inside,
-    nearest_number,
-    other_value,
-    position_of,
-    value_at,
-)
 from counterpoint.rules.normal_form import INCOMPARABLE
 from counterpoint.rules.program import (
     AND,
@@ -45,6 +36,7 @@ from counterpoint.rules.program import (
     run,
 )
 from counterpoint.streams import next_uniform
+from counterpoint.table.space import snap
 
 EXPLORE = 0.25  # how often a way other than the nearest is taken, so that all can be reached
 TOO_COSTLY = 1e6  # the cost of what cannot be done
@@ -52,6 +44,7 @@ PUSH = 10.0  # the cost of going only part of the way
 NEAR = 1e-6  # how far from a point of its grid, as a share of a pitch, a value still is on it
 HALVINGS = 64
 ATTEMPTS, ATTEMPTS_PER_RULE = 8, 4
+SMALLEST_STRIDE = 0.01  # a feature that must differ goes so much of its range, up to all of it
 
 
 class Repair(NamedTuple):
@@ -63,6 +56,100 @@ class Repair(NamedTuple):
     allowed: Bools  # (d, most levels): the levels they may take
     scratch: Records  # what `make_scratch` returns
     state: Keys  # (1,): the draws so far, as `next_uniform` has them
+
+
+@inner
+def first_position(it: Any) -> float:
+    """Return the position of a number's lower end; see `value_at`."""
+    return 0.0 if it.pitch > 0.0 else float(it.lower)
+
+
+@inner
+def last_position(it: Any) -> float:
+    """Return the position of a number's upper end."""
+    return float(np.rint((it.upper - it.lower) / it.pitch)) if it.pitch > 0.0 else float(it.upper)
+
+
+@inner
+def position_of(value: float, it: Any) -> float:
+    """Return the position of a value, which lies between whole ones if it is not on the grid."""
+    return float((value - it.lower) / it.pitch) if it.pitch > 0.0 else value
+
+
+@inner
+def value_at(position: float, it: Any) -> float:
+    """Return a number so many pitches above its lower end; on the reals `position` itself."""
+    return snap(it.lower + position * it.pitch if it.pitch > 0.0 else position, it)
+
+
+@inner
+def nearest_number(value: float, it: Any) -> float:
+    """Return the nearest value a number may take."""
+    position = position_of(value, it)
+    if it.pitch > 0.0:
+        position = min(max(np.rint(position), 0.0), last_position(it))
+    return value_at(position, it)
+
+
+@inner
+def any_level(but: float, n_levels: Whole, allowed: Bools, state: Keys) -> float:
+    """Return an allowed level other than `but`, each as likely; `but` if there is none."""
+    chosen, n_seen = but, 0.0
+    for code in range(n_levels):
+        if allowed[code] and code != but:
+            n_seen += 1.0
+            if next_uniform(state) * n_seen < 1.0:  # each of the n seen stays with 1 / n
+                chosen = float(code)
+    return chosen
+
+
+@inner
+def nearest_level(code: float, it: Any, allowed: Bools, state: Keys) -> float:
+    """Return the nearest allowed level; if levels have no order, any."""
+    if 0.0 <= code < it.n_levels and allowed[int(code)]:
+        return code
+    if it.is_level:
+        return any_level(code, it.n_levels, allowed, state)
+    nearest = it.anchor
+    for other in range(it.n_levels):
+        if allowed[other] and abs(other - code) < abs(nearest - code):
+            nearest = float(other)
+    return float(nearest)
+
+
+@inner
+def move_inside(genome: Floats, features: Records, allowed: Bools, state: Keys) -> None:
+    """Put every gene on the nearest value it may take, in place."""
+    for j in range(len(genome)):
+        it = features[j]
+        if not it.may_change:
+            genome[j] = it.anchor
+        elif genome[j] != it.anchor and genome[j] != MISSING:  # which breaks no rule
+            if it.n_levels > 0:
+                genome[j] = nearest_level(genome[j], it, allowed[j], state)
+            else:
+                genome[j] = nearest_number(genome[j], it)
+
+
+@inner
+def other_value(value: float, it: Any, allowed: Bools, state: Keys) -> float:
+    """Return another value a feature may take: any level, or a number a stride up or down.
+
+    Strides are of any magnitude, so that small changes are as likely as large ones.
+    """
+    if it.n_levels > 0:
+        return any_level(value, it.n_levels, allowed, state)
+    first, last, here = first_position(it), last_position(it), position_of(value, it)
+    if value == MISSING:
+        here = first + (last - first) * next_uniform(state)
+    stride = (last - first) * SMALLEST_STRIDE ** next_uniform(state)
+    if it.pitch > 0.0:
+        here, stride = np.rint(here), max(1.0, np.rint(stride))
+    if next_uniform(state) < 0.5:
+        stride = -stride
+    if here + stride < first or here + stride > last:
+        stride = -stride
+    return value_at(min(max(here + stride, first), last), it)
 
 
 @inner

@@ -28,7 +28,7 @@ contrary is not either: what stays missing breaks no rule, what is filled in mus
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -38,20 +38,23 @@ import numpy as np
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.checks import check_list
 from counterpoint.errors import InvalidInput, told_by
-from counterpoint.rules.bounds import (
+from counterpoint.rules.check import check
+from counterpoint.rules.domains import (
     Bounds,
+    Domains,
+    Impossible,
     RowDomains,
+    Start,
     bounds_of,
     domains_of_rows,
     narrow_box,
     start_from_box,
+    start_from_data,
 )
-from counterpoint.rules.check import check
-from counterpoint.rules.domains import Impossible, Start, start_from_data
 from counterpoint.rules.grammar import parse, rewritten
 from counterpoint.rules.normal_form import Count, NormalRule, normalize, rounding_of
 from counterpoint.rules.program import Program, compile_rules, judge
-from counterpoint.rules.propagation import contradictions
+from counterpoint.rules.propagation import contradictions, propagate
 from counterpoint.rules.tokens import MOST_CHARACTERS
 from counterpoint.rules.tree import Statement, compared_places, invalid
 from counterpoint.table.schema import Schema
@@ -212,9 +215,8 @@ class Rules:
     def all_verdicts(self, genomes: Floats, row: Floats, frame: Any) -> Bools:
         """Return which of all k rules hold, shape (n, k), functions asked about the same rows."""
         answers = np.ones((len(genomes), len(self.rules)), dtype=np.bool_)
-        answers[:, [rule.statement is not None for rule in self.rules]] = judge(
-            self.program, genomes, row
-        )
+        is_written = [rule.statement is not None for rule in self.rules]
+        answers[:, is_written] = self.verdicts(genomes, row)
         for i, rule in enumerate(self.rules):
             if frame is not None and rule.function is not None:
                 answers[:, i] = rule.ask(frame)
@@ -237,10 +239,13 @@ class Rules:
         Raises InvalidInput if they leave nothing, with the rules that contradict each other.
         """
         begin = start_from_data(row, self.schema) if start is None else start
+        domains = Domains(self.schema, begin)
         try:
-            return bounds_of(self.normal_rules, self.schema, begin)
+            propagate(self.normal_rules, domains)
         except Impossible:
-            raise InvalidInput(_refusal(self.contradictions(row, begin))) from None
+            messages = ["constraints contradict each other or the limits:"]
+            raise InvalidInput("\n".join(messages + self.contradictions(row, begin))) from None
+        return bounds_of(domains, self.normal_rules)
 
     def contradictions(self, row: Floats, start: Start | None = None) -> list[str]:
         """Return a message for each smallest set of rules found that cannot hold for a row.
@@ -300,11 +305,6 @@ def _rule_of(constraint: object) -> Rule:
         f"constraints must hold texts or functions over rows, got {constraint!r}; "
         "for example 'age increases'."
     )
-
-
-def _refusal(messages: Sequence[str]) -> str:
-    """Return the error for rules that leave nothing."""
-    return "constraints contradict each other or the limits:\n" + "\n".join(messages)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from counterpoint.kernels import inner, kernel
 from counterpoint.neighbours.gower import gower_to_all
 from counterpoint.neighbours.index import nearest_first, rough_distances
 from counterpoint.problem.problem import Problem
-from counterpoint.rules.bounds import DOMAIN
+from counterpoint.rules.domains import DOMAIN
 from counterpoint.rules.program import Program, Records, compile_rules, make_scratch
 from counterpoint.rules.repair import Repair, repair_genome
 from counterpoint.streams import MAX_GENERATIONS, WHOLE, Stage, word_at

@@ -10,7 +10,7 @@ from tests.kernels import compiled
 
 from counterpoint.arrays import Bools, Floats, Keys
 from counterpoint.problem.limits import Limits
-from counterpoint.rules.bounds import RowDomains
+from counterpoint.rules.domains import RowDomains
 from counterpoint.rules.program import Program, make_scratch
 from counterpoint.rules.repair import Repair, repair_genome
 from counterpoint.rules.rules import Rules

@@ -21,7 +21,7 @@ def test_domains_begin_with_the_datas_range_widened_to_the_row() -> None:
 
 
 def test_a_number_off_its_new_ends_must_change(domains: Domains) -> None:
-    domains.at_least(AGE, 34.5)
+    domains.limit(AGE, 34.5, is_upper=False)
 
     assert domains.hull(AGE) == (35.0, 60.0)
     assert domains.must_change(AGE)
@@ -29,14 +29,14 @@ def test_a_number_off_its_new_ends_must_change(domains: Domains) -> None:
 
 
 def test_what_says_nothing_new_changes_nothing(domains: Domains) -> None:
-    domains.at_most(PAY, 100.0)
+    domains.limit(PAY, 100.0, is_upper=True)
 
     assert domains.version == 0
 
 
 def test_the_rows_value_may_be_kept_where_it_is_on_no_step(domains: Domains) -> None:
     domains.keep_steps(AGE, 7.0, 30.0)
-    domains.at_most(AGE, 36.0)
+    domains.limit(AGE, 36.0, is_upper=True)
 
     assert (domains.low[AGE], domains.high[AGE]) == (23.0, 30.0)
     assert domains.hull(AGE) == (23.0, 30.0)

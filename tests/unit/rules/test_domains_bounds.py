@@ -9,7 +9,7 @@ import pytest
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput
 from counterpoint.problem.limits import Limits
-from counterpoint.rules.bounds import Bounds, RowDomains
+from counterpoint.rules.domains import Bounds, RowDomains
 from counterpoint.rules.rules import Rules
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Precision

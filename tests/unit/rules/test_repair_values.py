@@ -5,7 +5,7 @@ import pytest
 from tests.kernels import called
 from tests.unit.rules.small import AGE, JOB, PAY, RANK, ROW, narrowed, repair_of, starts
 
-from counterpoint.rules.bounds import move_inside, nearest_level, nearest_number, other_value
+from counterpoint.rules.repair import move_inside, nearest_level, nearest_number, other_value
 
 go_to_number, go_to_level = called(nearest_number), called(nearest_level)
 go_elsewhere, move_all = called(other_value), called(move_inside)
