@@ -17,10 +17,10 @@ import pytest
 from tests.logistic import Logistic, square
 
 import counterpoint as cp
-from counterpoint.batch.files import Batch, engine_named
+from counterpoint.batch.engines.engine import Recipe
+from counterpoint.batch.files import Batch, Summary, engine_named
 from counterpoint.batch.job import ChunkSizes
-from counterpoint.batch.order import Order, Recipe
-from counterpoint.batch.summary import Summary
+from counterpoint.batch.rows import Order
 from counterpoint.progress import StopFlag
 
 N_ROWS, PART_ROWS = 40, 16
@@ -132,7 +132,7 @@ def run_batch(rows: Any, out: Path, **changes: Any) -> Summary:
         "chunk": 7,
         "part_rows": PART_ROWS,
         "row_timeout": 120.0,
-        "stop": None,
+        "stop": StopFlag(),
     } | changes
     order = Order(**({"target": (0.5, 1.0), "search": SEARCH, "id": "loan"} | settings["order"]))
     batch = Batch(

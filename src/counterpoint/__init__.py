@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from counterpoint.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from counterpoint.batch.files import explain_files
+    from counterpoint.batch.files import Summary, explain_files
     from counterpoint.batch.frame import explain_frame, verify_frame
-    from counterpoint.batch.summary import Summary
     from counterpoint.density.forest_density import ForestPlausibility
     from counterpoint.errors import (
         AcceleratorWarning,
@@ -86,7 +85,7 @@ _HOMES = {
     "RemoteModel": "models.adapters.remote",
     "Schema": "table.schema",
     "Search": "search.settings",
-    "Summary": "batch.summary",
+    "Summary": "batch.files",
     "Target": "problem.target",
     "TooBusyError": "errors",
     "UnknownFeatureError": "errors",

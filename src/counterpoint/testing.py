@@ -28,8 +28,8 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Floats
-from counterpoint.batch.engines.engine import Chunk, Done, Engine, Lost, work
-from counterpoint.batch.order import Order, Recipe
+from counterpoint.batch.engines.engine import Chunk, Done, Engine, Lost, Recipe, work
+from counterpoint.batch.rows import Order
 from counterpoint.models.adapters.scorer import Scorer
 from counterpoint.problem.own_objectives import Distance, Objective
 from counterpoint.table.encoding import Encoding

@@ -15,7 +15,6 @@ ELSEWHERE = {
     "__main__": "integration/test_command_line.py",
     "batch.engines.cluster": "cluster/test_dask_engine.py",
     "batch.engines.dask": "cluster/test_dask_engine.py",
-    "batch.files": "integration/batch/test_files.py",
     "batch.frame": "integration/batch/test_explain_frame.py",
     "batch.job": "property/test_batch_laws.py",
     "cli.main": "integration/test_command_line.py",
@@ -32,7 +31,6 @@ ELSEWHERE = {
 # What a test says to reach its module, if it does not import that.
 THROUGH = {
     "__main__": '"-m", "counterpoint"',
-    "batch.files": "cp.explain_files(",
     "batch.frame": "cp.explain_frame(",
     "models.adapters.frameworks": 'framework("torch")',
 }

@@ -12,8 +12,7 @@ import pytest
 from tests.cluster.jobs import end_all
 from tests.cluster.world import ORDER, Factory, applicants
 
-from counterpoint.batch.engines.engine import work
-from counterpoint.batch.order import Recipe
+from counterpoint.batch.engines.engine import Recipe, work
 
 if os.environ.get("COUNTERPOINT_DASK") == "required":
     importlib.import_module("distributed")  # the gate fails where these tests would be skipped

@@ -18,10 +18,10 @@ import pandas as pd
 from tests.cluster import world
 
 import counterpoint
-from counterpoint.batch.engines.engine import Engine, Threads
+from counterpoint.batch.engines.engine import Engine, Recipe, Threads
 from counterpoint.batch.files import Batch
 from counterpoint.batch.job import ChunkSizes
-from counterpoint.batch.order import Order, Recipe
+from counterpoint.batch.rows import Order
 
 ROOT = Path(__file__).parents[2]
 PART_ROWS = 16

@@ -21,8 +21,7 @@ from tests.cluster.world import HANGS, HUNGRY, KILLS, LEAVES, ORDER, PATIENCE, W
 from counterpoint.batch.engines import cluster as cluster_module
 from counterpoint.batch.engines import dask as engine_module
 from counterpoint.batch.engines.dask import DaskEngine
-from counterpoint.batch.engines.engine import Chunk, Done, Lost, work
-from counterpoint.batch.order import Recipe
+from counterpoint.batch.engines.engine import Chunk, Done, Lost, Recipe, work
 from counterpoint.errors import EngineError, InvalidInput
 
 pytest.importorskip("distributed", reason="the Dask engine needs counterpoint[dask]")

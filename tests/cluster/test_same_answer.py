@@ -15,8 +15,8 @@ from tests.cluster.world import ORDER, RAISES, applicants
 
 import counterpoint as cp
 from counterpoint.batch.engines.dask import DaskEngine
-from counterpoint.batch.engines.engine import Threads
-from counterpoint.batch.order import Order, Recipe
+from counterpoint.batch.engines.engine import Recipe, Threads
+from counterpoint.batch.rows import Order
 
 distributed = pytest.importorskip("distributed", reason="needs counterpoint[dask]")
 

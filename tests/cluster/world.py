@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 import counterpoint as cp
-from counterpoint.batch.order import Order
+from counterpoint.batch.rows import Order
 
 CALM, RAISES, HANGS, KILLS, WAITS, LEAVES, HUNGRY = range(7)
 PATIENCE = 120.0  # seconds: against a machine under load, never a measure

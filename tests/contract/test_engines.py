@@ -8,8 +8,8 @@ from functools import partial
 import pytest
 from tests.batches import SEARCH, explainer, rows_of_square
 
-from counterpoint.batch.engines.engine import Chunk, Done, Lost, Threads
-from counterpoint.batch.order import Order, Recipe
+from counterpoint.batch.engines.engine import Chunk, Done, Lost, Recipe, Threads
+from counterpoint.batch.rows import Order
 from counterpoint.testing import check_engine
 
 Event = Done | Lost

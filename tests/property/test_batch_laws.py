@@ -27,10 +27,10 @@ from tests.batches import (
 )
 from tests.batches import write_rows as write
 
-from counterpoint.batch.engines.engine import Chunk, Done, Lost, work
+from counterpoint.batch.engines.engine import Chunk, Done, Lost, Recipe, work
 from counterpoint.batch.files import Batch
 from counterpoint.batch.job import FEW, GROWTH, MOST, ChunkSchedule, ChunkSizes, split
-from counterpoint.batch.order import Order, Recipe
+from counterpoint.batch.rows import Order
 
 Harm = Callable[[Path], None]
 

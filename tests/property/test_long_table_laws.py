@@ -14,9 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import counterpoint as cp
-from counterpoint.batch.engines.engine import work
-from counterpoint.batch.order import Order, Recipe
-from counterpoint.batch.rows import explain_rows
+from counterpoint.batch.engines.engine import Recipe, work
+from counterpoint.batch.rows import Order, explain_rows
 
 FEW = cp.Search(evaluations=24)
 N = 8

@@ -6,11 +6,11 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-from counterpoint.batch.engines.engine import Chunk, Engine, Threads, packed
+from counterpoint.batch.engines.engine import Engine, Recipe, Threads
 from counterpoint.batch.folder import (
     NAME,
     Folder,
@@ -22,10 +22,8 @@ from counterpoint.batch.folder import (
 )
 from counterpoint.batch.inputs import Inputs, Names
 from counterpoint.batch.job import ChunkSizes, Job
-from counterpoint.batch.ledger import Ledger
-from counterpoint.batch.order import Order, Recipe
-from counterpoint.batch.rows import failed_rows
-from counterpoint.batch.summary import Summary
+from counterpoint.batch.ledger import TOLD_OF, Ledger, RowCounts
+from counterpoint.batch.rows import Order, id_dtype
 from counterpoint.checks import check_choice, check_number, check_whole, require_package
 from counterpoint.errors import InvalidInput, did_you_mean, listed, named_columns
 from counterpoint.explainer.explainer import Explainer
@@ -35,9 +33,6 @@ from counterpoint.problem.target import TargetLike
 from counterpoint.progress import JobProgress, StopFlag, stopped_by_signals
 from counterpoint.result.file.document import Node
 from counterpoint.search.settings import Search, WhatIf
-
-PART_ROWS = 10_000
-ROW_TIMEOUT = 120.0
 
 NewEngine = Callable[[Recipe, Order], Engine]
 
@@ -144,9 +139,8 @@ def explain_files(
             f"out must be a folder of this machine, or one mounted here, got {os.fspath(out)!r}; "
             "copy the files afterwards."
         )
-    batch = Batch(
-        Recipe.of(explainer), order, Path(out), new_engine, part_rows, row_timeout, progress
-    )
+    recipe = Recipe.of(explainer)
+    batch = Batch(recipe, order, Path(out), new_engine, part_rows, row_timeout, progress)
     return batch.run(rows)
 
 
@@ -158,11 +152,11 @@ class Batch:
     order: Order  # what is asked
     out: Path  # the folder
     new_engine: NewEngine  # makes the engine, when all else is in order
-    part_rows: int = PART_ROWS  # rows in a part
-    row_timeout: float = ROW_TIMEOUT  # seconds for a row
+    part_rows: int = 10_000  # rows in a part
+    row_timeout: float = 120.0  # seconds for a row
     progress: bool | None = None  # whether to show a bar
-    sizes: ChunkSizes | None = None  # how many rows go into a chunk
-    stop: StopFlag | None = None  # asks it to stop, besides signals
+    sizes: ChunkSizes = field(default_factory=ChunkSizes)  # how many rows go into a chunk
+    stop: StopFlag = field(default_factory=StopFlag)  # asks it to stop, besides signals
 
     def __post_init__(self) -> None:
         require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
@@ -175,9 +169,7 @@ class Batch:
         explainer = self.recipe.explainer()
         self.order.check(explainer)
         inputs = self._opened(rows, [str(column.name) for column in explainer.schema.columns])
-        id = self.order.id
-        id_dtype = "int64" if id is None else inputs.read(0, 1)[id].dtype
-        self.schema = self.order.schema_of(explainer, id_dtype)
+        self.schema = self.order.schema_of(explainer, id_dtype(inputs.read(0, 1), self.order))
         described = describe_job(
             self.recipe,
             self.order,
@@ -224,10 +216,10 @@ class Batch:
             folder, len(inputs), self.part_rows, self.schema.arrow(), self.schema.prefix or ""
         )
         self._begin(folder, ledger, described)
-        n_before, stop = ledger.counts().rows, self.stop or StopFlag()
+        n_before = ledger.counts().rows
         if n_before < len(inputs) or len(ledger.parts) < ledger.n_parts:
-            with stopped_by_signals(stop, (signal.SIGINT, signal.SIGTERM)):
-                self._run(folder, ledger, inputs, stop)
+            with stopped_by_signals(self.stop, (signal.SIGINT, signal.SIGTERM)):
+                self._run(folder, ledger, inputs)
         is_interrupted = len(ledger.parts) < ledger.n_parts
         if not is_interrupted:
             folder.write(self.out / NAME, write_manifest({**described, "parts": ledger.written()}))
@@ -252,46 +244,30 @@ class Batch:
         else:
             refuse_another(known, described, self.out)
             with refused_manifest(self.out):
-                parts = Node(known["parts"], "$.parts") if "parts" in known else None
-                listed_parts = {} if parts is None else ledger.listed(parts)
-            for name in ledger.recall(listed_parts):
+                has_parts = "parts" in known
+                parts = ledger.listed(Node(known["parts"], "$.parts")) if has_parts else {}
+            for name in ledger.recall(parts):
                 folder.log("damaged", file=name)
 
-    def _run(self, folder: Folder, ledger: Ledger, inputs: Inputs, stop: StopFlag) -> None:
+    def _run(self, folder: Folder, ledger: Ledger, inputs: Inputs) -> None:
         """Run the loop with an engine, which is let go of whatever happens."""
-        sizes = self.sizes or ChunkSizes()
-        sizes.row_timeout = self.row_timeout
+        self.sizes.row_timeout = self.row_timeout
         engine = self.new_engine(self.recipe, self.order)
         display = JobProgress(len(inputs), ledger.counts().rows, self.progress)
         try:
-            folder.log("start", engine=engine.name, rows=len(inputs), rows_done=display.n_done)
-            if display.n_done:
-                display.say(
-                    f"going on: {display.n_done:,} of {len(inputs):,} rows were done before"
-                )
+            n_done = display.n_done
+            folder.log("start", engine=engine.name, rows=len(inputs), rows_done=n_done)
+            if n_done:
+                display.say(f"going on: {n_done:,} of {len(inputs):,} rows were done before")
             if address := getattr(engine, "dashboard", None):
                 display.say(f"Dask's dashboard: {address}")
-            job = Job(
-                inputs,
-                ledger,
-                engine,
-                sizes,
-                lambda chunk, message: self._marked(inputs, chunk, message),
-                display.tell,
-                lambda: stop.is_stopped,
-                display.say,
-            )
-            job.run()
+            Job(inputs, ledger, engine, self.sizes, self.schema, display, self.stop).run()
         except BaseException as error:
             folder.log("stopped", why=f"{type(error).__name__}: {error}")
             raise
         finally:
             display.close()
             engine.close()
-
-    def _marked(self, inputs: Inputs, chunk: Chunk, message: str) -> bytes:
-        """Return what is written for rows that failed outside `explain_rows`."""
-        return packed(failed_rows(self.schema, inputs.read(*chunk), message), self.schema)
 
 
 def engine_named(name: str, scheduler: str | None, workers: int | None) -> NewEngine:
@@ -307,3 +283,158 @@ def engine_named(name: str, scheduler: str | None, workers: int | None) -> NewEn
     from counterpoint.batch.engines.dask import DaskEngine
 
     return lambda recipe, order: DaskEngine(recipe, order, workers, scheduler)
+
+
+DONE, SOME_WITHOUT, SOME_FAILED, INTERRUPTED = 0, 1, 3, 130
+FREQUENT = 3  # messages that are shown
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What became of the rows of a job.
+
+    Parameters
+    ----------
+    out : Path
+        The folder of the parts.
+    n_rows : int
+        Rows of the input.
+    counts : RowCounts
+        What became of those that are done, in this run and before.
+    n_before : int
+        Rows that were done before this run.
+    n_parts : int
+        Parts that are written.
+    seconds : float
+        How long this run took.
+    is_interrupted : bool, default=False
+        Whether somebody stopped it.
+
+    Examples
+    --------
+    >>> from collections import Counter
+    >>> counts = RowCounts(100, 803, 190_000, Counter(found=97, already_met=2, best_effort=1))
+    >>> summary = Summary(Path("out"), 100, counts, n_before=0, n_parts=1, seconds=12.5)
+    >>> summary.found, summary.failed, summary.exit_status
+    (97, 0, 1)
+    >>> print(summary)
+    100 rows explained in 12.5 s (8.0 rows/s, 190,000 evaluations)
+          97  found
+           2  reach the target already
+           1  best effort: nothing that was tried reaches the target
+    803 lines in 1 file: out/part-*.parquet
+    """
+
+    out: Path
+    n_rows: int
+    counts: RowCounts
+    n_before: int
+    n_parts: int
+    seconds: float
+    is_interrupted: bool = False
+
+    @property
+    def found(self) -> int:
+        """Rows with a counterfactual that reaches the target."""
+        return self.counts.statuses["found"]
+
+    @property
+    def already_met(self) -> int:
+        """Rows that reach the target as they are."""
+        return self.counts.statuses["already_met"]
+
+    @property
+    def best_effort(self) -> int:
+        """Rows of which nothing that was tried reaches the target, or nothing that is allowed."""
+        return self.counts.statuses["best_effort"] + self.counts.statuses["infeasible"]
+
+    @property
+    def failed(self) -> int:
+        """Rows that could not be explained; their lines say why."""
+        return self.counts.failed
+
+    @property
+    def evaluations(self) -> int:
+        """How often the model was asked, for all rows together."""
+        return self.counts.evaluations
+
+    @property
+    def messages(self) -> list[tuple[str, int]]:
+        """The most frequent reasons why rows failed, with how many."""
+        return self.counts.frequent(FREQUENT)
+
+    @property
+    def rate(self) -> float:
+        """Rows per second of this run."""
+        return (self.counts.rows - self.n_before) / max(self.seconds, 1e-9)
+
+    @property
+    def exit_status(self) -> int:
+        """What the command line returns."""
+        if self.counts.rows < self.n_rows:
+            return INTERRUPTED
+        if self.failed:
+            return SOME_FAILED
+        return SOME_WITHOUT if self.best_effort else DONE
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as plain values."""
+        return {
+            "out": str(self.out),
+            "rows": self.n_rows,
+            "done": self.counts.rows,
+            "done_before": self.n_before,
+            "found": self.found,
+            "already_met": self.already_met,
+            "best_effort": self.best_effort,
+            "failed": self.failed,
+            "messages": [{"message": text, "rows": n} for text, n in self.messages],
+            "lines": self.counts.lines,
+            "evaluations": self.evaluations,
+            "parts": self.n_parts,
+            "seconds": round(self.seconds, 3),
+            "rows_per_second": round(self.rate, 3),
+            "exit_status": self.exit_status,
+        }
+
+    def __str__(self) -> str:
+        counts, new = self.counts.statuses, self.counts.rows - self.n_before
+        first = f"{new:,} rows explained in {_duration(self.seconds)} ({self.rate:,.1f} rows/s"
+        if new == 0 and self.n_before:
+            first = f"All {self.n_rows:,} rows were done before; nothing was left to do"
+        elif self.n_before:
+            first += f"); {self.n_before:,} were done before"
+        else:
+            first += f", {self.evaluations:,} evaluations)"
+        became = [f"{counts[key]:>8,}  {told}" for key, told in TOLD_OF.items() if counts[key]]
+        why = [f"{n:>14,} x {_cut(text)}" for text, n in self.messages]
+        files = "1 file" if self.n_parts == 1 else f"{self.n_parts:,} files"
+        last = f"{self.counts.lines:,} lines in {files}: {self.out / 'part-*.parquet'}"
+        if self.counts.rows < self.n_rows:
+            last = (
+                f"Interrupted: {self.counts.rows:,} of {self.n_rows:,} rows are done. The same "
+                "command goes on from here."
+            )
+        return "\n".join([first, *became, *why, last])
+
+
+def _cut(text: str, most: int = 120) -> str:
+    """Return a message on one line, cut if it is long."""
+    line = " ".join(text.split())
+    line = "".join(c if c.isprintable() else "?" for c in line)
+    return line if len(line) <= most else f"{line[: most - 3]}..."
+
+
+def _duration(seconds: float) -> str:
+    """Return a time for people.
+
+    Examples
+    --------
+    >>> _duration(12.5), _duration(185.0), _duration(7_290.0)
+    ('12.5 s', '3 min 5 s', '2 h 1 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    if seconds < 3600:
+        return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+    return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:.0f} min"

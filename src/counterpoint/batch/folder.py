@@ -27,8 +27,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from counterpoint.batch.order import Files, Order, Recipe
-from counterpoint.batch.summary import MOST_COUNTED
+from counterpoint.batch.engines.engine import Files, Recipe
+from counterpoint.batch.rows import Order
 from counterpoint.checks import require_package
 from counterpoint.errors import CannotWrite, CounterpointError, InvalidInput
 from counterpoint.explainer.task import check_search
@@ -42,6 +42,7 @@ OURS = re.compile(
 )
 PART = re.compile(r"part-\d+\.parquet")
 BLOCK = 2**20
+MOST_COUNTED = 2**53  # of anything
 
 
 class Folder:
@@ -230,7 +231,7 @@ def describe_job(
 def _describe_explainer(recipe: Recipe) -> dict[str, Any]:
     """Return fingerprints of model and data: of their files if there are, or of what they say."""
     explainer = recipe.explainer()
-    files = recipe.source
+    files = recipe.make
     if isinstance(files, Files):
         model, data = (f"sha256:{sha256(part).hexdigest()}" for part in (files.model, files.data))
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -12,12 +12,17 @@ from typing import Any, TypeAlias, Unpack
 import numpy as np
 import pandas as pd
 
-from counterpoint.batch.order import Make, Order, Recipe
+from counterpoint.batch.engines.engine import Make, Recipe
 from counterpoint.batch.rows import (
-    cause_in_machine,
+    Order,
+    as_texts,
+    by_halves,
     columns_of,
     explain_rows,
     features_of,
+    genes_of,
+    id_dtype,
+    in_columns,
     positions_of,
     with_ids,
 )
@@ -27,12 +32,11 @@ from counterpoint.explainer.group import MEMORY
 from counterpoint.explainer.task import Finding, proving
 from counterpoint.problem.limits import LimitKeywords, Limits, join_limits
 from counterpoint.problem.target import TargetLike
-from counterpoint.result.long_table import OutputSchema, Type, failure_text
+from counterpoint.result.long_table import OutputSchema, Type
 from counterpoint.search.settings import Explore, Search, WhatIf
 from counterpoint.table.frames import Rows, as_frame, is_frame, is_polars
 
-SchemaOf: TypeAlias = Callable[[Order, Explainer, Any], OutputSchema]
-WorkOnPart: TypeAlias = Callable[[pd.DataFrame, Recipe, Order], pd.DataFrame]
+SchemaOf: TypeAlias = Callable[..., OutputSchema]  # of an order, an explainer and a dtype of ids
 
 
 def explain_frame(
@@ -116,16 +120,9 @@ def explain_frame(
     """
     asked = join_limits(explain_frame, limits, added)
     order = Order(target, search, seed, asked, keep, id, prefix)
-    recipe = Recipe.of(explainer)
-    if is_dask(rows):
-        check_dask(workers, progress)
-        return lazily(recipe, rows, order, Order.schema_of, partial(explain_part, memory=memory))
-    order.check(recipe.explainer())
-    frame = as_pandas(rows, recipe.explainer(), order)
-    found = explain_rows(
-        recipe.explainer(), frame, order, workers=workers, memory=memory, progress=progress
-    )
-    return in_kind(rows, found, order.schema_of(recipe.explainer()))
+    work = partial(explain_rows, memory=memory)
+    here = {"workers": workers, "progress": progress}
+    return of_frame(Recipe.of(explainer), rows, order, Order.schema_of, work, here)
 
 
 def verify_frame(
@@ -181,14 +178,29 @@ def verify_frame(
     """
     proving(search)
     order = Order(target, search, seed, join_limits(verify_frame, limits, added), id=id)
-    recipe = Recipe.of(explainer)
+    here = {"workers": workers}
+    return of_frame(Recipe.of(explainer), rows, order, verdicts_schema, verify_rows, here)
+
+
+def of_frame(
+    recipe: Recipe,
+    rows: Rows,
+    order: Order,
+    schema_of: SchemaOf,
+    work: Callable[..., pd.DataFrame],
+    here: Mapping[str, Any],
+) -> Any:
+    """Return what `work` makes of rows as a table of their kind; of a Dask DataFrame lazily.
+
+    `here` are settings of the work that only this process has, not Dask's workers.
+    """
     if is_dask(rows):
-        check_dask(workers, None)
-        return lazily(recipe, rows, order, verdicts_schema, verify_part)
-    order.check(recipe.explainer())
-    frame = as_pandas(rows, recipe.explainer(), order)
-    found = verify_rows(recipe.explainer(), frame, order, workers)
-    return in_kind(rows, found, verdicts_schema(order, recipe.explainer()))
+        check_dask(**here)
+        return lazily(recipe, rows, order, schema_of, work)
+    explainer = recipe.explainer()
+    order.check(explainer)
+    found = work(explainer, as_pandas(rows, explainer, order), order, **here)
+    return in_kind(rows, found, schema_of(order, explainer))
 
 
 @dataclass(frozen=True)
@@ -217,45 +229,23 @@ def verify_rows(
 ) -> pd.DataFrame:
     """Return the verdicts on rows as a frame; see `verify_frame`."""
     rows = with_ids(rows, order)
-    dtype = "int64" if order.id is None else rows[order.id].dtype
-    schema = verdicts_schema(order, explainer, dtype)
-    findings = list(findings_of(explainer, features_of(rows, explainer, order), order, workers))
-    genomes = [each.genome for each in findings if each.genome is not None]
-    genes = np.empty((0, len(schema.columns)))
-    if genomes:
-        genes = explainer.encoding.by_column(np.array(genomes))
-    is_there = np.array([each.genome is not None for each in findings], dtype=np.bool_)
+    schema = verdicts_schema(order, explainer, id_dtype(rows, order))
+    asked: Any = {"search": order.search, "seed": order.seed, "workers": workers}
+
+    def ask(some: pd.DataFrame) -> Iterable[Finding]:
+        return explainer.verify(some, order.target, order.limits, **asked).findings
+
+    features = features_of(rows, explainer, order)
+    findings = list(by_halves(features, ask, lambda why: Finding("unknown", 0, why)))
+    genes = genes_of([each.genome[None] for each in findings if each.genome is not None], explainer)
     own = [
         positions_of(rows),
-        pd.array([each.verdict for each in findings], dtype="string[python]"),
+        as_texts([each.verdict for each in findings]),
         np.array([each.n_asked for each in findings], dtype=np.int64),
-        pd.array([each.how for each in findings], dtype="string[python]"),
+        as_texts([each.how for each in findings]),
     ]
-    ids = {} if order.id is None else {order.id: rows[order.id].reset_index(drop=True)}
-    columns = ids | dict(zip(schema.own, own, strict=True)) | schema.decoded(genes, is_there)
-    return pd.DataFrame({name: columns[name] for name in schema.names})
-
-
-def findings_of(
-    explainer: Explainer, rows: pd.DataFrame, order: Order, workers: int | None
-) -> Iterator[Finding]:
-    """Yield what is known of each row; on an error ask halves again, down to the single row."""
-    if len(rows) == 0:
-        return
-    asked: Any = {"search": order.search, "seed": order.seed, "workers": workers}
-    try:
-        verified = explainer.verify(rows, order.target, order.limits, **asked)
-    except Exception as error:  # of the model, a rule or a value: it belongs to some row
-        if (cause := cause_in_machine(error)) is not None:
-            raise cause from None
-        if len(rows) == 1:
-            yield Finding("unknown", 0, failure_text(error))
-            return
-        middle = (len(rows) + 1) // 2
-        for half in (rows.iloc[:middle], rows.iloc[middle:]):
-            yield from findings_of(explainer, half, order, workers)
-    else:
-        yield from verified.findings
+    is_there = np.array([each.genome is not None for each in findings], dtype=np.bool_)
+    return in_columns(schema, rows, np.arange(len(rows)), own, genes, is_there)
 
 
 def is_dask(rows: object) -> bool:
@@ -264,7 +254,7 @@ def is_dask(rows: object) -> bool:
     return dask_frames is not None and isinstance(rows, dask_frames.DataFrame)
 
 
-def check_dask(workers: int | None, progress: bool | None) -> None:
+def check_dask(workers: int | None, progress: bool | None = None) -> None:
     """Refuse settings that are Dask's own."""
     if workers is not None:
         raise InvalidInput(
@@ -278,7 +268,9 @@ def check_dask(workers: int | None, progress: bool | None) -> None:
         )
 
 
-def lazily(recipe: Recipe, rows: Any, order: Order, schema_of: SchemaOf, work: WorkOnPart) -> Any:
+def lazily(
+    recipe: Recipe, rows: Any, order: Order, schema_of: SchemaOf, work: Callable[..., pd.DataFrame]
+) -> Any:
     """Return the Dask DataFrame of what is found; its partitions are those of the rows."""
     from dask.delayed import delayed  # it is there: the rows are Dask's
 
@@ -287,26 +279,21 @@ def lazily(recipe: Recipe, rows: Any, order: Order, schema_of: SchemaOf, work: W
         rows = rows.map_partitions(with_ids, order, meta=meta)
     order.check(explainer)
     held = [*columns_of(meta, explainer, order).values()]
-    schema = schema_of(order, explainer, "int64" if order.id is None else meta[order.id].dtype)
+    schema = schema_of(order, explainer, id_dtype(meta, order))
     # One key of the graph, which all partitions refer to: the model and the data travel once.
     carried = delayed(recipe, name=f"counterpoint-{recipe.digest}", pure=True, traverse=False)
     return rows[held if order.id is None else [order.id, *held]].map_partitions(
-        work, carried, order, meta=schema.meta(), clear_divisions=True
+        work_on_part, carried, order, work, meta=schema.meta(), clear_divisions=True
     )
 
 
-def explain_part(rows: pd.DataFrame, recipe: Recipe, order: Order, memory: float) -> pd.DataFrame:
-    """Return the counterfactuals of one partition; threads take turns if the model needs it."""
+def work_on_part(
+    rows: pd.DataFrame, recipe: Recipe, order: Order, work: Callable[..., pd.DataFrame]
+) -> pd.DataFrame:
+    """Return what `work` makes of one partition; threads take turns if the model needs it."""
     explainer = recipe.explainer()
     with nullcontext() if order.is_shared(explainer) else recipe.turn:
-        return explain_rows(explainer, rows, order, memory=memory)
-
-
-def verify_part(rows: pd.DataFrame, recipe: Recipe, order: Order) -> pd.DataFrame:
-    """Return the verdicts on one partition; threads take turns if the model needs it."""
-    explainer = recipe.explainer()
-    with nullcontext() if order.is_shared(explainer) else recipe.turn:
-        return verify_rows(explainer, rows, order)
+        return work(explainer, rows, order)
 
 
 def as_pandas(rows: Rows, explainer: Explainer, order: Order) -> pd.DataFrame:

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from counterpoint.batch.engines.engine import Chunk, Done, Engine
+from counterpoint.batch.engines.engine import Chunk, Done, Engine, packed
 from counterpoint.batch.inputs import Inputs
 from counterpoint.batch.ledger import Damaged, Ledger
+from counterpoint.batch.rows import failed_rows
+from counterpoint.progress import JobProgress, StopFlag
+from counterpoint.result.long_table import OutputSchema
 
 FEW = 8  # rows of the first chunks, of which nothing is known
 MOST = 10_000  # rows of any chunk: they are in memory while it is worked on
@@ -158,9 +161,6 @@ WAIT = 0.5  # seconds between two looks at the clock
 ENDING = 5.0  # seconds that chunks begun have to be finished when the job is to stop
 DIED = "its worker died while it was explained"
 
-Mark = Callable[[Chunk, str], bytes]  # rows, and why they failed -> what to write for them
-Tell = Callable[[int, int], None]  # rows done since the last time, and how many of them failed
-
 
 def no_answer(seconds: float) -> str:
     """Return what is said of a row that took too long.
@@ -181,18 +181,18 @@ class Job:
     ledger: Ledger  # what is done
     engine: Engine  # who does it
     sizes: ChunkSizes  # how many rows go into a chunk, and how long it may take
-    mark: Mark  # makes the answer for a row that failed
-    tell: Tell  # hears what was done
-    must_stop: Callable[[], bool]  # says whether somebody wants it to stop
-    say: Callable[[str], None]  # says something to people
+    schema: OutputSchema  # the columns of what is written
+    display: JobProgress  # shows people how far it is
+    stop: StopFlag  # says whether somebody wants it to stop
     in_flight: set[Chunk] = field(default_factory=set)
 
     def run(self) -> None:
         """Do the rows that are not done, until all are or it must stop."""
-        self._finish_parts()
+        for part in sorted(self.ledger.chunks):  # a run may have ended before it came to that
+            self._finish(part)
         gaps = (gap for part in range(self.ledger.n_parts) for gap in self.ledger.missing(part))
         self.schedule = ChunkSchedule(gaps, self.ledger.n_rows - self.ledger.counts().rows)
-        while not self.must_stop():
+        while not self.stop.is_stopped:
             self._submit()
             if not self.in_flight:
                 return
@@ -218,7 +218,9 @@ class Job:
             self.in_flight.remove(event.chunk)
             if isinstance(event, Done):
                 self._keep(event)
-            elif not self.must_stop():  # who ends a service ends its workers, too: nobody's fault
+            elif (
+                not self.stop.is_stopped
+            ):  # who ends a service ends its workers, too: nobody's fault
                 self._fail(event.chunk, DIED, event.reason)
 
     def _keep(self, done: Done) -> None:
@@ -231,8 +233,8 @@ class Job:
         self.sizes.hear(n_rows, done.seconds)
         self.ledger.keep(done.chunk, done.payload, counts)
         self.ledger.folder.log("done", rows=list(done.chunk), seconds=round(done.seconds, 4))
-        self.tell(n_rows, counts.failed)
-        self._finish(done.chunk.start // self.ledger.part_rows)
+        self.display.tell(n_rows, counts.failed)
+        self._finish_or_redo(done.chunk.start // self.ledger.part_rows)
 
     def _give_up_late_ones(self) -> None:
         """Stop chunks that take longer than they may."""
@@ -248,37 +250,34 @@ class Job:
         self.ledger.folder.log("lost", rows=list(chunk), reason=reason)
         if (row := self.schedule.fail(chunk)) is None:
             return
-        payload = self.mark(row, message)
+        failed = failed_rows(self.schema, self.inputs.read(*row), message)
+        payload = packed(failed, self.schema)
         counts = self.ledger.check(row, payload)
         assert counts is not None, "a row that is marked has the columns of all"
         self.ledger.keep(row, payload, counts)
-        self.tell(1, 1)
-        self._finish(row.start // self.ledger.part_rows)
+        self.display.tell(1, 1)
+        self._finish_or_redo(row.start // self.ledger.part_rows)
 
-    def _finish_parts(self) -> None:
-        """Write parts whose rows were done by a run that ended before it came to that."""
-        for part in sorted(self.ledger.chunks):
-            if not self.ledger.missing(part):
-                try:
-                    self.ledger.finish(part)
-                except Damaged as error:
-                    self.ledger.folder.log("damaged", file=str(error))
-
-    def _finish(self, part: int) -> None:
-        """Write a part if all its rows are done."""
+    def _finish(self, part: int) -> list[Chunk]:
+        """Write a part if all its rows are done; return those that are lost, if it is damaged."""
         if self.ledger.missing(part):
-            return
+            return []
         try:
             self.ledger.finish(part)
         except Damaged as error:
             self.ledger.folder.log("damaged", file=str(error))
-            for gap in self.ledger.missing(part):
-                self.tell(gap.start - gap.stop, 0)
-                self.schedule.put_back(gap)
+        return self.ledger.missing(part)
+
+    def _finish_or_redo(self, part: int) -> None:
+        for gap in self._finish(part):
+            self.display.tell(gap.start - gap.stop, 0)
+            self.schedule.put_back(gap)
 
     def _end(self) -> None:
         """Let the chunks that are worked on be finished, for a while."""
-        self.say("stopping when the rows begun are done, in some seconds; Ctrl-C stops it now")
+        self.display.say(
+            "stopping when the rows begun are done, in some seconds; Ctrl-C stops it now"
+        )
         begun, until = set(self.engine.running()), time.monotonic() + ENDING
         while begun & self.in_flight and time.monotonic() < until:
             self._hear(0.1)

@@ -2,7 +2,8 @@
 
 The journal has a line for each file that was finished, written after the file. Whatever is not in
 it, or does not have the hash it says, is not done; so a job can be ended at any point, and files
-may be damaged or lost, and a rerun does just the rows that are missing.
+may be damaged or lost, and a rerun does just the rows that are missing. `RowCounts` say how many
+rows of a chunk, of a part or of the whole job had which outcome.
 """
 
 from __future__ import annotations
@@ -12,15 +13,120 @@ import json
 import os
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from counterpoint.batch.engines.engine import Chunk
-from counterpoint.batch.folder import Folder, read_payload, sha256_of, write_part
-from counterpoint.batch.summary import TOLD, RowCounts
+from counterpoint.batch.folder import (
+    MOST_COUNTED,
+    Folder,
+    read_payload,
+    sha256_of,
+    write_part,
+)
+from counterpoint.checks import require_package
 from counterpoint.errors import Signal
 from counterpoint.result.file.document import Node
+
+TOLD = 10  # different messages that are kept of a part; there may be one for every row
+COUNTED = ["counterfactual", "status", "message", "evaluations"]
+TOLD_OF = {
+    "found": "found",
+    "already_met": "reach the target already",
+    "best_effort": "best effort: nothing that was tried reaches the target",
+    "infeasible": "infeasible: all that is allowed was tried, and nothing reaches the target",
+    "failed": "failed",
+}
+
+
+@dataclass
+class RowCounts:
+    """Rows by status, and what they took.
+
+    Examples
+    --------
+    >>> one = RowCounts(2, 5, 400, Counter(found=2))
+    >>> both = one + RowCounts(1, 1, 0, Counter(failed=1), Counter({"no such level": 1}))
+    >>> both.rows, dict(both.statuses)
+    (3, {'found': 2, 'failed': 1})
+    """
+
+    rows: int = 0  # rows of the input
+    # rows of the output: a row of the input has one for each counterfactual, and at least one
+    lines: int = 0
+    evaluations: int = 0  # how often the model was asked
+    # rows of the input by what became of them
+    statuses: Counter[str] = field(default_factory=Counter)
+    messages: Counter[str] = field(default_factory=Counter)  # why rows failed
+
+    @classmethod
+    def of(cls, table: Any, prefix: str) -> RowCounts:
+        """Count a table that `explain_rows` made."""
+        compute = require_package("pyarrow.compute", "a batch job", '"counterpoint[cli]"')
+        own = table.select([f"{prefix}{name}" for name in COUNTED]).rename_columns(COUNTED)
+        first = own.filter(compute.less_equal(own["counterfactual"], 1))  # one line of each row
+        failed = first.filter(compute.equal(first["status"], "failed"))
+        return cls(
+            rows=first.num_rows,
+            lines=own.num_rows,
+            evaluations=compute.sum(first["evaluations"]).as_py() or 0,
+            statuses=Counter(first["status"].to_pylist()),
+            messages=Counter(failed["message"].to_pylist()),
+        )
+
+    def __add__(self, other: RowCounts) -> RowCounts:
+        return RowCounts(
+            self.rows + other.rows,
+            self.lines + other.lines,
+            self.evaluations + other.evaluations,
+            self.statuses + other.statuses,
+            self.messages + other.messages,
+        )
+
+    @property
+    def failed(self) -> int:
+        """Rows that could not be explained."""
+        return self.statuses["failed"]
+
+    def frequent(self, n: int | None) -> list[tuple[str, int]]:
+        """Return the most frequent messages, ties in the order of the alphabet."""
+        return sorted(self.messages.items(), key=lambda item: (-item[1], item[0]))[:n]
+
+    def written(self) -> dict[str, Any]:
+        """Return it as JSON holds it, the same for the same rows."""
+        return {
+            "rows": self.rows,
+            "lines": self.lines,
+            "evaluations": self.evaluations,
+            "statuses": dict(sorted(self.statuses.items())),
+            "messages": dict(self.frequent(None)),
+        }
+
+    @classmethod
+    def read(cls, written: Node, n_rows: int) -> RowCounts:
+        """Return what `written` wrote of so many rows; refuse what it cannot have written."""
+        keys = ("rows", "lines", "evaluations", "statuses", "messages")
+        rows, lines, evaluations, statuses, messages = written.fields(*keys)
+        by_status = _counter(statuses, n_rows)
+        if not by_status.keys() <= TOLD_OF.keys() or by_status.total() != n_rows:
+            statuses.refuse(f"how many of {n_rows} rows had which outcome")
+        by_message = _counter(messages, n_rows)
+        if by_message.total() > by_status["failed"]:
+            messages.refuse(f"why {by_status['failed']} rows failed")
+        return cls(
+            rows.whole(n_rows, n_rows),
+            lines.whole(n_rows, MOST_COUNTED),
+            evaluations.whole(0, MOST_COUNTED),
+            by_status,
+            by_message,
+        )
+
+
+def _counter(node: Node, most: int) -> Counter[str]:
+    """Return how often there was what."""
+    counts = node.fields(*node.value) if isinstance(node.value, dict) else node.fields()
+    return Counter({key: n.whole(1, most) for key, n in zip(node.value, counts, strict=True)})
 
 
 @dataclass(frozen=True)

@@ -1,30 +1,125 @@
-"""Rows: the one pure function of every engine, from a frame of rows to one of counterfactuals.
+"""Rows: what is asked of every row, and the one pure function of every engine that answers.
 
-Nothing in its result depends on time, on company, on threads or on how rows are cut into frames.
-A row that cannot be explained becomes a line with the error's text and touches no other.
+`Order` says what is asked; it is frozen, picklable and checked before the first row is explained.
+`explain_rows` takes a frame of rows to one of counterfactuals. Nothing in its result depends on
+time, on company, on threads or on how rows are cut into frames. A row that cannot be explained
+becomes a line with the error's text and touches no other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.batch.order import Order
+from counterpoint.checks import check_whole
 from counterpoint.errors import InvalidInput, MissingDependency, did_you_mean, listed
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.group import MEMORY
+from counterpoint.explainer.task import check_rules, check_search
+from counterpoint.problem.limits import CheckedLimits, Limits
+from counterpoint.problem.own_objectives import check_costs_apply
+from counterpoint.problem.target import TargetLike, parse_target
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.long_table import OutputSchema, Type, decoded_levels, failure_text
 from counterpoint.result.ways import name_of
+from counterpoint.search.settings import Search, WhatIf
+from counterpoint.streams import check_seed
+from counterpoint.table.frames import as_objects
 
+MOST_KEPT = 2**31
+N_TRIED = 64  # observed rows that rules are tried on
 FAILED = "failed"
 NONE, NO = np.empty(0), np.empty(0, dtype=np.bool_)
 NO_CODES = np.empty(0, dtype=np.int64)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is asked of every row, and what is handed back."""
+
+    # As in `Explainer.explain`. A search may not end by `seconds`: what it finds would depend on
+    # the machine.
+    target: TargetLike
+    search: Search | WhatIf | None = None
+    seed: int = 0
+    limits: Limits = field(default_factory=Limits)
+    # How many of each row's counterfactuals at most, as `select` chooses: the best of different
+    # ways first, and near misses only where there is no counterfactual. None keeps the whole
+    # non-dominated set, near misses too.
+    keep: int | None = 10
+    id: str | None = None  # a column of the rows that is no feature and is handed through
+    # put before the names of our own columns; None puts "cf_" there if a feature has the name of
+    # one
+    prefix: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.search, Search) and self.search.seconds is not None:
+            raise InvalidInput(
+                f"search has seconds={self.search.seconds:g}, so that the result would depend on "
+                "the machine and its load; bound it by evaluations, as in "
+                "Search(evaluations=2000)."
+            )
+        if self.keep is not None:
+            check_whole("keep", self.keep, 1, MOST_KEPT)
+
+    def check(self, explainer: Explainer) -> None:
+        """Refuse what no row could be explained with: wrong targets, names, rules and settings.
+
+        Raises InvalidInput or UnknownFeatureError if an argument cannot be used, or the rules
+        exclude every observed row that is tried.
+        """
+        check_search(self.search)
+        check_seed(self.seed)
+        limits = self.limits.check(explainer.schema, explainer.kept)
+        if limits.costs is not None:
+            check_costs_apply(explainer.observed.aims)
+        predictor = explainer.predictor.own
+        parse_target(self.target, predictor.classes, spread(predictor.observed_outputs))
+        try_rules(limits, explainer)
+        self.schema_of(explainer)
+
+    def is_shared(self, explainer: Explainer) -> bool:
+        """Whether several threads may ask for this at once."""
+        return explainer._is_shared(self.limits.check(explainer.schema, explainer.kept))
+
+    def schema_of(self, explainer: Explainer, id_dtype: Any = "int64") -> OutputSchema:
+        """Return the columns of what is handed back."""
+        return explainer.output_schema(self.id, id_dtype, self.prefix, self.search)
+
+
+def try_rules(limits: CheckedLimits, explainer: Explainer) -> None:
+    """Refuse rules that fail for every one of some observed rows, as they would for the others."""
+    if not len(limits.rules):
+        return
+    genomes, encoding = explainer.observed.genomes, explainer.encoding
+    tried = spread(genomes)
+    first: InvalidInput | None = None
+    for i in range(len(tried)):
+        row = tried[i : i + 1].copy()
+        try:
+            check_rules(limits, row, encoding.decode(row.copy()), explainer.observed.space)
+            limits.rules.ask(encoding.to_rows(row.copy()))
+        except InvalidInput as error:
+            first = first or error
+        else:
+            return
+    if first is not None:
+        raise InvalidInput(
+            f"the constraints exclude each of {len(tried)} observed rows that were tried; of the "
+            f"first: {first}"
+        ) from first
+
+
+def spread(observed: Floats) -> Floats:
+    """Return some of the observed rows or their outputs, spread evenly over the data."""
+    n = min(N_TRIED, len(observed))
+    return observed[np.arange(n) * len(observed) // n]
 
 
 class RowAnswer(NamedTuple):
@@ -84,18 +179,67 @@ def explain_rows(
     makes a job or a frame does that once. Raises InvalidInput if rows lack columns, or a column has
     the name of one of ours.
     """
+    how: Any = {"workers": workers, "memory": memory, "progress": progress}
+
+    def ask(some: pd.DataFrame) -> Iterator[RowAnswer]:
+        n_done = 0
+        asked = order.target, order.search, order.seed
+        for found in explainer.explain_each(some, *asked, limits=order.limits, **how):
+            if found.stopped == "interrupt":  # half a result would be another
+                raise KeyboardInterrupt
+            yield RowAnswer.of(found, order.keep)
+            n_done += 1
+        if n_done < len(some):
+            raise KeyboardInterrupt
+
     rows = with_ids(rows, order)
     features = features_of(rows, explainer, order)
-    schema = order.schema_of(explainer, "int64" if order.id is None else rows[order.id].dtype)
-    settings = RowsAsked(explainer, order, workers, memory, progress)
-    answers = list(settings.answers(features))
-    return assemble(schema, rows, answers, explainer)
+    schema = order.schema_of(explainer, id_dtype(rows, order))
+    answers = list(by_halves(features, ask, lambda why: RowAnswer(FAILED, why)))
+    genomes = [answer.genomes for answer in answers if answer.changed]
+    return assemble(schema, rows, answers, genes_of(genomes, explainer))
 
 
 def failed_rows(schema: OutputSchema, rows: pd.DataFrame, message: str) -> pd.DataFrame:
     """Return rows as lines that say why they could not be explained."""
     answers = [RowAnswer(FAILED, message)] * len(rows)
-    return assemble(schema, rows, answers, None)
+    return assemble(schema, rows, answers, np.empty((0, len(schema.columns))))
+
+
+def by_halves(
+    rows: pd.DataFrame,
+    ask: Callable[[pd.DataFrame], Iterable[T]],
+    failed: Callable[[str], T],
+) -> Iterator[T]:
+    """Yield what `ask` answers to each row; on an error ask halves again, down to the single row.
+
+    What `failed` makes of an error's text is the answer to the row whose error it is.
+    """
+    if len(rows) == 0:
+        return
+    n_done = 0
+    try:
+        for answer in ask(rows):
+            yield answer
+            n_done += 1
+    except Exception as error:  # of the model, a rule or a value: it belongs to some row
+        if (cause := cause_in_machine(error)) is not None:
+            raise cause from None
+        if len(rows) == 1 and n_done == 0:
+            yield failed(failure_text(error))
+            return
+        rest = rows.iloc[n_done:]
+        middle = (len(rest) + 1) // 2
+        for half in (rest.iloc[:middle], rest.iloc[middle:]):
+            yield from by_halves(half, ask, failed)
+
+
+def cause_in_machine(error: BaseException) -> BaseException | None:
+    """Return the part of an error that is of the machine and no row's: memory, missing packages."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, MemoryError | MissingDependency):
+        cause = cause.__cause__
+    return cause
 
 
 def with_ids(rows: pd.DataFrame, order: Order) -> pd.DataFrame:
@@ -103,6 +247,11 @@ def with_ids(rows: pd.DataFrame, order: Order) -> pd.DataFrame:
     if order.id is None or order.id in rows.columns or rows.index.name != order.id:
         return rows
     return rows.assign(**{order.id: rows.index})
+
+
+def id_dtype(rows: pd.DataFrame, order: Order) -> Any:
+    """Return the dtype of the ids that are handed through."""
+    return "int64" if order.id is None else rows[order.id].dtype
 
 
 def features_of(rows: pd.DataFrame, explainer: Explainer, order: Order) -> pd.DataFrame:
@@ -143,143 +292,69 @@ def check_frame(rows: Any, order: Order) -> None:
         raise InvalidInput(f"id={order.id!r} is not a column of the rows; {hint}")
 
 
-@dataclass(frozen=True)
-class RowsAsked:
-    """Whom to ask for what, and how."""
-
-    explainer: Explainer
-    order: Order
-    workers: int | None
-    memory: float
-    progress: bool | None
-
-    def answers(self, rows: pd.DataFrame) -> Iterator[RowAnswer]:
-        """Yield an answer per row; on an error try halves again, down to the single row."""
-        n_done = 0
-        try:
-            for found in self.results(rows):
-                yield RowAnswer.of(found, self.order.keep)
-                n_done += 1
-        except Exception as error:  # of the model, a rule or a value: it belongs to some row
-            if (cause := cause_in_machine(error)) is not None:
-                raise cause from None
-            if len(rows) - n_done == 1 and n_done == 0:
-                yield RowAnswer(FAILED, failure_text(error))
-                return
-            rest = rows.iloc[n_done:]
-            middle = (len(rest) + 1) // 2
-            yield from self.answers(rest.iloc[:middle])
-            yield from self.answers(rest.iloc[middle:])
-
-    def results(self, rows: pd.DataFrame) -> Iterator[Counterfactuals]:
-        """Yield the results of rows; an interrupt is one, for half a result would be another."""
-        if len(rows) == 0:
-            return
-        order, n_done = self.order, 0
-        for found in self.explainer.explain_each(
-            rows,
-            order.target,
-            order.search,
-            order.seed,
-            limits=order.limits,
-            workers=self.workers,
-            memory=self.memory,
-            progress=self.progress,
-        ):
-            if found.stopped == "interrupt":
-                raise KeyboardInterrupt
-            yield found
-            n_done += 1
-        if n_done < len(rows):
-            raise KeyboardInterrupt
-
-
-def cause_in_machine(error: BaseException) -> BaseException | None:
-    """Return the part of an error that is of the machine and no row's: memory, missing packages."""
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, MemoryError | MissingDependency):
-        cause = cause.__cause__
-    return cause
+def genes_of(genomes: Sequence[Floats], explainer: Explainer) -> Floats:
+    """Return genomes, of several rows each (k, d), by column of the data (n, c)."""
+    empty = np.empty((0, len(explainer.schema)))
+    return explainer.encoding.by_column(np.concatenate([empty, *genomes]))
 
 
 def assemble(
+    schema: OutputSchema, rows: pd.DataFrame, answers: Sequence[RowAnswer], genes: Floats
+) -> pd.DataFrame:
+    """Return the answers of rows as one frame, given the genes of all counterfactuals (n, c)."""
+    n_found = np.array([len(answer.changed) for answer in answers], dtype=np.int64)
+    lines = np.repeat(np.arange(len(answers)), np.maximum(n_found, 1))
+    is_there = n_found[lines] > 0
+    own = own_columns(schema, answers, lines, is_there)
+    return in_columns(schema, rows, lines, [positions_of(rows)[lines], *own], genes, is_there)
+
+
+def in_columns(
     schema: OutputSchema,
     rows: pd.DataFrame,
-    answers: Sequence[RowAnswer],
-    explainer: Explainer | None,
+    lines: Ints,
+    own: Sequence[Any],
+    genes: Floats,
+    is_there: Bools,
 ) -> pd.DataFrame:
-    """Return the answers of rows as one frame; without an explainer none has counterfactuals."""
-    counts = np.array([len(answer.changed) for answer in answers], dtype=np.int64)
-    lines = np.repeat(np.arange(len(answers)), np.maximum(counts, 1))
-    is_there = np.repeat(counts > 0, np.maximum(counts, 1))
-    columns: dict[str, Any] = {}
+    """Return a frame of lines (n,) of rows: ids, our own columns, and genes where they are."""
+    columns = dict(zip(schema.own, own, strict=True)) | schema.decoded(genes, is_there)
     if schema.id is not None:
         columns[schema.id] = rows[schema.id].iloc[lines].reset_index(drop=True)  # keeps its dtype
-    own = own_columns(schema, rows, answers, lines, is_there)
-    columns |= dict(zip(schema.own, own, strict=True))
-    with_some = [answer.genomes for answer in answers if len(answer.changed)]
-    genes = np.empty((0, len(schema.columns)))
-    if explainer is not None and with_some:
-        genes = explainer.encoding.by_column(np.concatenate(with_some))
-    columns |= schema.decoded(genes, is_there)
     return pd.DataFrame({name: columns[name] for name in schema.names})
 
 
 def own_columns(
-    schema: OutputSchema,
-    rows: pd.DataFrame,
-    answers: Sequence[RowAnswer],
-    lines: Any,
-    is_there: Bools,
+    schema: OutputSchema, answers: Sequence[RowAnswer], lines: Ints, is_there: Bools
 ) -> list[Any]:
-    """Return our own columns in the schema's order, for lines (n,) of rows."""
-    some = [answer for answer in answers if len(answer.changed)]
-    numbers = np.zeros(len(lines), dtype=np.int64)
-    numbers[is_there] = np.concatenate(
-        [np.arange(1, 1 + len(answer.changed)) for answer in some] or [numbers[:0]]
-    )
-    valid = np.zeros(len(lines), dtype=np.bool_)
-    valid[is_there] = np.concatenate([answer.reaches for answer in some] or [valid[:0]])
-    floats = np.full((len(lines), 1 + len(schema.objectives)), np.nan)
-    if some:
-        floats[is_there, 0] = np.concatenate([answer.predictions for answer in some])
-        floats[is_there, 1:] = np.concatenate([answer.objectives for answer in some])
-    changed, ways = np.empty((2, len(lines)), dtype=object)
-    names = iter([names for answer in some for names in answer.changed])
-    changed[:] = [next(names) if there else [] for there in is_there]
-    ways[is_there] = [name_of(own) for own in changed[is_there]]
-    return [
-        positions_of(rows)[lines],
-        numbers,
-        texts([answer.status for answer in answers], lines),
-        texts([answer.message for answer in answers], lines),
-        valid,
-        *classes_of(schema, some, is_there),
-        *floats.T,
-        changed,
-        pd.array(ways, dtype="string[python]"),
-        *labels_of(schema, some, is_there),
-        np.array([answer.evaluations for answer in answers], dtype=np.int64)[lines],
+    """Return our own columns but the first, in the schema's order, for lines (n,) of rows."""
+
+    def by_line(part: Callable[[RowAnswer], Any], nothing: Any) -> Any:
+        parts = [part(answer) if answer.changed else nothing for answer in answers]
+        return np.concatenate([np.array(nothing)[:0], *parts])
+
+    changed = as_objects([names for answer in answers for names in answer.changed or ([],)])
+    ways = np.full(len(lines), None, dtype=object)
+    ways[is_there] = [name_of(names) for names in changed[is_there]]
+    columns = [
+        by_line(lambda answer: np.arange(1, 1 + len(answer.changed)), [0]),
+        as_texts([answer.status for answer in answers])[lines],
+        as_texts([answer.message for answer in answers])[lines],
+        by_line(lambda answer: answer.reaches, [False]),
     ]
-
-
-def classes_of(schema: OutputSchema, some: Sequence[RowAnswer], is_there: Bools) -> list[Any]:
-    """Return the column of classes for lines (n,), if the model has any; lines may have none."""
-    if not schema.classes:
-        return []
-    codes = np.full(len(is_there), np.nan)
-    codes[is_there] = np.concatenate([answer.codes for answer in some] or [NO_CODES])
-    return [decoded_levels(codes, schema.classes)]
-
-
-def labels_of(schema: OutputSchema, some: Sequence[RowAnswer], is_there: Bools) -> list[Any]:
-    """Return the column of observed rows for lines (n,), if counterfactuals are such rows."""
-    if schema.observed is None:
-        return []
-    labels = [label for answer in some for label in answer.observed]
-    cells = np.full(len(is_there), None, dtype=object)
-    cells[is_there] = labels if schema.observed is Type.WHOLE_OR_NONE else list(map(str, labels))
-    return [pd.array(cells, dtype=schema.observed.dtype)]
+    if schema.classes:
+        codes = by_line(lambda answer: answer.codes, [np.nan])
+        columns.append(decoded_levels(codes, schema.classes))
+    columns.append(by_line(lambda answer: answer.predictions, [np.nan]))
+    columns += [*by_line(lambda answer: answer.objectives, [[np.nan] * len(schema.objectives)]).T]
+    columns += [changed, as_texts(ways)]
+    if schema.observed is not None:
+        labels = [label for answer in answers for label in answer.observed]
+        cells = np.full(len(lines), None, dtype=object)
+        is_whole = schema.observed is Type.WHOLE_OR_NONE
+        cells[is_there] = labels if is_whole else list(map(str, labels))
+        columns.append(pd.array(cells, dtype=schema.observed.dtype))
+    return [*columns, np.array([each.evaluations for each in answers], dtype=np.int64)[lines]]
 
 
 def positions_of(rows: pd.DataFrame) -> Any:
@@ -289,8 +364,6 @@ def positions_of(rows: pd.DataFrame) -> Any:
     return np.arange(len(rows), dtype=np.int64)
 
 
-def texts(values: Sequence[str], lines: Any) -> Any:
-    """Return texts by row as a column of text by line."""
-    cells = np.empty(len(values), dtype=object)
-    cells[:] = values
-    return pd.array(cells[lines], dtype="string[python]")
+def as_texts(values: Any) -> Any:
+    """Return texts, or None, as a column."""
+    return pd.array(as_objects(values), dtype=Type.TEXT.dtype)

@@ -45,7 +45,7 @@ from counterpoint.table.labels import Labels
 from counterpoint.table.schema import Schema
 
 if TYPE_CHECKING:
-    from counterpoint.batch.order import Recipe
+    from counterpoint.batch.engines.engine import Recipe
     from counterpoint.explainer.explainer import Explainer
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -133,7 +133,7 @@ def explainer_of(options: argparse.Namespace) -> tuple[Explainer, pd.DataFrame]:
 
 def recipe_of(options: argparse.Namespace) -> Recipe:
     """Return how a process gets the explainer: of the contents of the files that are named."""
-    from counterpoint.batch.order import Files, Recipe
+    from counterpoint.batch.engines.engine import Files, Recipe
 
     model = read_model(options)
     name, content, table = read_files(options.data)

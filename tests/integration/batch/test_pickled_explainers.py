@@ -19,8 +19,8 @@ from sklearn.linear_model import LogisticRegression
 from tests.frameworks import framework
 
 import counterpoint as cp
-from counterpoint.batch.order import Files, Order, Recipe
-from counterpoint.batch.rows import explain_rows
+from counterpoint.batch.engines.engine import Files, Recipe
+from counterpoint.batch.rows import Order, explain_rows
 
 N = 40
 FEW = cp.Search(evaluations=80)

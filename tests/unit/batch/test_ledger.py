@@ -13,8 +13,7 @@ import pytest
 
 from counterpoint.batch.engines.engine import Chunk
 from counterpoint.batch.folder import Folder
-from counterpoint.batch.ledger import Damaged, Ledger
-from counterpoint.batch.summary import RowCounts
+from counterpoint.batch.ledger import Damaged, Ledger, RowCounts
 from counterpoint.errors import InvalidInput
 from counterpoint.result.file.document import Node
 

@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.batch.order import Order
-from counterpoint.batch.rows import explain_rows, failed_rows
+from counterpoint.batch.rows import Order, explain_rows, failed_rows
 
 FEW = cp.Search(evaluations=60)
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import counterpoint as cp
-from counterpoint.batch.order import Order
-from counterpoint.batch.rows import explain_rows
+from counterpoint.batch.rows import Order, explain_rows
 from counterpoint.result.long_table import OutputSchema, Type, decoded_column, failure_text, type_of
 from counterpoint.table.features import Feature
 from counterpoint.table.schema import Schema

@@ -38,7 +38,8 @@ from counterpoint.explainer.group import check_workers
 from counterpoint.version import __version__
 
 if TYPE_CHECKING:
-    from counterpoint.batch.order import Order, Recipe
+    from counterpoint.batch.engines.engine import Recipe
+    from counterpoint.batch.rows import Order
     from counterpoint.explainer.explainer import Explainer
 
     WorkerPlugin = object  # so that types do not depend on what is installed

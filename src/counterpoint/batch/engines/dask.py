@@ -40,8 +40,8 @@ from counterpoint.batch.engines.cluster import (
     local_cluster,
     replace_worker,
 )
-from counterpoint.batch.engines.engine import Chunk, Done, Lost
-from counterpoint.batch.order import Order, Recipe
+from counterpoint.batch.engines.engine import Chunk, Done, Lost, Recipe
+from counterpoint.batch.rows import Order
 from counterpoint.checks import require_package
 from counterpoint.errors import EngineError, InvalidInput
 from counterpoint.models.files import pickled

@@ -2,30 +2,38 @@
 
 The job decides what is done, in which order and how often it is tried again. An engine only runs
 `work` on the rows of a chunk and reports what became of it: each chunk is reported exactly once, as
-`Done` or as `Lost`, unless the job gave it up. `Threads` are threads of this process that share one
-explainer.
+`Done` or as `Lost`, unless the job gave it up. A `Recipe` is how a process gets its explainer,
+once: of files, by a factory, or it is given one. `Threads` are threads of this process.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
+import pickle
 import queue
+import tempfile
 import threading
 import time
-from dataclasses import dataclass
-from hashlib import sha256
-from typing import NamedTuple, Protocol
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 import pandas as pd
 
-from counterpoint.batch.order import Order, Recipe
-from counterpoint.batch.rows import explain_rows
+from counterpoint.batch.rows import Order, explain_rows, id_dtype
 from counterpoint.checks import require_package
-from counterpoint.errors import CounterpointError, EngineError
+from counterpoint.errors import CounterpointError, EngineError, InvalidInput
+from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.group import MEMORY, can_start, check_workers
 from counterpoint.explainer.processes import BEGINS_AFTER, ENOUGH, Helper, Helpers
+from counterpoint.models.files import MOST_BYTES, load_model, pickled
 from counterpoint.progress import Watch
 from counterpoint.result.long_table import OutputSchema
+from counterpoint.table.files import read_content
 
 
 class Chunk(NamedTuple):
@@ -80,11 +88,156 @@ class Engine(Protocol):
         """Let go of the workers, whatever they are doing."""
 
 
+MOST_RECIPES = 4  # recipes a process remembers: a worker may serve several jobs
+
+INSTEAD = "define it in a module that the workers can import"
+
+Make = Callable[[], Explainer]
+
+
+class Recipe:
+    """How a process gets its Explainer: built when first asked for, once per process.
+
+    It can be pickled; unpickled in a process that has it already it is the same object, with the
+    same Explainer.
+
+    `make` returns the Explainer: `Files`, `GivenExplainer`, or the caller's function. `turn` is
+    held by whoever asks one that bears one thread at a time.
+
+    Examples
+    --------
+    >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
+    >>> recipe = Recipe(lambda: Explainer(lambda rows: rows["age"] / 100, data))
+    >>> recipe.explainer() is recipe.explainer()
+    True
+    """
+
+    def __init__(self, make: Make) -> None:
+        if not callable(make):
+            raise InvalidInput(
+                "an Explainer is needed, or a function without arguments that makes one, got "
+                f"{type(make).__name__}."
+            )
+        self.make = make
+        self._explainer: Explainer | None = None
+        self._payload: bytes | None = None
+        self._lock = threading.RLock()
+        self.turn = threading.Lock()
+
+    @classmethod
+    def of(cls, source: Explainer | Make | Recipe) -> Recipe:
+        """Return the recipe of an Explainer, of a factory, or the recipe itself."""
+        if isinstance(source, Recipe):
+            return source
+        return cls(GivenExplainer(source) if isinstance(source, Explainer) else source)
+
+    def explainer(self) -> Explainer:
+        """Return the Explainer, built if this process has not yet."""
+        with self._lock:
+            if self._explainer is None:
+                made = self.make()
+                if not isinstance(made, Explainer):
+                    raise InvalidInput(
+                        f"the factory must return an Explainer, got {type(made).__name__}."
+                    )
+                self._explainer = made
+            return self._explainer
+
+    @property
+    def payload(self) -> bytes:
+        """What travels: how to make the Explainer, pickled once."""
+        with self._lock:
+            if self._payload is None:
+                what = "the Explainer" if isinstance(self.make, GivenExplainer) else "the factory"
+                self._payload = pickled(self.make, what, INSTEAD)
+            return self._payload
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells it from other recipes, by content."""
+        return hashlib.sha256(self.payload).hexdigest()
+
+    def __dask_tokenize__(self) -> str:
+        return self.digest
+
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        return unpacked, (self.payload,)
+
+
+@dataclass(frozen=True, eq=False)
+class GivenExplainer:
+    """Returns an Explainer that is there."""
+
+    explainer: Explainer
+
+    def __call__(self) -> Explainer:
+        """Return it."""
+        return self.explainer
+
+
+@dataclass(frozen=True)
+class Files:
+    """Makes an Explainer of the contents of two files, a model's and a table's, which travel."""
+
+    model_name: str
+    model: bytes
+    data_name: str
+    data: bytes
+    drop: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)  # keywords of Explainer
+    allow_pickle: bool = False
+    trusted: tuple[str, ...] = ()
+    most_bytes: int = MOST_BYTES
+
+    def __call__(self) -> Explainer:
+        """Load both and build."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / self.model_name
+            file.write_bytes(self.model)
+            model = load_model(
+                file,
+                allow_pickle=self.allow_pickle,
+                trusted=self.trusted,
+                most_bytes=self.most_bytes,
+            )
+        table = self.table()
+        data = table.drop(columns=[name for name in self.drop if name in table.columns])
+        return Explainer(model, data, **self.settings)
+
+    def table(self) -> pd.DataFrame:
+        """Return the table of the data."""
+        ending = Path(self.data_name).suffix.lower()
+        return read_content(io.BytesIO(self.data), ending, f"data {self.data_name!r}")
+
+
+_known: OrderedDict[str, Recipe] = OrderedDict()  # of this process, the latest used last
+_known_lock = threading.Lock()
+
+
+def unpacked(payload: bytes) -> Recipe:
+    """Return the recipe of a payload: the one this process has, if it has it."""
+    digest = hashlib.sha256(payload).hexdigest()
+    with _known_lock:
+        if digest not in _known:
+            recipe = Recipe(partial(_made, payload))
+            recipe._payload = payload
+            _known[digest] = recipe
+        _known.move_to_end(digest)
+        while len(_known) > MOST_RECIPES:
+            _known.popitem(last=False)
+        return _known[digest]
+
+
+def _made(payload: bytes) -> Explainer:
+    make: Make = pickle.loads(payload)  # noqa: S301 - of our own job
+    return make()
+
+
 def work(recipe: Recipe, order: Order, rows: pd.DataFrame) -> bytes:
     """Return the counterfactuals of rows as an Arrow IPC stream: the same bytes everywhere."""
     explainer = recipe.explainer()
-    id_dtype = "int64" if order.id is None else rows[order.id].dtype
-    return packed(explain_rows(explainer, rows, order), order.schema_of(explainer, id_dtype))
+    schema = order.schema_of(explainer, id_dtype(rows, order))
+    return packed(explain_rows(explainer, rows, order), schema)
 
 
 def packed(frame: pd.DataFrame, schema: OutputSchema) -> bytes:
@@ -100,7 +253,7 @@ def packed(frame: pd.DataFrame, schema: OutputSchema) -> bytes:
     with ipc.new_stream(stream, table.schema, options=options) as writer:
         writer.write_table(table)
     content = stream.getvalue()
-    return content + sha256(content).digest()
+    return content + hashlib.sha256(content).digest()
 
 
 class ChunkWork(NamedTuple):

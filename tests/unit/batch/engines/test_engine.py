@@ -14,8 +14,8 @@ import pytest
 
 import counterpoint as cp
 from counterpoint.batch.engines import engine
-from counterpoint.batch.engines.engine import Chunk, Done, Lost, Threads, work
-from counterpoint.batch.order import Order, Recipe
+from counterpoint.batch.engines.engine import Chunk, Done, Lost, Recipe, Threads, work
+from counterpoint.batch.rows import Order
 from counterpoint.explainer.processes import Helper
 
 DATA = pd.DataFrame({"age": np.arange(60) % 47 + 18, "debt": np.arange(60) % 13 / 4.0})

@@ -13,7 +13,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import counterpoint as cp
-from counterpoint.batch.order import Files, Recipe, unpacked
+from counterpoint.batch.engines.engine import Files, Recipe, unpacked
 
 DATA = pd.DataFrame({"age": [20, 30, 40, 50], "debt": [9.5, 5.0, 3.0, 1.0]})
 BUILT: list[int] = []

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from counterpoint.batch.summary import RowCounts, Summary
+from counterpoint.batch.files import Summary
+from counterpoint.batch.ledger import RowCounts
 
 
 def summary(n_rows: int = 10, n_before: int = 0, messages: int = 0, **statuses: int) -> Summary:

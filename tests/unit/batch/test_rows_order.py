@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.batch.order import Order
+from counterpoint.batch.rows import Order
 from counterpoint.problem.limits import Limits
 
 DATA = pd.DataFrame({"age": [20, 30, 40, 50], "debt": [9.5, 5.0, 3.0, 1.0]})
