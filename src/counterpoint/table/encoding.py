@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,19 +19,19 @@ from counterpoint.errors import (
 )
 from counterpoint.table.features import Feature, Kind
 from counterpoint.table.frames import (
-    MARKS,
     PANDAS,
     Form,
+    Maker,
     Rows,
     as_frame,
     builder,
-    holds_nan,
-    numbers_of,
+    marked,
     only_known,
+    with_gaps,
 )
 from counterpoint.table.groups import encode_group, expand
 from counterpoint.table.schema import Schema
-from counterpoint.table.values import date_decoder, days_of
+from counterpoint.table.values import date_decoder, days_of, numbers_of
 
 
 class Encoding:
@@ -55,11 +55,16 @@ class Encoding:
     def __init__(self, schema: Schema, form: Form = PANDAS) -> None:
         self.schema, self.form, self.columns = schema, form, schema.columns
         self._columns = pd.Index([column.name for column in self.columns])
-        self._decoders = [decoder(column) for column in self.columns]
+        self._decoders = [
+            with_gaps(decoder(column), column, partial(filled, feature=column))
+            for column in self.columns
+        ]
         self.is_float = all(column.dtype == np.float64 for column in self.columns)
         self.has_missing = schema.has_missing
         self._build = None if form.kind == "pandas" else builder(form, self.columns)
-        self._places = _places_of(schema)
+        place = {column.name: k for k, column in enumerate(self.columns)}
+        own = [feature.columns or (feature,) for feature in schema.features]
+        self._places = [[place[column.name] for column in each] for each in own]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what makes it again: decoders are functions, which cannot be pickled."""
@@ -158,15 +163,6 @@ class Encoding:
             )
 
 
-def _places_of(schema: Schema) -> list[list[int]]:
-    """Return where in a frame the columns of each feature stand."""
-    place = {column.name: k for k, column in enumerate(schema.columns)}
-    return [
-        [place[column.name] for column in feature.columns or (feature,)]
-        for feature in schema.features
-    ]
-
-
 def encode_column(column: pd.Series[Any], feature: Feature, argument: str) -> Floats:
     """Return one column's genes: its numbers, or the codes of its levels, or `MISSING`."""
     is_missing = column.isna().to_numpy()
@@ -186,7 +182,7 @@ def encode_column(column: pd.Series[Any], feature: Feature, argument: str) -> Fl
 def encode_complete(column: pd.Series[Any], feature: Feature, argument: str) -> Floats:
     """Return the genes of a column without missing values."""
     if feature.kind is Kind.DATE:
-        return encode_dates(column, feature, argument)
+        return check_held(days_of(column, argument), feature, argument)
     if feature.is_numeric:
         return encode_numbers(column, feature, argument)
     try:
@@ -209,14 +205,7 @@ def encode_numbers(column: pd.Series[Any], feature: Feature, argument: str) -> F
                     f"{argument} column {feature.name!r} must hold numbers (dtype "
                     f"{feature.dtype}), got {value!r}; convert it to a number."
                 )
-    values = numbers_of(column, argument)
-    low, high = feature.dtype_range
-    if not ((low <= values) & (values <= high)).all():
-        beyond = values[(values < low) | (values > high)][0]
-        raise InvalidInput(
-            f"{argument} column {feature.name!r} has {feature.shown(beyond)}, "
-            f"{feature.why_refused(beyond)}"
-        )
+    values = check_held(numbers_of(column, argument), feature, argument)
     if feature.is_single:  # the data's own precision is what the model will see
         values = values.astype(np.float32).astype(np.float64)
     if feature.kind is Kind.INTEGER and not np.array_equal(values, np.rint(values)):
@@ -228,17 +217,16 @@ def encode_numbers(column: pd.Series[Any], feature: Feature, argument: str) -> F
     return values
 
 
-def encode_dates(column: pd.Series[Any], feature: Feature, argument: str) -> Floats:
-    """Return the days of a column of dates."""
-    days = days_of(column, argument)
+def check_held(genes: Floats, feature: Feature, argument: str) -> Floats:
+    """Return genes if a search can compute with them and the column's dtype can hold them."""
     low, high = feature.dtype_range
-    if not ((low <= days) & (days <= high)).all():
-        beyond = days[(days < low) | (days > high)][0]
+    if (is_beyond := ~((low <= genes) & (genes <= high))).any():
+        beyond = genes[is_beyond][0]
         raise InvalidInput(
             f"{argument} column {feature.name!r} has {feature.shown(beyond)}, "
             f"{feature.why_refused(beyond)}"
         )
-    return days
+    return genes
 
 
 def unseen_level(column: pd.Series[Any], feature: Feature, argument: str) -> InvalidInput:
@@ -260,32 +248,15 @@ def _is_in(value: object, known: set[Any]) -> bool:
         return False
 
 
-def decoder(feature: Feature) -> Callable[[Floats], Any]:
-    """Return the function that turns genes of `feature` into a column; NaN is what is missing."""
-    decode = complete_decoder(feature)
-    if not feature.has_missing or holds_nan(feature):
-        return decode
-
-    def decode_some(genes: Floats) -> Any:
-        is_missing = np.isnan(genes)
-        if not is_missing.any():
-            return decode(genes)
-        return with_gaps(decode(np.where(is_missing, feature.low, genes)), is_missing, feature)
-
-    return decode_some
-
-
-def with_gaps(column: Any, is_missing: Bools, feature: Feature) -> Any:
+def filled(column: Any, is_missing: Bools, feature: Feature) -> Any:
     """Return a column with missing values, as the data mark them, where they belong."""
     made = pd.Series(column, dtype=feature.dtype)
     if feature.dtype == object:
-        cells = np.array(made, dtype=object)
-        cells[is_missing] = MARKS[feature.missing]
-        return pd.Series(cells, dtype=object)
+        return pd.Series(marked(made, is_missing, feature), dtype=object)
     return made.mask(is_missing)  # by what the dtype has for it
 
 
-def complete_decoder(feature: Feature) -> Callable[[Floats], Any]:
+def decoder(feature: Feature) -> Maker:
     """Return the function that turns genes of `feature` into a column of its own dtype."""
     dtype = feature.dtype
     if feature.kind is Kind.DATE:

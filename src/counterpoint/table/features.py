@@ -14,15 +14,21 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from counterpoint.arrays import LARGEST
+from counterpoint.arrays import LARGEST, MISSING
 from counterpoint.checks import as_float, check_list, is_number
 from counterpoint.errors import InvalidInput, told_by
 from counterpoint.table.values import (
+    DIGITS,
+    EXACT,
     LARGEST_WHOLE,
+    MOST_DIGITS,
+    PLAIN,
+    Signs,
     day_of,
     range_of_days,
+    write_day,
     write_level,
-    write_value,
+    write_number,
 )
 
 Precision = Literal["observed", "full"]
@@ -31,6 +37,8 @@ LARGEST_SINGLE = 2.0**24  # beyond it float32 skips integers
 MOST_DECIMALS = 12
 RESULT_COLUMNS = ("valid", "class", "prediction", "gap", "distance", "changes", "implausibility")
 SHOWN_LEVELS = 8
+PADDED = 4  # columns of so many decimals write them all; of more, as many as matter
+YEARS = (1500.0, 2200.0)  # a column of whole numbers within is taken for years: no thousands sign
 
 
 class Kind(StrEnum):
@@ -141,6 +149,69 @@ class Feature:
 
     def __str__(self) -> str:
         return f"{self.name}: {self.kind} {self.values_text}"
+
+
+def write_value(feature: Feature, gene: float, signs: Signs = PLAIN, digits: int = DIGITS) -> str:
+    """Return a feature's value as text, without its unit.
+
+    Real numbers have the decimals of their column. Where these are many or not known, they have as
+    many as tell a thousandth of the column's range; more `digits` than usual ask for more.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from counterpoint.table.schema import Schema
+    >>> data = pd.DataFrame({"pay": [1250.5, 80.25], "own": ["no", "yes"]})
+    >>> pay, own = Schema.infer(data).features
+    >>> write_value(pay, 1250.5), write_value(own, 1.0), write_value(pay, MISSING)
+    ('1,250.50', 'yes', 'missing')
+    """
+    if gene == MISSING or np.isnan(gene):
+        return signs.missing
+    if feature.levels:
+        return write_level(feature.levels[int(gene)], signs)
+    if feature.kind == "date":
+        return write_day(gene, signs)
+    if feature.kind == "integer" and abs(gene) <= LARGEST_WHOLE and gene == round(gene):
+        is_year = YEARS[0] <= feature.low and feature.high <= YEARS[1]
+        return signs.number(f"{int(gene)}" if is_year else f"{int(gene):,}")
+    places = feature.decimals
+    if abs(gene) >= 10.0**EXACT:
+        return write_number(gene, signs, digits)
+    if places is None or places > PADDED:
+        return _write_real(gene, feature, signs, digits)
+    if not _has_places(gene, places, 1e-6):  # float32 is no closer
+        few = _has_places(gene, places + 2, 1e-12)  # of a short value all, else those that matter
+        return write_number(gene, signs, digits, places + 2 * few)
+    return signs.number(f"{gene + 0.0:,.{places}f}")  # + 0.0, because -0.0 would be "-0.00"
+
+
+def _has_places(gene: float, places: int, tolerance: float) -> bool:
+    """Whether a number has no more decimals than so many."""
+    rounded = round(gene, places)
+    return abs(gene - rounded) <= tolerance * abs(rounded)
+
+
+def _write_real(gene: float, feature: Feature, signs: Signs, digits: int) -> str:
+    """Return a number with the decimals that matter in its column; with more if these show none."""
+    width = feature.high - feature.low
+    if not (0.0 < width < np.inf):
+        return write_number(gene, signs, digits)
+    places = max(0, digits - 1 - int(np.floor(np.log10(width))))
+    places = min(places, MOST_DIGITS if feature.decimals is None else feature.decimals)
+    near = round(gene, places)
+    if near == 0.0 and gene != 0.0:
+        return write_number(gene, signs, digits)
+    return signs.number(f"{near + 0.0:,.{places}f}")
+
+
+def write_pair(feature: Feature, new: float, old: float, signs: Signs = PLAIN) -> tuple[str, str]:
+    """Return two values of a feature, with as many digits as it takes to tell them apart."""
+    for digits in range(DIGITS, MOST_DIGITS + 1):
+        texts = write_value(feature, new, signs, digits), write_value(feature, old, signs, digits)
+        if texts[0] != texts[1]:
+            break
+    return texts
 
 
 def plain_dtype(dtype: Any) -> Any:

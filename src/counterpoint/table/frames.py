@@ -11,23 +11,23 @@ import sys
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import LARGEST, Bools, Floats
+from counterpoint.arrays import Bools, Floats
 from counterpoint.checks import require_package
 from counterpoint.errors import DataWarning, InvalidInput, listed, named_columns
 from counterpoint.table.features import Feature, Kind, plain_dtype
-from counterpoint.table.values import EXACT, LARGEST_WHOLE, as_days, write_number
+from counterpoint.table.values import as_days
 
 if TYPE_CHECKING:  # imported where there is a table that is not pandas'
     import narwhals as nw
 
 FormKind = Literal["pandas", "polars", "pyarrow", "numpy"]
 Maker: TypeAlias = Callable[[Floats], Any]  # from the genes of a column (n,) to the column
-Fill: TypeAlias = Callable[[Any, Any, Bools], Any]  # library, column and where nulls belong
 Build: TypeAlias = Callable[[Floats], Any]  # from genes by column (n, c) to a frame
 
 # A frame, series or array, a mapping of column to value, or a list of such mappings.
@@ -179,9 +179,9 @@ def builder(form: Form, columns: Sequence[Feature]) -> Build:
         return array_builder(form.types[0], columns)
     library = sys.modules[form.kind]
     make = {"polars": polars_maker, "pyarrow": arrow_maker}[form.kind]
-    fill = {"polars": polars_nulls, "pyarrow": arrow_nulls}[form.kind]
+    fill = partial({"polars": polars_nulls, "pyarrow": arrow_nulls}[form.kind], library)
     makers = [
-        (str(feature.name), with_nulls(make(library, feature, dtype), library, feature, fill))
+        (str(feature.name), with_gaps(make(library, feature, dtype), feature, fill))
         for feature, dtype in zip(columns, form.types, strict=True)
     ]
 
@@ -198,17 +198,25 @@ def holds_nan(feature: Feature) -> bool:
     return feature.has_missing and is_float and feature.is_numeric
 
 
-def with_nulls(make: Maker, library: Any, feature: Feature, fill: Fill) -> Maker:
-    """Return a maker of columns that also takes NaN, which becomes a null."""
+def with_gaps(make: Maker, feature: Feature, fill: Callable[[Any, Bools], Any]) -> Maker:
+    """Return a maker of columns that also takes NaN, of which `fill` makes a missing value."""
     if not feature.has_missing or holds_nan(feature):
         return make
 
     def make_some(genes: Floats) -> Any:
         is_missing = np.isnan(genes)
-        made = make(np.where(is_missing, feature.low, genes))
-        return fill(library, made, is_missing) if is_missing.any() else made
+        if not is_missing.any():
+            return make(genes)
+        return fill(make(np.where(is_missing, feature.low, genes)), is_missing)
 
     return make_some
+
+
+def marked(column: Any, is_missing: Bools, feature: Feature) -> Any:
+    """Return a column as objects, with what the data have for missing values."""
+    cells = np.array(column, dtype=object)
+    cells[is_missing] = MARKS[feature.missing]
+    return cells
 
 
 def polars_nulls(polars: Any, column: Any, is_missing: Bools) -> Any:
@@ -243,15 +251,14 @@ def in_form(form: Form, frame: pd.DataFrame, n_features: int, rows: Any = None) 
     for j, name in enumerate(frame.columns):
         if j >= n_features:
             columns[str(name)] = frame[name].to_numpy()
-        else:
-            columns[str(name)] = as_texts(frame[name]) if rows is None else rows[name]
+        elif rows is not None:
+            columns[str(name)] = rows[name]
+        else:  # midnight is left out
+            cells = [
+                cell.date() if isinstance(cell, pd.Timestamp) else cell for cell in frame[name]
+            ]
+            columns[str(name)] = np.array([str(cell) for cell in cells], dtype=np.str_)
     return as_table(form, columns)
-
-
-def as_texts(column: pd.Series[Any]) -> Any:
-    """Return a column as an array of text; midnight is left out."""
-    cells = [cell.date() if isinstance(cell, pd.Timestamp) else cell for cell in column]
-    return np.array([str(cell) for cell in cells], dtype=np.str_)
 
 
 def polars_maker(polars: Any, feature: Feature, dtype: Any) -> Maker:
@@ -294,7 +301,10 @@ def array_builder(dtype: Any, columns: Sequence[Feature]) -> Build:
         return lambda genes: genes.astype(dtype)
     if dtype.kind == "U":
         dtype = np.result_type(dtype, *(np.array(feature.levels) for feature in columns))
-    makers = [array_maker(feature) for feature in columns]
+    makers = [
+        with_gaps(array_maker(feature), feature, partial(marked, feature=feature))
+        for feature in columns
+    ]
 
     def build(genes: Floats) -> Any:
         made = np.empty(genes.shape, dtype=dtype)
@@ -306,21 +316,6 @@ def array_builder(dtype: Any, columns: Sequence[Feature]) -> Build:
 
 
 def array_maker(feature: Feature) -> Maker:
-    """Return the function that makes one column of an array; NaN is what is missing."""
-    make = complete_array_maker(feature)
-    if not feature.has_missing or holds_nan(feature):
-        return make
-
-    def make_some(genes: Floats) -> Any:
-        is_missing = np.isnan(genes)
-        made = np.array(make(np.where(is_missing, feature.low, genes)), dtype=object)
-        made[is_missing] = MARKS[feature.missing]
-        return made
-
-    return make_some
-
-
-def complete_array_maker(feature: Feature) -> Maker:
     """Return the function that makes one column of an array without missing values."""
     if feature.kind is Kind.DATE and feature.dtype == object:  # Python's dates
         return lambda genes: as_days(genes).astype(object)
@@ -400,30 +395,3 @@ def _array_as_frame(rows: Any, argument: str, columns: Sequence[Hashable]) -> pd
             f"(n, {len(columns)}), one value per column of the data."
         )
     return read_array(table)
-
-
-def numbers_of(column: pd.Series[Any], argument: str) -> Floats:
-    """Return a numeric column as float64 without -0.0; refuse what it cannot hold or order."""
-    try:
-        values = column.to_numpy(dtype=np.float64) + 0.0
-    except OverflowError as error:
-        raise InvalidInput(
-            f"{argument} column {column.name!r} has a whole number that is too large to compute "
-            "with; use another unit."
-        ) from error
-    if not np.isfinite(values).all():
-        raise InvalidInput(
-            f"{argument} column {column.name!r} has infinite values; replace them by numbers."
-        )
-    if (huge := values[np.abs(values) > LARGEST]).size:
-        raise InvalidInput(
-            f"{argument} column {column.name!r} has {write_number(huge[0], digits=EXACT)}, beyond "
-            f"{write_number(LARGEST)}, which is too large to compute with; use another unit, or "
-            "NaN if it stands for a missing value."
-        )
-    if pd.api.types.is_integer_dtype(column.dtype) and np.abs(values).max() >= LARGEST_WHOLE:
-        raise InvalidInput(
-            f"{argument} column {column.name!r} holds whole numbers beyond 2**53, which look like "
-            "identifiers; drop the column or turn it into categories."
-        )
-    return values

@@ -36,13 +36,13 @@ from counterpoint.table.features import (
     Real,
     plain_dtype,
 )
-from counterpoint.table.frames import numbers_of
 from counterpoint.table.values import (
     EXACT,
     LARGEST_WHOLE,
     days_of,
     holds_dates,
     is_date_dtype,
+    numbers_of,
     write_day,
     write_number,
 )
@@ -172,42 +172,32 @@ def is_numeric_dtype(dtype: Any) -> bool:
 
 def infer_date(column: pd.Series[Any], declared: Date | None = None) -> Feature:
     """Infer a feature of whole days."""
-    days = days_of(column, "data")
-    low, high = ends_of(column, days, declared, *(declared.days if declared else (None, None)))
-    feature = Feature(column.name, Kind.DATE, column.dtype, (), low, high)
-    check_held(feature, declared)
-    return feature
+    low, high = ends_of(column, days_of(column, "data"), declared)
+    return check_held(Feature(column.name, Kind.DATE, column.dtype, (), low, high), declared)
 
 
 def infer_number(
-    column: pd.Series[Any],
-    precision: Precision,
-    declared: Real | Integer | None = None,
+    column: pd.Series[Any], precision: Precision, declared: Real | Integer | None = None
 ) -> Feature:
     """Infer an integer or real feature with its range and decimals."""
     name, dtype = column.name, column.dtype
-    is_whole = bool(pd.api.types.is_integer_dtype(dtype))
+    is_whole = pd.api.types.is_integer_dtype(dtype) or isinstance(declared, Integer)
     if declared is not None:
         check_numeric(column, declared)
     values = numbers_of(column, "data")
-    low, high = ends_of(
-        column, values, declared, *((declared.low, declared.high) if declared else (None, None))
-    )
-    if is_whole or isinstance(declared, Integer):
-        feature = Feature(name, Kind.INTEGER, dtype, (), low, high)
-        check_held(feature, declared)
-        return feature
-    if plain_dtype(dtype) == np.float16:
+    low, high = ends_of(column, values, declared)
+    if not is_whole and plain_dtype(dtype) == np.float16:
         raise InvalidInput(
             f"data column {name!r} has dtype float16, too coarse to search; "
             "convert it with .astype('float32')."
         )
-    decimals = observed_decimals(values, dtype) if precision == "observed" else None
+    decimals = None
     if isinstance(declared, Real) and declared.decimals is not None:
         decimals = declared.decimals
-    feature = Feature(name, Kind.REAL, dtype, (), low, high, decimals)
-    check_held(feature, declared)
-    return feature
+    elif not is_whole and precision == "observed":
+        decimals = observed_decimals(values, dtype)
+    kind = Kind.INTEGER if is_whole else Kind.REAL
+    return check_held(Feature(name, kind, dtype, (), low, high, decimals), declared)
 
 
 def check_numeric(column: pd.Series[Any], declared: Real | Integer) -> None:
@@ -233,19 +223,22 @@ def check_numeric(column: pd.Series[Any], declared: Real | Integer) -> None:
 
 
 def ends_of(
-    column: pd.Series[Any],
-    values: Floats,
-    declared: Declared | None,
-    low: float | None,
-    high: float | None,
+    column: pd.Series[Any], values: Floats, declared: Real | Integer | Date | None
 ) -> tuple[float, float]:
     """Return the range of a number: as declared, else as seen; refuse data beyond it."""
+    low: float | None = None
+    high: float | None = None
+    if isinstance(declared, Date):
+        low, high = declared.days
+    elif declared is not None:
+        low, high = declared.low, declared.high
     least, most = float(values.min()), float(values.max())
     start, end = least if low is None else float(low), most if high is None else float(high)
     if least < start or most > end:
         beyond = least if least < start else most
-        is_date = isinstance(declared, Date)
-        text = write_day(beyond) if is_date else write_number(beyond, digits=EXACT)
+        text = (
+            write_day(beyond) if isinstance(declared, Date) else write_number(beyond, digits=EXACT)
+        )
         raise InvalidInput(
             f"data column {column.name!r} has {text}, beyond the declared {declared}; widen it, "
             "and give ranges= to explain if the search is to stay within less."
@@ -253,10 +246,10 @@ def ends_of(
     return start, end
 
 
-def check_held(feature: Feature, declared: Declared | None) -> None:
-    """Refuse a declared range that the column's dtype cannot hold or nobody can compute with."""
+def check_held(feature: Feature, declared: Declared | None) -> Feature:
+    """Return a feature; refuse a declared range that its dtype cannot hold or that is too fine."""
     if declared is None:
-        return
+        return feature
     low, high = feature.dtype_range
     if feature.low < low or feature.high > high:
         reason = feature.why_refused(feature.low if feature.low < low else feature.high)
@@ -267,6 +260,7 @@ def check_held(feature: Feature, declared: Declared | None) -> None:
             f"features[{feature.name!r}] is {declared}: so many decimals of such numbers are finer "
             "than a float; ask for fewer."
         )
+    return feature
 
 
 def infer_levels(column: pd.Series[Any], levels: tuple[Any, ...], *, is_ordered: bool) -> Feature:
@@ -279,12 +273,9 @@ def infer_levels(column: pd.Series[Any], levels: tuple[Any, ...], *, is_ordered:
 
 def declared_levels(column: pd.Series[Any], declared: Categorical | Ordered) -> Feature:
     """Return a feature of the levels that were declared, or of those the data show."""
-    seen = distinct(column)
-    levels = declared.levels
+    seen, dtype, levels = distinct(column), column.dtype, declared.levels
     if levels is None:
-        dtype = column.dtype
-        own = tuple(dtype.categories) if isinstance(dtype, pd.CategoricalDtype) else seen
-        levels = own
+        levels = tuple(dtype.categories) if isinstance(dtype, pd.CategoricalDtype) else seen
     known = set(levels)
     kind = type(declared).__name__
     if unnamed := [level for level in seen if level not in known]:
@@ -332,9 +323,9 @@ def remarks_on(features: Sequence[Feature], n: int) -> list[str]:
     constant = [each for each in features if each.is_constant and not each.has_missing]
     if constant and n >= groups.FEWEST_ROWS:
         first = constant[0]
-        kind = "Integer(low, high)" if first.kind is Kind.INTEGER else "Real(low, high)"
-        kind = kind if first.is_numeric else "Categorical(levels)"
-        kind = "Date(low, high)" if first.kind is Kind.DATE else kind
+        kind = "Categorical(levels)"
+        if first.is_numeric:
+            kind = f"{str(first.kind).capitalize()}(low, high)"
         remarks.append(
             f"the data have one value only of {listed(each.name for each in constant)}, so that "
             f"counterfactuals keep it; leave out what is no feature, or say where it may go, as in "

@@ -7,16 +7,17 @@ value of it is written. Frames, files and rules keep the names of the data.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, Protocol, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
 from counterpoint.arrays import MISSING
 from counterpoint.checks import check_choice
 from counterpoint.errors import InvalidInput, did_you_mean, listed
-from counterpoint.table.values import Signs, Written, write_level, write_pair, write_value
+from counterpoint.table.features import Feature, write_pair, write_value
+from counterpoint.table.values import Signs, write_level
 
 Lang = Literal["en", "de"]
 LANGS: tuple[Lang, ...] = ("en", "de")
@@ -53,18 +54,6 @@ SIGNS: dict[str, Signs] = {  # how sentences of a language write values
     ),
 }
 CELLS = {lang: replace(signs, quotes=("", "")) for lang, signs in SIGNS.items()}  # without quotes
-
-
-class Named(Written, Protocol):
-    """What must be known of a feature to name it and write its values; `Feature` has it."""
-
-    @property
-    def name(self) -> Hashable:
-        """Its name in the data."""
-
-    @property
-    def unit(self) -> str:
-        """What its numbers are counted in."""
 
 
 class Words(NamedTuple):
@@ -228,13 +217,13 @@ class Labels:
         end = {"der": "r", "das": "s"}.get(article, "")  # "der hohe Betrag" is "hoher Betrag"
         return ADJECTIVE.sub(rf"\g<0>{end}", word) if end else word
 
-    def title(self, feature: Named, lang: str = "en") -> str:
+    def title(self, feature: Feature, lang: str = "en") -> str:
         """Return what a feature is called, with its unit: a heading of a table."""
         unit = self.unit(feature, lang)
         name = self.feature(feature.name, lang)
         return f"{name} ({unit})" if unit else name
 
-    def unit(self, feature: Named, lang: str = "en", value: float | None = None) -> str:
+    def unit(self, feature: Feature, lang: str = "en", value: float | None = None) -> str:
         """Return what a feature's numbers are counted in: the singular for a value of 1."""
         pair = self._first(lang, lambda words: looked_up(words.units, feature.name))
         one, many = (feature.unit, feature.unit) if pair is None else pair
@@ -268,7 +257,9 @@ class Labels:
         """Return what is decided on; empty if nobody said."""
         return self._first(lang, lambda words: words.outcome) or ""
 
-    def value(self, feature: Named, gene: float, lang: str = "en", *, quoted: bool = False) -> str:
+    def value(
+        self, feature: Feature, gene: float, lang: str = "en", *, quoted: bool = False
+    ) -> str:
         """Return a value of a feature as text, without its unit; levels by their labels."""
         signs = (SIGNS if quoted else CELLS)[lang]
         if not feature.levels or gene == MISSING or np.isnan(gene):
@@ -279,7 +270,7 @@ class Labels:
         return signs.quoted(text) if is_own else write_level(level, signs)
 
     def pair(
-        self, feature: Named, new: float, old: float, lang: str = "en", *, quoted: bool = False
+        self, feature: Feature, new: float, old: float, lang: str = "en", *, quoted: bool = False
     ) -> tuple[str, str]:
         """Return two values, with as many digits as it takes to tell them apart."""
         if feature.levels or MISSING in (new, old):
@@ -287,7 +278,7 @@ class Labels:
             return texts[0], texts[1]
         return write_pair(feature, new, old, CELLS[lang])
 
-    def checked(self, features: Iterable[Named]) -> Self:
+    def checked(self, features: Iterable[Feature]) -> Self:
         """Return the labels if they are of these features and levels.
 
         Raises
@@ -358,20 +349,10 @@ def noun_of(text: str, lang: str) -> Noun:
 
 def looked_up(texts: Mapping[Any, Any], key: Any) -> Any:
     """Return what is said of a key, or of its text: files know texts only."""
-    for known in _keys(key):
-        if known in texts:
-            return texts[known]
-    return None
-
-
-def _keys(key: Any) -> Iterator[Any]:
-    """Yield what may stand for a key."""
     try:
-        hash(key)
-    except TypeError:
-        return
-    yield key
-    yield str(key)
+        return texts[key] if key in texts else texts.get(str(key))
+    except TypeError:  # of what cannot be hashed
+        return None
 
 
 def _check_known(argument: str, key: Any, known: Sequence[Any], kind: str) -> None:

@@ -181,10 +181,11 @@ def remarked(
     sex       binary   f, m (protected)
     """
     units = _check_units(schema, {} if units is None else units)
-    names = _check_protected(schema, protected)
+    names = check_list("protected", protected, "features", "protected=['sex']")
+    own = set(schema.places_of(names, "protected"))
     features = tuple(
-        replace(f, unit=units.get(f.name, ""), is_protected=f.name in names)
-        for f in schema.features
+        replace(f, unit=units.get(f.name, ""), is_protected=j in own)
+        for j, f in enumerate(schema.features)
     )
     return replace(schema, features=features, labels=_check_labels(schema, labels))
 
@@ -228,10 +229,3 @@ def _check_labels(schema: Schema, labels: Labels | None) -> Labels:
             "labels=cp.Labels(features={'duration': 'term'})."
         )
     return labels.checked(schema.features)
-
-
-def _check_protected(schema: Schema, protected: Iterable[Hashable]) -> set[Hashable]:
-    """Return the protected names."""
-    names = check_list("protected", protected, "features", "protected=['sex']")
-    schema.places_of(names, "protected")
-    return set(names)

@@ -34,40 +34,20 @@ Features: TypeAlias = NDArray[np.void]
 
 
 class Space(NamedTuple):
-    """What is known of the d features.
+    """What is known of the d features, each of shape (d,)."""
 
-    Attributes
-    ----------
-    is_level : ndarray of shape (d,)
-        Whether equality is all that counts: categorical and binary features.
-    is_binary : ndarray of shape (d,)
-        Whether the feature has exactly two levels.
-    is_single : ndarray of shape (d,)
-        Whether the column is float32, so that values must survive the cast.
-    grid : ndarray of shape (d,)
-        Grid points per unit, 10**decimals; 1 for integers and codes; 0 for the reals.
-    n_levels : ndarray of shape (d,)
-        Number of levels; 0 for numbers.
-    low, high : ndarray of shape (d,)
-        The observed box.
-    deviation : ndarray of shape (d,)
-        Standard deviation of each gene in the data.
-    may_miss : ndarray of shape (d,)
-        Whether a counterfactual may lack it, even if the row does not.
-    width : ndarray of shape (d,)
-        How far apart numbers count 1 in Gower's distance; 0 where that is their range, which holds
-        the explained row, too.
-    """
-
-    is_level: Bools
-    is_binary: Bools
-    is_single: Bools
-    grid: Floats
-    n_levels: Ints
+    is_level: Bools  # whether equality is all that counts: categorical and binary features
+    is_binary: Bools  # whether the feature has exactly two levels
+    is_single: Bools  # whether the column is float32, so that values must survive the cast
+    grid: Floats  # grid points per unit, 10**decimals; 1 for integers and codes; 0 for the reals
+    n_levels: Ints  # 0 for numbers
+    # the observed box
     low: Floats
     high: Floats
-    deviation: Floats
-    may_miss: Bools
+    deviation: Floats  # standard deviation of each gene in the data
+    may_miss: Bools  # whether a counterfactual may lack it, even if the row does not
+    # how far apart numbers count 1 in Gower's distance; 0 where that is their range, which holds
+    # the explained row, too
     width: Floats
 
 
@@ -84,10 +64,12 @@ def describe_space(
     """
     features = schema.features
     kinds = [feature.kind for feature in features]
+    spread = np.zeros(len(features))
     if schema.has_missing:
-        spread = np.array([_deviation(genes[genes != MISSING]) for genes in observed.T])
-    else:
-        spread = observed.std(axis=0, ddof=1) if len(observed) > 1 else np.zeros(len(features))
+        there = [genes[genes != MISSING] for genes in observed.T]
+        spread = np.array([genes.std(ddof=1) if len(genes) > 1 else 0.0 for genes in there])
+    elif len(observed) > 1:
+        spread = observed.std(axis=0, ddof=1)
     return Space(
         is_level=np.array([kind in (Kind.CATEGORICAL, Kind.BINARY) for kind in kinds]),
         is_binary=np.array([kind is Kind.BINARY for kind in kinds]),
@@ -102,13 +84,7 @@ def describe_space(
     )
 
 
-def _deviation(genes: Floats) -> float:
-    """Return the standard deviation of the values that are there."""
-    return float(genes.std(ddof=1)) if len(genes) > 1 else 0.0
-
-
 def _grid(kind: Kind, decimals: int | None) -> float:
-    """Return the grid points per unit of one feature."""
     if kind is not Kind.REAL:
         return 1.0
     return 0.0 if decimals is None else 10.0**decimals
@@ -179,39 +155,22 @@ def from_uniform(u: float, feature: Any) -> float:
 
 
 class Box(NamedTuple):
-    """Where each of r rows may be searched; all arrays have shape (r, d) but `max_free`.
+    """Where each of r rows may be searched; all arrays have shape (r, d) but `max_free`."""
 
-    Attributes
-    ----------
-    lower, upper : ndarray of shape (r, d)
-        The search box, on each feature's grid.
-    anchor : ndarray of shape (r, d)
-        What "unchanged" means: the row's value, or the nearest allowed one if a range excludes it.
-    may_change : ndarray of shape (r, d)
-        False for fixed features and those with a single value.
-    is_forced : ndarray of shape (r, d)
-        Features whose range excludes the row's own value: every counterfactual changes them.
-    max_free : ndarray of shape (r,)
-        How many features may change besides the forced ones.
-    """
-
+    # the search box, on each feature's grid
     lower: Floats
     upper: Floats
+    # what "unchanged" means: the row's value, or the nearest allowed one if a range excludes it
     anchor: Floats
-    may_change: Bools
+    may_change: Bools  # False for fixed features and those with a single value
+    # features whose range excludes the row's own value: every counterfactual changes them
     is_forced: Bools
-    max_free: Ints
+    max_free: Ints  # (r,): how many features may change besides the forced ones
 
     def of_rows(self, which: Ints) -> Box:
         """Return the boxes of some of the rows only."""
-        return Box(
-            self.lower[which],
-            self.upper[which],
-            self.anchor[which],
-            self.may_change[which],
-            self.is_forced[which],
-            self.max_free[which],
-        )
+        own: Any = (each[which] for each in self)
+        return Box(*own)
 
 
 class FeatureLimits(Protocol):
@@ -270,7 +229,7 @@ def search_box(rows: Floats, space: Space, limits: FeatureLimits) -> Box:
 _START = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
-_ONE = np.uint64(1)
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
 _S29, _S32 = np.uint64(29), np.uint64(32)
 
 
@@ -333,10 +292,6 @@ def _keep_first_copies(
             first[place] = i
         n_copies[place] += 1
         is_kept[i] = n_copies[place] <= k
-
-
-_ZERO, _ONE = np.uint64(0), np.uint64(1)
-_S29 = np.uint64(29)
 
 
 def empty_memory(r: int, n_genomes: int) -> Keys:

@@ -4,8 +4,8 @@ Errors and notes, printed results, sentences, figures, the report and the explor
 values here, so that a value reads the same wherever a person meets it. Languages differ by their
 `Signs` only. Data for machines (frames, JSON, files) hold values, not these texts.
 
-Dates are searched as numbers of days since 1970-01-01: the functions that turn columns of whole
-days into such numbers, and back, are here too.
+The functions that turn columns of numbers and dates into the numbers a search computes with are
+here, too. Dates are searched as days since 1970-01-01.
 """
 
 from __future__ import annotations
@@ -13,21 +13,19 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import MISSING, Floats
+from counterpoint.arrays import LARGEST, Floats
 from counterpoint.checks import is_whole
 from counterpoint.errors import InvalidInput
 
 DIGITS = 4  # significant ones of a number that was computed
 EXACT = 15  # of a number that somebody gave: all that float64 keeps of a decimal number
 MOST_DIGITS = 17  # tell any two numbers of float64 apart
-PADDED = 4  # columns of so many decimals write them all; of more, as many as matter
 LARGEST_WHOLE = 2.0**53  # beyond it float64 skips integers
-YEARS = (1500.0, 2200.0)  # a column of whole numbers within is taken for years: no thousands sign
 DAY = np.dtype("datetime64[D]")
 FIRST_DAY, LAST_DAY = -719162.0, 2932896.0  # the years 1 and 9999, which Python's dates can say
 DAYS_IN_NANOSECONDS = 106751.0  # days before and after 1970 that 64 bits of nanoseconds reach
@@ -65,93 +63,6 @@ class Signs:
 PLAIN = Signs()
 
 
-class Written(Protocol):
-    """What must be known of a feature to write its values; `Feature` has it."""
-
-    @property
-    def kind(self) -> str:
-        """Its kind, by name."""
-
-    @property
-    def levels(self) -> tuple[Any, ...]:
-        """Its levels by code; none for numbers."""
-
-    @property
-    def low(self) -> float:
-        """Its smallest value."""
-
-    @property
-    def high(self) -> float:
-        """Its largest value."""
-
-    @property
-    def decimals(self) -> int | None:
-        """The decimal places of its values, if they are known."""
-
-
-def write_value(feature: Written, gene: float, signs: Signs = PLAIN, digits: int = DIGITS) -> str:
-    """Return a feature's value as text, without its unit.
-
-    Real numbers have the decimals of their column. Where these are many or not known, they have as
-    many as tell a thousandth of the column's range; more `digits` than usual ask for more.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from counterpoint.table.schema import Schema
-    >>> data = pd.DataFrame({"pay": [1250.5, 80.25], "own": ["no", "yes"]})
-    >>> pay, own = Schema.infer(data).features
-    >>> write_value(pay, 1250.5), write_value(own, 1.0), write_value(pay, MISSING)
-    ('1,250.50', 'yes', 'missing')
-    """
-    if gene == MISSING or np.isnan(gene):
-        return signs.missing
-    if feature.levels:
-        return write_level(feature.levels[int(gene)], signs)
-    if feature.kind == "date":
-        return write_day(gene, signs)
-    if feature.kind == "integer" and abs(gene) <= LARGEST_WHOLE and gene == round(gene):
-        is_year = YEARS[0] <= feature.low and feature.high <= YEARS[1]
-        return signs.number(f"{int(gene)}" if is_year else f"{int(gene):,}")
-    places = feature.decimals
-    if abs(gene) >= 10.0**EXACT:
-        return write_number(gene, signs, digits)
-    if places is None or places > PADDED:
-        return _write_real(gene, feature, signs, digits)
-    if not _has_places(gene, places, 1e-6):  # float32 is no closer
-        few = _has_places(gene, places + 2, 1e-12)  # of a short value all, else those that matter
-        return write_number(gene, signs, digits, places + 2 * few)
-    return signs.number(f"{gene + 0.0:,.{places}f}")  # + 0.0, because -0.0 would be "-0.00"
-
-
-def _has_places(gene: float, places: int, tolerance: float) -> bool:
-    """Whether a number has no more decimals than so many."""
-    rounded = round(gene, places)
-    return abs(gene - rounded) <= tolerance * abs(rounded)
-
-
-def _write_real(gene: float, feature: Written, signs: Signs, digits: int) -> str:
-    """Return a number with the decimals that matter in its column; with more if these show none."""
-    width = feature.high - feature.low
-    if not (0.0 < width < np.inf):
-        return write_number(gene, signs, digits)
-    places = max(0, digits - 1 - int(np.floor(np.log10(width))))
-    places = min(places, MOST_DIGITS if feature.decimals is None else feature.decimals)
-    near = round(gene, places)
-    if near == 0.0 and gene != 0.0:
-        return write_number(gene, signs, digits)
-    return signs.number(f"{near + 0.0:,.{places}f}")
-
-
-def write_pair(feature: Written, new: float, old: float, signs: Signs = PLAIN) -> tuple[str, str]:
-    """Return two values of a feature, with as many digits as it takes to tell them apart."""
-    for digits in range(DIGITS, MOST_DIGITS + 1):
-        texts = write_value(feature, new, signs, digits), write_value(feature, old, signs, digits)
-        if texts[0] != texts[1]:
-            break
-    return texts
-
-
 def write_number(value: float, signs: Signs = PLAIN, digits: int = DIGITS, places: int = 0) -> str:
     """Return a number with so many significant digits, or so many decimals where these are more.
 
@@ -171,12 +82,7 @@ def write_number(value: float, signs: Signs = PLAIN, digits: int = DIGITS, place
     if not -4 <= size < EXACT:
         return signs.number(f"{value:.{digits}g}")
     text = f"{value:,.{max(0, digits - 1 - size, places)}f}"
-    return signs.number(_trimmed(text))
-
-
-def _trimmed(text: str) -> str:
-    """Return a number without zeros at the end of its decimals."""
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return signs.number(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
 def write_numbers(first: float, second: float, signs: Signs = PLAIN) -> tuple[str, str]:
@@ -247,6 +153,33 @@ def counted(n: int, noun: str, nouns: str = "") -> str:
     ('1 change', '3,520 evaluations', '2 near misses')
     """
     return f"{n:,} {noun if n == 1 else nouns or noun + 's'}"
+
+
+def numbers_of(column: pd.Series[Any], argument: str) -> Floats:
+    """Return a numeric column as float64 without -0.0; refuse what it cannot hold or order."""
+    try:
+        values = column.to_numpy(dtype=np.float64) + 0.0
+    except OverflowError as error:
+        raise InvalidInput(
+            f"{argument} column {column.name!r} has a whole number that is too large to compute "
+            "with; use another unit."
+        ) from error
+    if not np.isfinite(values).all():
+        raise InvalidInput(
+            f"{argument} column {column.name!r} has infinite values; replace them by numbers."
+        )
+    if (huge := values[np.abs(values) > LARGEST]).size:
+        raise InvalidInput(
+            f"{argument} column {column.name!r} has {write_number(huge[0], digits=EXACT)}, beyond "
+            f"{write_number(LARGEST)}, which is too large to compute with; use another unit, or "
+            "NaN if it stands for a missing value."
+        )
+    if pd.api.types.is_integer_dtype(column.dtype) and np.abs(values).max() >= LARGEST_WHOLE:
+        raise InvalidInput(
+            f"{argument} column {column.name!r} holds whole numbers beyond 2**53, which look like "
+            "identifiers; drop the column or turn it into categories."
+        )
+    return values
 
 
 def is_date_dtype(dtype: Any) -> bool:

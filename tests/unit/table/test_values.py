@@ -17,7 +17,7 @@ from hypothesis.extra.numpy import arrays
 
 from counterpoint.arrays import MISSING
 from counterpoint.result.words.grammars import ENGLISH, GERMAN
-from counterpoint.table.features import Feature, Kind
+from counterpoint.table.features import Feature, Kind, write_pair, write_value
 from counterpoint.table.schema import Schema
 from counterpoint.table.values import (
     EXACT,
@@ -27,9 +27,7 @@ from counterpoint.table.values import (
     write_level,
     write_number,
     write_numbers,
-    write_pair,
     write_share,
-    write_value,
 )
 
 EN, DE = ENGLISH.signs, GERMAN.signs

@@ -52,9 +52,9 @@ from counterpoint.result.words.sentences import (
     protected_headline,
     way_sentence,
 )
-from counterpoint.table.features import Feature, Kind
+from counterpoint.table.features import Feature, Kind, write_pair
 from counterpoint.table.labels import CELLS, SIGNS
-from counterpoint.table.values import write_number, write_pair
+from counterpoint.table.values import write_number
 
 MOST_NUMBERS = 40_000  # of attributes and of particles each: 107 kB as they are written
 SEED = 0
