@@ -17,11 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from tests.kernels import called
+from tests.sampler import ConditionalSampler
 from tests.strategies import generator
 
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.density import conditional
-from counterpoint.density.conditional import ConditionalSampler, Trees
+from counterpoint.density.conditional import Trees
 
 draw_value = called(conditional.draw_value)
 N_ROWS = 6000

@@ -1,4 +1,7 @@
-"""A smooth distribution over ordered cells: the leaf model of a transformation tree.
+"""How a feature is distributed in a node of its transformation tree, and the scores of that.
+
+Few-valued numbers and categories have frequencies, many-valued numbers a smooth distribution over
+ordered cells, the "most likely transformation" that follows.
 
 The range of a numeric feature is cut into K cells. Cell ``k`` has the probability
 ``Phi(h(k + 1)) - Phi(h(k))``, where ``h`` is an increasing Bernstein polynomial of order 5 at
@@ -21,12 +24,13 @@ of Statistics 45.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Floats
+from counterpoint.arrays import Floats, Ints
 from counterpoint.kernels import assign, inner, kernel, part
 
 ORDER = 5
@@ -40,6 +44,12 @@ _MAX_STEPS = 60
 _MAX_REJECTIONS = 12
 _TOLERANCE = 1e-12  # on the log-likelihood per observation that one more step could gain
 _TINY_MASS = 1e-290
+_RANK_TOLERANCE = 1e-8  # relative to the largest eigenvalue, for pseudo-inverses
+
+MAX_POINTS = 100  # cells of a smooth response, and the values it can be given
+MAX_DISTINCT = 10  # a numeric feature with no more values than this is described by frequencies
+
+ResponseKind = Literal["smooth", "values", "levels"]
 
 
 @lru_cache(maxsize=256)
@@ -317,3 +327,73 @@ def _maximise(parameters: Floats, weights: Floats, design: Floats, scratch: Newt
         likelihood, damping = gained, damping * 0.03
         if promise < _TOLERANCE:
             break
+
+
+class Fitted(NamedTuple):
+    """A response's distribution in one node: cell probabilities (K,), whitened scores (K, r)."""
+
+    probabilities: Floats
+    scores: Floats
+
+
+@dataclass(frozen=True)
+class Response:
+    """The feature a tree describes."""
+
+    # many-valued numbers (Bernstein polynomial), few-valued numbers, or categories (both:
+    # frequencies)
+    kind: ResponseKind
+    support: Floats  # (K,): the value that stands for each cell, increasing
+    cells: Ints  # (n,): cell of each observation
+
+    @classmethod
+    def of(cls, values: Floats, *, is_integer: bool, n_levels: int) -> Response:
+        """Choose kind and cells for a column; `n_levels` is 0 for numbers."""
+        if n_levels > 0:
+            return cls("levels", np.arange(n_levels, dtype=np.float64), values.astype(np.int64))
+        distinct = np.unique(values)
+        is_smooth = len(distinct) > MAX_DISTINCT
+        support = _points(values.min(), values.max(), is_integer) if is_smooth else distinct
+        return cls("smooth" if is_smooth else "values", support, nearest_cells(support, values))
+
+    def fit(self, rows: Ints) -> Fitted:
+        """Distribution and scores in the node that holds these rows."""
+        n_cells = len(self.support)
+        counts = np.bincount(self.cells[rows], minlength=n_cells).astype(np.float64)
+        probabilities = counts / counts.sum()
+        if self.kind == "smooth":
+            theta = fit(counts)
+            probabilities = cell_probabilities(theta, n_cells)
+            scores = cell_scores(theta, n_cells)
+        elif self.kind == "levels":
+            scores = np.eye(n_cells)[:, counts > 0]
+        else:
+            scores = (self.support - self.support[0])[:, None]
+        return Fitted(probabilities, whiten(scores, counts))
+
+
+def whiten(scores: Floats, counts: Floats) -> Floats:
+    """Return scores (K, q) centred and decorrelated over the observations, `counts` (K,) per cell.
+
+    That is Z (K, r) with ``sum_k counts[k] z_k = 0`` and ``sum_k counts[k] z_k z_k' = I``; r is the
+    rank of the scores' covariance, 0 if they are constant.
+    """
+    centred = scores - counts @ scores / counts.sum()
+    spread, directions = np.linalg.eigh(centred.T @ (centred * counts[:, None]))
+    scale = np.max(np.abs(scores) * (counts > 0)[:, None]) ** 2 * counts.sum()
+    kept = spread > _RANK_TOLERANCE * max(spread[-1], 1e-6 * scale)
+    return np.ascontiguousarray(centred @ (directions[:, kept] / np.sqrt(spread[kept])))
+
+
+def nearest_cells(support: Floats, values: Floats) -> Ints:
+    """Index of the nearest support point of each value; halves go to the lower one."""
+    middles = support[:-1] + 0.5 * np.diff(support)
+    return np.searchsorted(middles, values, side="left").astype(np.int64)
+
+
+def _points(low: float, high: float, is_integer: bool) -> Floats:
+    """Values of a smooth response: every integer if they are few, else an even grid."""
+    if is_integer and high - low < MAX_POINTS:
+        return np.arange(low, high + 1.0)
+    points = np.linspace(low, high, MAX_POINTS)
+    return np.unique(np.rint(points)) if is_integer else points

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.sampler import ConditionalSampler
 from tests.strategies import generator
 
 from counterpoint.arrays import Floats
-from counterpoint.density.conditional import ConditionalSampler
 
 JOB, AGE, PAY, RENT = range(4)
 

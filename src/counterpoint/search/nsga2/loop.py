@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
-from counterpoint.density.conditional import ConditionalSampler, Trees
+from counterpoint.density.conditional import Trees, grow_trees
 from counterpoint.errors import InvalidInput
 from counterpoint.kernels import kernel
 from counterpoint.problem.problem import Observed, Problem
@@ -313,10 +313,9 @@ def fit_trees(observed: Observed) -> Trees:
             "mutation='gaussian', or the default search."
         )
     space = observed.space
-    sampler = ConditionalSampler.fit(
+    return grow_trees(
         observed.genomes,
         is_categorical=space.is_level,
         is_integer=(space.grid == 1.0) & ~space.is_level,
         n_levels=np.where(space.is_level, space.n_levels, 0),
     )
-    return sampler.trees

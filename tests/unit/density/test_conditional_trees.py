@@ -10,16 +10,14 @@ from scipy.stats import chi2
 from tests.strategies import generator
 
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.density import transformation_tree as tree_module
-from counterpoint.density.transformation_tree import (
+from counterpoint.density import conditional as tree_module
+from counterpoint.density.bernstein import Response, nearest_cells, whiten
+from counterpoint.density.conditional import (
     Covariates,
-    Response,
     TreeNode,
     association,
     grow,
     log_survival,
-    nearest_cells,
-    whiten,
 )
 
 
