@@ -17,7 +17,6 @@ ELSEWHERE = {
     "batch.engines.dask": "cluster/test_dask_engine.py",
     "batch.frame": "integration/batch/test_explain_frame.py",
     "batch.job": "property/test_batch_laws.py",
-    "cli.main": "integration/test_command_line.py",
     "explorer.app": "integration/test_explorer.py",
     "models.adapters.frameworks": "integration/test_adapters.py",
     "models.adapters.remote": "integration/test_remote_model.py",

@@ -20,8 +20,7 @@ from tests.unit.rules.small import repair_all
 from counterpoint.arrays import MISSING, Bools, Floats, Keys
 from counterpoint.errors import CounterpointError, InvalidInput
 from counterpoint.problem.limits import Limits
-from counterpoint.rules.domains import RowDomains
-from counterpoint.rules.domains import Lattice
+from counterpoint.rules.domains import Lattice, RowDomains
 from counterpoint.rules.grammar import parse
 from counterpoint.rules.normal_form import ROUND_OFF
 from counterpoint.rules.rules import Rules

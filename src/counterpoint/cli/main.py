@@ -1,25 +1,35 @@
-"""The entry point: parse, run, say what went wrong in one line, and return the exit status."""
+"""The command line: its flags, its commands, errors in one line, and the exit status.
+
+The help, from which one can learn it, is in `help.toml`.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import re
 import sys
 import threading
+import tomllib
 import warnings
 from collections.abc import Sequence
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from counterpoint.cli.arguments import Parser, build_parser
-from counterpoint.errors import CounterpointError, InvalidInput, PredictorError
+from counterpoint.errors import CounterpointError, PredictorError, did_you_mean
+from counterpoint.version import __version__
 
 if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
-    from counterpoint.table.labels import Lang
 
-
+HELP: dict[str, Any] = tomllib.loads(files(__package__).joinpath("help.toml").read_text("utf-8"))
+FLAGS: dict[str, str] = HELP["flags"]
+METHODS = [
+    *("default", "moc", "mocice", "moccond", "mocmod", "random", "what-if"),
+    *("nice-sparsity", "nice-proximity", "nice-plausibility"),
+]
 FOUND, NOTHING, WRONG, MODEL_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
 
@@ -80,9 +90,9 @@ def tell_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 def explain(options: argparse.Namespace) -> int:
     """Explain the rows that are asked for; show and save what was found."""
-    from counterpoint.cli import reading
+    from counterpoint.cli import reading, showing
 
-    check_output(options)
+    showing.check_output(options)
     explainer, data = reading.explainer_of(options)
     rows = reading.read_rows(options.rows, options.row, data, options.drop)
     results = explainer.explain_many(
@@ -93,29 +103,9 @@ def explain(options: argparse.Namespace) -> int:
         limits=reading.limits_of(options, explainer.schema),
     )
     if options.out is not None and results:
-        save(results, options)
-    output(results, options)
+        showing.save(results, options)
+    showing.output(results, options)
     return status_of(results, len(rows))
-
-
-def output(results: list[Counterfactuals], options: argparse.Namespace) -> None:
-    """Write the pages and tables that are asked for, and show the results."""
-    from counterpoint.cli import showing
-
-    lang: Lang = options.lang or "en"
-    for found in results[:1]:
-        if options.report is not None:
-            found.report(options.report, reader=options.reader or "analyst", lang=lang)
-        if options.letter is not None:
-            found.letter(options.letter, lang=lang, sender=options.sender, closing=options.closing)
-        if options.csv is not None:
-            found.to_csv(options.csv)
-    if options.json:
-        showing.print_json(results, options.show)
-    elif options.lang is not None or options.reader is not None:
-        showing.tell_results(results, lang, options.reader or "customer", max(1, options.show))
-    else:
-        showing.show_results(results, options.show)
 
 
 def batch(options: argparse.Namespace) -> int:
@@ -167,56 +157,6 @@ def serve(options: argparse.Namespace) -> int:
     return FOUND
 
 
-def check_output(options: argparse.Namespace) -> None:
-    """Refuse what could not be saved or shown before anything is searched."""
-    from counterpoint.checks import require_package
-
-    if options.show < 0:
-        raise InvalidInput(f"--show must be at least 0, got {options.show}.")
-    if not options.json and options.lang is None:
-        require_package("rich", "a table on the screen", '"counterpoint[cli]" (or use --json)')
-    is_one = options.row is not None and len(options.row) == 1
-    check_pages(options, is_one=is_one)
-    if options.out is not None:
-        check_place("--out", options.out, (".json", ".parquet"))
-        if options.out.suffix.lower() == ".json" and not is_one:
-            raise InvalidInput("--out must end in .parquet where several rows are explained.")
-
-
-def check_pages(options: argparse.Namespace, *, is_one: bool) -> None:
-    """Refuse pages and tables that could not be written."""
-    from counterpoint.checks import require_package
-
-    if options.report is not None and options.reader != "customer":
-        require_package("altair", "--report", '"counterpoint[figures]"')
-    for flag, ending in (("--report", ".html"), ("--letter", ".html"), ("--csv", ".csv")):
-        file = getattr(options, flag[2:])
-        if file is not None and not is_one:
-            raise InvalidInput(f"{flag} is of one row; name it by --row, once.")
-        if file is not None:
-            check_place(flag, file, (ending,))
-    if (options.sender or options.closing) and options.letter is None:
-        raise InvalidInput("--sender and --closing are texts of a letter; name it by --letter.")
-
-
-def check_place(flag: str, file: Path, endings: tuple[str, ...]) -> None:
-    """Refuse a file of another ending than these, or in no folder."""
-    if file.suffix.lower() not in endings:
-        raise InvalidInput(f"{flag} must end in {' or '.join(endings)}, got {str(file)!r}.")
-    if not file.absolute().parent.is_dir():
-        raise InvalidInput(f"{flag} {str(file)!r} is in no folder there is; make it first.")
-
-
-def save(results: list[Counterfactuals], options: argparse.Namespace) -> None:
-    """Save the results as the file's ending says."""
-    from counterpoint.result.file.saving import save_many
-
-    if options.out.suffix.lower() == ".json":
-        results[0].save(options.out)
-    else:
-        save_many(results, options.out)
-
-
 def status_of(results: list[Counterfactuals], n_rows: int) -> int:
     """Return the exit status of some results."""
     if len(results) < n_rows or any(found.stopped == "interrupt" for found in results):
@@ -239,15 +179,15 @@ def schema(options: argparse.Namespace) -> int:
 
 def show(options: argparse.Namespace) -> int:
     """Show saved results."""
-    from counterpoint.cli import reading
+    from counterpoint.cli import reading, showing
     from counterpoint.result.file.loading import load, load_many
 
     is_many = options.file.suffix.lower() == ".parquet"
     results = load_many(options.file) if is_many else [load(options.file)]
-    check_pages(options, is_one=len(results) == 1)
+    showing.check_pages(options, is_one=len(results) == 1)
     if (labels := reading.read_names(options.labels)) is not None:
         results = [found.labelled(labels) for found in results]
-    output(results, options)
+    showing.output(results, options)
     return status_of(results, len(results))
 
 
@@ -261,3 +201,219 @@ def warm_up(options: argparse.Namespace) -> int:  # noqa: ARG001 - as of every c
     use_paper(Explainer)
     sys.stdout.write("all kernels are compiled.\n")
     return FOUND
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that takes flags by their full names only, and says which one may be meant."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings, allow_abbrev=False)
+        self.flags: dict[str, list[str]] = {}  # of each command
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the arguments, and end with status 2."""
+        if unknown := re.match(r"unrecognized arguments: (--[^\s=]+)", message):
+            known = {flag for flags in self.flags.values() for flag in flags}
+            message = f"{message}; {did_you_mean(unknown[1], sorted(known))}".rstrip("; ")
+        if unknown := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message):
+            choices = re.findall(r"[\w-]+", unknown[2])
+            message = f"{message}; {did_you_mean(unknown[1], choices)}".rstrip("; ")
+            if "--lang" in message:
+                message = f"--lang must be en (English) or de (German), got {unknown[1]!r}"
+        super().error(message)
+
+    def in_flags(self, text: str, command: str) -> str:
+        """Return an error's text in which the parameter it begins with is the flag that gave it.
+
+        Examples
+        --------
+        >>> build_parser().in_flags("ranges['age'] must be (low, high).", "explain")
+        '--range age must be (low, high).'
+        """
+        parameter = re.match(r"([a-z_]+)(?:\[(['\"])(.+?)\2\])?(?= )", text)
+        if parameter is None:
+            return text
+        named, feature = f"--{parameter[1].replace('_', '-')}", parameter[3]
+        for flag in (named, named.removesuffix("s")):
+            if flag in self.flags[command]:
+                return f"{flag}{f' {feature}' if feature else ''}{text[parameter.end() :]}"
+        return text
+
+
+class Plain(argparse.RawDescriptionHelpFormatter):
+    """Help that keeps its lines, with the arguments in a narrow column."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=26)
+
+
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
+
+
+def build_parser() -> Parser:
+    """Return the parser of all commands."""
+    parser = Parser(prog="counterpoint", description=HELP["about"], formatter_class=Plain)
+    parser.add_argument("--version", action="version", version=f"counterpoint {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    add_explain(commands)
+    add_batch(commands)
+    add_serve(commands)
+    of_schema = add_command(commands, "schema", HELP["kinds"])
+    add_table(of_schema)
+    add_columns(of_schema, is_read_only=True)
+    of_show = commands.add_parser("show", help=FLAGS["show"])
+    add(of_show, "file", type=Path)
+    add(add_output(of_show), "--labels", type=Path, metavar="FILE")
+    commands.add_parser("warm-up", help=FLAGS["warm-up"])
+    flags = {name: command.format_usage() for name, command in commands.choices.items()}
+    for name, usage in flags.items():
+        parser.flags[name] = list(dict.fromkeys(re.findall(r"--[a-z][a-z-]*", usage)))
+    return parser
+
+
+def add(group: argparse._ActionsContainer, flag: str, about: str = "", **settings: Any) -> None:
+    """Add an argument with its help, which may differ from command to command."""
+    group.add_argument(flag, help=FLAGS[about or flag], **settings)
+
+
+def add_several(group: argparse._ActionsContainer, flag: str, parameter: str, form: str) -> None:
+    """Add an option that may be repeated."""
+    settings: Any = {"dest": parameter, "action": "append", "default": [], "metavar": form}
+    group.add_argument(flag, help=f"{FLAGS[flag]}; may be repeated", **settings)
+
+
+def add_command(commands: Commands, name: str, end: str) -> Parser:
+    """Add a command that reads a table; return it."""
+    about: Any = {"description": HELP[name]} if name in HELP else {}
+    settings: Any = {"help": FLAGS[name], "epilog": end, "formatter_class": Plain}
+    return commands.add_parser(name, **about, **settings)
+
+
+def add_model_command(commands: Commands, name: str) -> Parser:
+    """Add a command that needs a model and its data, in one file or in several; return it."""
+    end = HELP["asked"] + HELP["kinds"] + HELP.get(f"{name}_end", "")
+    command = add_command(commands, name, end)
+    model = command.add_argument_group("the model")
+    add(model, "--model", type=Path, required=True, metavar="FILE")
+    add(model, "--classes", metavar="A,B")
+    add_several(model, "--trust", "trust", "TYPE")
+    add(model, "--most-bytes", type=int, default=2**30, metavar="N")
+    add(model, "--allow-pickle", action="store_true")
+    add_table(command, several=name == "batch")
+    add_columns(command)
+    return command
+
+
+def add_explain(commands: Commands) -> None:
+    """Add the command that explains rows."""
+    explain = add_model_command(commands, "explain")
+    asked = explain.add_argument_group("what is asked")
+    which = asked.add_mutually_exclusive_group(required=True)
+    add(which, "--row", "explain --row", type=int, action="append", metavar="N")
+    add(which, "--rows", "explain --rows", type=Path, metavar="FILE")
+    add(asked, "--target", required=True)
+    add(asked, "--seed", type=int, default=0, metavar="N")
+    add_limits(explain)
+    add_search(explain)
+    add(add_output(explain), "--out", "explain --out", type=Path, metavar="FILE")
+
+
+def add_batch(commands: Commands) -> None:
+    """Add the command that explains all rows of many files."""
+    batch = add_model_command(commands, "batch")
+    asked = batch.add_argument_group("what is asked")
+    add(asked, "--rows", "batch --rows", nargs="+", required=True, metavar="FILE")
+    add(asked, "--target", required=True)
+    add(asked, "--id", metavar="COLUMN")
+    add(asked, "--seed", type=int, default=0, metavar="N")
+    add_limits(batch)
+    add_search(batch, seconds=False)
+    engine = batch.add_argument_group("who does the work")
+    add(engine, "--engine", choices=["threads", "dask"], default="threads")
+    add(engine, "--scheduler", metavar="ADDRESS")
+    add(engine, "--workers", type=int, metavar="N")
+    add(engine, "--row-timeout", type=float, default=120.0, metavar="S")
+    output = batch.add_argument_group("the output")
+    add(output, "--out", "batch --out", required=True, metavar="FOLDER")
+    add(output, "--keep", type=int, default=10, metavar="N")
+    add(output, "--part-rows", type=int, default=10_000, metavar="N")
+    add(output, "--prefix", metavar="TEXT")
+    add(output, "--json", "batch --json", action="store_true")
+
+
+def add_serve(commands: Commands) -> None:
+    """Add the command that opens the explorer."""
+    serve = add_model_command(commands, "serve")
+    server = serve.add_argument_group("the server")
+    add(server, "--port", type=int, default=0, metavar="N")
+    add(server, "--open", action="store_true")
+    add(server, "--lang", "serve --lang", choices=["en", "de"], default="en")
+    add(server, "--seconds", "serve --seconds", type=float, default=60.0, metavar="S")
+    add(server, "--searches", type=int, default=2, metavar="N")
+    asked = serve.add_argument_group("what the page starts with")
+    add(asked, "--row", "serve --row", type=int, default=0, metavar="N")
+    add(asked, "--rows", "serve --rows", type=Path, metavar="FILE")
+    add(asked, "--target", "serve --target")
+    add(asked, "--seed", type=int, default=0, metavar="N")
+    add_limits(serve, costs=False)
+
+
+def add_table(parser: Parser, *, several: bool = False) -> None:
+    """Add where the observed rows are: in one file, or in several."""
+    table = parser.add_argument_group("the data")
+    if several:
+        add(table, "--data", "batch --data", nargs="+", required=True, metavar="FILE")
+    else:
+        add(table, "--data", type=Path, required=True, metavar="FILE")
+    add_several(table, "--drop", "drop", "COLUMN")
+
+
+def add_columns(parser: Parser, *, is_read_only: bool = False) -> None:
+    """Add what the columns are; who only looks at them needs neither remarks nor permissions."""
+    columns = parser.add_argument_group("what the columns are")
+    add_several(columns, "--feature", "features", "COLUMN=KIND")
+    add_several(columns, "--group", "groups", "NAME=A,B")
+    add(columns, "--precision", choices=["observed", "full"], default="observed")
+    add_several(columns, "--unit", "units", "NAME=UNIT")
+    add(columns, "--labels", type=Path, metavar="FILE")
+    add_several(columns, "--protected", "protected", "NAME")
+    if is_read_only:
+        return
+    add(columns, "--distance", default="range", choices=["range", "percentile", "mad"])
+    missing: Any = {"action": "append", "nargs": "?", "const": True, "default": []}
+    add(columns, "--allow-missing", metavar="NAME", **missing)
+
+
+def add_limits(parser: Parser, *, costs: bool = True) -> None:
+    """Add what may change: the parameters of `Limits`."""
+    limits = parser.add_argument_group("what may change")
+    add_several(limits, "--fixed", "fixed", "NAME")
+    add(limits, "--vary", action="append", metavar="NAME")
+    add_several(limits, "--range", "ranges", "NAME=A..B")
+    add(limits, "--max-changed", type=int, metavar="N")
+    add_several(limits, "--constraint", "constraints", "TEXT")
+    if costs:
+        add_several(limits, "--cost", "costs", "NAME=X")
+
+
+def add_search(parser: Parser, *, seconds: bool = True) -> None:
+    """Add budget and method; what ends by the clock differs from run to run."""
+    search = parser.add_argument_group("the search")
+    add(search, "--evaluations", type=int, metavar="N")
+    if seconds:
+        add(search, "--seconds", "explain --seconds", type=float, metavar="S")
+    add(search, "--method", default="default", choices=METHODS, metavar="NAME")
+
+
+def add_output(parser: Parser) -> argparse._ArgumentGroup:
+    """Add how results are shown; return the group."""
+    output = parser.add_argument_group("the output")
+    add(output, "--show", type=int, default=10, metavar="N")
+    add(output, "--json", "explain --json", action="store_true")
+    add(output, "--lang", "explain --lang", choices=["en", "de"])
+    add(output, "--reader", choices=["customer", "analyst"])
+    for flag in ("--report", "--letter", "--csv"):
+        add(output, flag, type=Path, metavar="FILE")
+    add(output, "--sender", default="", metavar="TEXT")
+    add(output, "--closing", default="", metavar="TEXT")
+    return output

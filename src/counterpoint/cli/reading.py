@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from counterpoint.cli.arguments import NICES
 from counterpoint.errors import (
     InvalidInput,
     UnknownFeatureError,
@@ -435,11 +434,12 @@ def search_of(options: argparse.Namespace) -> Any:
         for name in ("evaluations", "seconds")
         if (value := getattr(options, name, None)) is not None
     }
-    if budget and options.method in ("what-if", *NICES):
+    is_nice = options.method.startswith("nice-")
+    if budget and (is_nice or options.method == "what-if"):
         raise InvalidInput(
             f"--method {options.method} needs no budget, so --{min(budget)} has no meaning."
         )
-    if options.method in NICES:
+    if is_nice:
         return NICE(variant=options.method.removeprefix("nice-"))
     if options.method == "what-if":
         return WhatIf(n=max(1, options.keep if options.command == "batch" else options.show))

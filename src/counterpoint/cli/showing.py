@@ -1,18 +1,22 @@
-"""Showing results: tables for people, drawn by rich, and JSON for machines."""
+"""Showing results: tables for people, drawn by rich, JSON for machines, pages and files."""
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
 
 from counterpoint.checks import require_package
+from counterpoint.errors import InvalidInput
 from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.result.file.saving import save_many
 from counterpoint.result.ways import ways_of
 from counterpoint.result.words.language import Lang, Reader, count_candidates, counted
 from counterpoint.result.words.printed import (
@@ -53,6 +57,68 @@ def plain(value: object) -> str:
     'cleared\\x1b[2J'
     """
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in str(value))
+
+
+def check_output(options: argparse.Namespace) -> None:
+    """Refuse what could not be saved or shown before anything is searched."""
+    if options.show < 0:
+        raise InvalidInput(f"--show must be at least 0, got {options.show}.")
+    if not options.json and options.lang is None:
+        require_package("rich", "a table on the screen", '"counterpoint[cli]" (or use --json)')
+    is_one = options.row is not None and len(options.row) == 1
+    check_pages(options, is_one=is_one)
+    if options.out is not None:
+        check_place("--out", options.out, (".json", ".parquet"))
+        if options.out.suffix.lower() == ".json" and not is_one:
+            raise InvalidInput("--out must end in .parquet where several rows are explained.")
+
+
+def check_pages(options: argparse.Namespace, *, is_one: bool) -> None:
+    """Refuse pages and tables that could not be written."""
+    if options.report is not None and options.reader != "customer":
+        require_package("altair", "--report", '"counterpoint[figures]"')
+    for flag, ending in (("--report", ".html"), ("--letter", ".html"), ("--csv", ".csv")):
+        file = getattr(options, flag[2:])
+        if file is not None and not is_one:
+            raise InvalidInput(f"{flag} is of one row; name it by --row, once.")
+        if file is not None:
+            check_place(flag, file, (ending,))
+    if (options.sender or options.closing) and options.letter is None:
+        raise InvalidInput("--sender and --closing are texts of a letter; name it by --letter.")
+
+
+def check_place(flag: str, file: Path, endings: tuple[str, ...]) -> None:
+    """Refuse a file of another ending than these, or in no folder."""
+    if file.suffix.lower() not in endings:
+        raise InvalidInput(f"{flag} must end in {' or '.join(endings)}, got {str(file)!r}.")
+    if not file.absolute().parent.is_dir():
+        raise InvalidInput(f"{flag} {str(file)!r} is in no folder there is; make it first.")
+
+
+def save(results: list[Counterfactuals], options: argparse.Namespace) -> None:
+    """Save the results as the file's ending says."""
+    if options.out.suffix.lower() == ".json":
+        results[0].save(options.out)
+    else:
+        save_many(results, options.out)
+
+
+def output(results: list[Counterfactuals], options: argparse.Namespace) -> None:
+    """Write the pages and tables that are asked for, and show the results."""
+    lang: Lang = options.lang or "en"
+    for found in results[:1]:
+        if options.report is not None:
+            found.report(options.report, reader=options.reader or "analyst", lang=lang)
+        if options.letter is not None:
+            found.letter(options.letter, lang=lang, sender=options.sender, closing=options.closing)
+        if options.csv is not None:
+            found.to_csv(options.csv)
+    if options.json:
+        print_json(results, options.show)
+    elif options.lang is not None or options.reader is not None:
+        tell_results(results, lang, options.reader or "customer", max(1, options.show))
+    else:
+        show_results(results, options.show)
 
 
 def show_results(results: Sequence[Counterfactuals], n: int) -> None:

@@ -1,8 +1,8 @@
 """Plausible values of one feature given the others: what the conditional mutator draws from.
 
-`grow_trees` grows one transformation tree per feature and lays all of them out in flat arrays, which
-compiled kernels can walk. To draw a gene, descend its tree with the genome's other genes and invert
-the leaf's distribution function.
+`grow_trees` learns one transformation tree per feature and lays all of them out in flat arrays,
+which compiled kernels can walk. To draw a gene, descend its tree with the genome's other genes and
+invert the leaf's distribution function.
 
 A node is split as in conditional inference trees (Hothorn, Hornik, Zeileis 2006), here with the
 node's own distribution model supplying the scores (transformation trees, Hothorn and Zeileis

@@ -10,7 +10,7 @@ import pytest
 
 import counterpoint as cp
 from counterpoint.cli import reading
-from counterpoint.cli.arguments import build_parser
+from counterpoint.cli.main import build_parser
 from counterpoint.errors import CounterpointError
 from counterpoint.table.schema import Schema
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 import counterpoint as cp
-from counterpoint.cli.arguments import Parser, build_parser
+from counterpoint.cli.main import Parser, build_parser
 
 COMMON = ["--model", "m.skops", "--data", "d.csv"]
 NEEDED = {

@@ -8,7 +8,7 @@ import tomllib
 
 import pytest
 
-from counterpoint.cli.arguments import HELP, build_parser
+from counterpoint.cli.main import HELP, build_parser
 from counterpoint.table.labels import Labels
 
 EXAMPLES = re.findall(
