@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.unit.result.words.small import sentence
 
 import counterpoint as cp
 from counterpoint.cli.showing import changes_table
 from counterpoint.explorer.requests import Rows, describe_features, describe_row
 from counterpoint.result.report.page import summarise
 from counterpoint.result.words.printed import changes_frame, row_line
-from counterpoint.result.words.sentences import sentence
 from counterpoint.table.values import write_number
 
 LARGE, AMOUNT = 1234567.8, "1,234,567.8"

@@ -11,7 +11,7 @@ from counterpoint.result.data import ResultData
 from counterpoint.result.words import letters, printed, sentences
 from counterpoint.result.words.language import Lang, Reader
 from counterpoint.table.encoding import Encoding
-from counterpoint.table.files import write_csv
+from counterpoint.table.files import write_csv, write_whole
 from counterpoint.table.labels import Labels
 from counterpoint.table.schema import relabelled
 
@@ -200,9 +200,7 @@ say that making such a change would bring about the result.
         ...     os.listdir(folder)
         ['letter.html']
         """
-        from counterpoint.result.words.letters import write_letter
-
-        write_letter(self, path, lang, sender, closing, appendix=appendix)
+        letters.write_letter(self, path, lang, sender, closing, appendix=appendix)
 
     def report(
         self,
@@ -249,11 +247,10 @@ say that making such a change would bring about the result.
         ['found.html']
         """
         from counterpoint.result.report.page import write_report
-        from counterpoint.result.words.letters import write_customer_page
 
         sentences.grammar_of(lang, reader)
         if reader == "customer":
-            write_customer_page(self, path, lang)
+            write_whole(path, letters.customer_page(self, lang).encode("utf-8"))
         else:
             write_report(self, path, figures=figures, lang=lang)
 

@@ -7,14 +7,14 @@ a form that needs none.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from counterpoint.result.words.language import (
     Change,
     Grammar,
     Lang,
     Wish,
-    count_candidates,
     joined,
     started,
 )
@@ -49,31 +49,19 @@ def with_article(noun: str) -> str:
 
 
 class _English(Grammar):
-    """The grammar."""
-
     lang: Lang = "en"
     signs = SIGNS["en"]
     either = "or"
+    unknown = "missing"
+    objectives: Mapping[str, str] = MappingProxyType({})
 
     def _if(self, changes: Sequence[Change]) -> str:
         clauses = []
         for k, change in enumerate(changes):
             verb = " were" if k == 0 else ""
-            new, old = self.value(change), f"{change.old} {change.old_unit}".strip() or "missing"
-            if not change.new:
-                new = "missing"
-            elif not change.old:
-                new = f"{new} {change.new_unit}".strip()
+            new, old = self.values(change)
             clauses.append(f"{change.noun.word}{verb} {new} instead of {old}")
         return f"if {joined(clauses, 'and')}"
-
-    def counts(self, n: int, n_missed: int, n_shown: int) -> str:
-        text = count_candidates(n, n_missed) if n else "No counterfactual was found"
-        if n_missed and not n:
-            text += f"; {count_candidates(0, n_missed)}"
-        if n_shown < n + n_missed:
-            text += f"; {n_shown} {'is' if n_shown == 1 else 'are'} shown"
-        return f"{text}."
 
     def responds(self, alone: Sequence[str], together: Sequence[str]) -> str:
         every = list(dict.fromkeys([*alone, *together]))
@@ -82,11 +70,6 @@ class _English(Grammar):
         if together:
             how.append(f"some ways need {joined(together, 'or')} together with other features")
         return f"The decision responds to {names}, which {are} protected: {'; '.join(how)}."
-
-    def measured(self, name: str, value: str) -> str:
-        if name == "changes":
-            return f"{value} change{'' if value == '1' else 's'}"
-        return f"{name} {value}"
 
     # What customers read
 
@@ -166,7 +149,6 @@ class _English(Grammar):
 ENGLISH = _English()
 
 
-OBJECTIVES = {"gap": "Lücke", "distance": "Abstand", "implausibility": "Ungewöhnlichkeit"}
 PARTICIPLE = re.compile(r"(?:\w*ge|be|ver|er|ent|zer|unter|über)\w{3,}(?:t|en)|\w+iert")
 PLURAL = re.compile(r"[A-ZÄÖÜ][a-zäöüß]+(?:e|er|el)")  # of a noun, without an n in the nominative
 
@@ -195,22 +177,20 @@ def with_dative(noun: Noun) -> str:
 
 
 class _German(Grammar):
-    """The grammar."""
-
     lang: Lang = "de"
     signs = SIGNS["de"]
     either = "oder"
+    unknown = "unbekannt"
+    objectives: Mapping[str, str] = MappingProxyType(
+        {"gap": "Lücke", "distance": "Abstand", "implausibility": "Ungewöhnlichkeit"}
+    )
 
     def _if(self, changes: Sequence[Change]) -> str:
         """Return "wenn" with its clauses; what is counted in a unit "beträgt" it."""
         clauses, verbs = [], []
         for change in changes:
             noun = f"{change.noun.article} {change.noun.word}".strip()
-            new, old = self.value(change), f"{change.old} {change.old_unit}".strip() or "unbekannt"
-            if not change.new:
-                new = "unbekannt"
-            elif not change.old:
-                new = f"{new} {change.new_unit}".strip()
+            new, old = self.values(change)
             is_counted = change.kind == "number" and change.new_unit and change.new and change.old
             clauses.append(f"{noun} {new} statt {old}")
             verbs.append("betrüge" if is_counted else "wäre")
@@ -220,15 +200,6 @@ class _German(Grammar):
             texts.append(f"{clause} {verb}" if is_last_of_verb else clause)
         return f"wenn {joined(texts, 'und')}"
 
-    def counts(self, n: int, n_missed: int, n_shown: int) -> str:
-        noun = "Alternative" if n == 1 else "Alternativen"
-        text = f"{self.signs.whole(n)} {noun}" if n else "Keine Alternative gefunden"
-        if n_missed:
-            text += f"; {self.signs.whole(n_missed)} Beinahe-Treffer"
-        if n_shown < n + n_missed:
-            text += f"; {n_shown} {'wird' if n_shown == 1 else 'werden'} gezeigt"
-        return f"{text}."
-
     def responds(self, alone: Sequence[str], together: Sequence[str]) -> str:
         every = [f"„{name}“" for name in dict.fromkeys([*alone, *together])]
         what = "vom geschützten Merkmal" if len(every) == 1 else "von den geschützten Merkmalen"
@@ -236,11 +207,6 @@ class _German(Grammar):
         if together:
             how.append(f"manche Wege brauchen {joined(together, 'oder')} zusammen mit anderen")
         return f"Die Entscheidung hängt {what} {joined(every, 'und')} ab: {'; '.join(how)}."
-
-    def measured(self, name: str, value: str) -> str:
-        if name == "changes":
-            return f"{value} Änderung{'' if value == '1' else 'en'}"
-        return f"{OBJECTIVES.get(name, name)} {value}"
 
     # What customers read
 

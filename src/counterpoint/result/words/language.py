@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -180,6 +180,8 @@ class Grammar(Protocol):
     lang: Lang
     signs: Signs
     either: str  # the word before the last of several alternatives
+    unknown: str  # what a missing value is called
+    objectives: Mapping[str, str]  # what objectives are called, if not by their names
 
     def phrase(self, key: str, *values: object) -> str:
         """Return a phrase of the language, with values put where its braces are."""
@@ -213,6 +215,14 @@ class Grammar(Protocol):
             return self.phrase("later", low) if low else self.phrase("earlier", high)
         return self.within(Wish("value", "", low, high))
 
+    def values(self, change: Change) -> tuple[str, str]:
+        """Return the new and the old value; one unit serves both."""
+        old = f"{change.old} {change.old_unit}".strip() or self.unknown
+        if not change.new:
+            return self.unknown, old
+        new = self.value(change)
+        return (new if change.old else f"{new} {change.new_unit}".strip()), old
+
     def condition(self, changes: Sequence[Change]) -> str:
         """Return the changes as an item of a list, a sentence that begins with "if"."""
         return f"{started(self._if(changes))}."
@@ -239,6 +249,12 @@ class Grammar(Protocol):
 
     def counts(self, n: int, n_missed: int, n_shown: int) -> str:
         """Return how many counterfactuals and near misses there are, and how many are shown."""
+        with speaking(self.lang):
+            parts = [count_candidates(n, 0) if n else self.phrase("none found")]
+            parts += [count_candidates(0, n_missed)] if n_missed else []
+        if n_shown < n + n_missed:
+            parts.append(self.phrase("shown.one" if n_shown == 1 else "shown.many", n_shown))
+        return f"{'; '.join(parts)}."
 
     def responds(self, alone: Sequence[str], together: Sequence[str]) -> str:
         """Return that the decision responds to protected features, alone or with others."""
@@ -250,6 +266,9 @@ class Grammar(Protocol):
 
     def measured(self, name: str, value: str) -> str:
         """Return an objective and its value."""
+        if name == "changes":
+            return self.phrase("change.one" if value == "1" else "change.many", value)
+        return f"{self.objectives.get(name, name)} {value}"
 
     def question(self, a: str, b: str) -> str:
         """Return "A or B?" as text."""

@@ -12,7 +12,9 @@ import base64
 import datetime
 import hashlib
 from collections.abc import Sequence
+from functools import cache
 from html import escape
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -157,11 +159,6 @@ def _proved(found: ResultData, shown: Sequence[Way[Any]], grammar: Grammar) -> s
     )
 
 
-def names_of(case: Case) -> list[str]:
-    """Return what differs in a case, by name."""
-    return [change.noun.word for change in case.changes]
-
-
 def row_lines(found: ResultData, lang: Lang) -> list[tuple[str, str]]:
     """Return the details of the row: what each feature is called, and its value with unit."""
     labels, lines = found.labels, []
@@ -177,70 +174,9 @@ ROOMY = 2200  # characters of a letter that has room for large type
 MOST = 5000  # characters of a letter of one page, in small type
 
 
-class Texts(NamedTuple):
-    """The headings of a letter and of a page in one language."""
-
-    title: str
-    cases: str
-    case: str
-    before: str
-    after: str
-    details: str
-
-
-TEXTS = {
-    "en": Texts(
-        "How the result could have been different",
-        "Other cases",
-        "Case",
-        "as given",
-        "in this case",
-        "The details that were assessed",
-    ),
-    "de": Texts(
-        "Wie das Ergebnis hätte anders ausfallen können",
-        "Andere Fälle",
-        "Fall",
-        "wie angegeben",
-        "in diesem Fall",
-        "Die bewerteten Angaben",
-    ),
-}
-BASE = """
-:root { color-scheme: light dark; --ink: #1c2026; --soft: #59616c; --line: #c9ced6; --paper: #fff;
-  --mark: #1a5fb4 }
-@media (prefers-color-scheme: dark) { :root { --ink: #e8eaed; --soft: #aab2bd; --line: #4a515c;
-  --paper: #16191d; --mark: #8ab8ff } }
-* { box-sizing: border-box }
-body { margin: 0 auto; padding: 1.5rem; max-width: 44rem; background: var(--paper);
-  color: var(--ink); font: 1rem/1.5 system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif;
-  overflow-wrap: break-word }
-h1 { font-size: 1.4em; line-height: 1.25 }
-h2 { font-size: 1.1em; margin: 1.4em 0 .4em }
-address { font-style: normal; white-space: pre-line; color: var(--soft) }
-.date { color: var(--soft) }
-ol { padding-left: 1.6em }
-li { margin: .5em 0 }
-.closing { white-space: pre-line; color: var(--soft); border-top: 1px solid var(--line);
-  padding-top: .8em; margin-top: 1.4em; font-size: .9em }
-table { border-collapse: collapse; width: 100%; font-size: .95em; table-layout: fixed }
-th, td { text-align: left; vertical-align: top; padding: .25em .6em .25em 0;
-  border-bottom: 1px solid var(--line) }
-thead th { color: var(--soft); font-weight: normal }
-thead td { width: 44% }
-tbody th { font-weight: normal }
-@page { margin: 18mm 20mm }
-@media print { :root { --ink: #000; --soft: #333; --line: #999; --paper: #fff; --mark: #000 }
-  body { padding: 0; max-width: none; font-size: 10.5pt } h2, tr, li { break-inside: avoid }
-  body.dense { font-size: 8.5pt; line-height: 1.35 } body.dense li { margin: .25em 0 }
-  .appendix { break-before: page } details:not([open]) { display: none } }
-"""
-PAGE = """
-.lead { font-size: 1.15em }
-article { border: 1px solid var(--line); border-radius: .6rem; padding: .2rem 1.1rem 1rem;
-  margin: 1rem 0; break-inside: avoid }
-td.new { color: var(--mark); font-weight: 600 }
-"""
+@cache
+def _style(name: str) -> str:
+    return "\n" + files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def write_letter(
@@ -287,13 +223,14 @@ def letter_page(
     appendix: bool = False,
 ) -> str:
     """Return the letter as HTML, with the sender's texts `own`: the head and the closing."""
-    story, texts, (sender, closing) = tell(found, lang, MOST_CASES), TEXTS[lang], own
+    story, (sender, closing) = tell(found, lang, MOST_CASES), own
+    title = grammar_of(lang).phrase("letter.title")
     while (size := _size(story, own)) > MOST and len(story.cases) > 1:
         story = story._replace(cases=story.cases[:-1])
     parts = [
         f"<address>{escape(sender)}</address>" if sender else "",
         f'<p class="date">{escape(write_date(today, SIGNS[lang]))}</p>',
-        f"<h1>{escape(texts.title)}</h1>",
+        f"<h1>{escape(title)}</h1>",
         f"<p>{escape(story.decided)}</p>",
         _listed(story.cases),
         *(f"<p>{escape(text)}</p>" for text in story.remarks),
@@ -301,7 +238,7 @@ def letter_page(
         f'<p class="closing">{escape(closing)}</p>' if closing else "",
         _appendix(found, lang) if appendix else "",
     ]
-    return _document(lang, texts.title, parts, BASE, "dense" if size > ROOMY else "")
+    return _document(lang, title, parts, _style("letter.css"), "dense" if size > ROOMY else "")
 
 
 def _size(story: Story, own: tuple[str, str]) -> int:
@@ -318,7 +255,7 @@ def _listed(cases: list[Case]) -> str:
 
 def _appendix(found: ResultData, lang: Lang) -> str:
     """Return the details that were assessed, on pages of their own."""
-    title = escape(TEXTS[lang].details)
+    title = escape(grammar_of(lang).phrase("letter.details"))
     return f'<section class="appendix"><h2>{title}</h2>{_details(found, lang)}</section>'
 
 
@@ -331,39 +268,32 @@ def _details(found: ResultData, lang: Lang) -> str:
     return f"<table><tbody>{rows}</tbody></table>"
 
 
-def write_customer_page(found: ResultData, path: Pathlike, lang: Lang) -> None:
-    """Write the page of a result for a customer; see `Counterfactuals.report`."""
-    write_whole(path, customer_page(found, lang).encode("utf-8"))
-
-
 def customer_page(found: ResultData, lang: Lang) -> str:
     """Return the customer's page as HTML: what was decided, and each case before and after."""
-    story, texts = tell(found, lang, MOST_CASES), TEXTS[lang]
+    story, phrase = tell(found, lang, MOST_CASES), grammar_of(lang).phrase
+    title, others = phrase("letter.title"), escape(phrase("letter.cases"))
+    assessed = escape(phrase("letter.details"))
     cases = [_card(k, case, lang) for k, case in enumerate(story.cases, 1)]
     parts = [
         "<main>",
-        f"<h1>{escape(texts.title)}</h1>",
+        f"<h1>{escape(title)}</h1>",
         f'<p class="lead">{escape(story.decided)}</p>',
-        *([f"<h2>{escape(texts.cases)}</h2>", *cases] if cases else []),
-        *_remarks(story),
-        f"<details><summary>{escape(texts.details)}</summary>{_details(found, lang)}</details>",
+        *([f"<h2>{others}</h2>", *cases] if cases else []),
+        *(f"<p>{escape(text)}</p>" for text in (*story.remarks, story.caveat) if text),
+        f"<details><summary>{assessed}</summary>{_details(found, lang)}</details>",
         "</main>",
     ]
-    return _document(lang, texts.title, parts, BASE + PAGE, "")
-
-
-def _remarks(story: Story) -> list[str]:
-    """Return what follows the cases: what is proved, and what it is not."""
-    return [f"<p>{escape(text)}</p>" for text in (*story.remarks, story.caveat) if text]
+    style = _style("letter.css") + _style("customer_page.css")
+    return _document(lang, title, parts, style, "")
 
 
 def _card(k: int, case: Case, lang: Lang) -> str:
     """Return a case: its sentence, and what differs before and after."""
-    texts, rows = TEXTS[lang], "".join(_changed(change, lang) for change in case.changes)
-    head = "".join(f'<th scope="col">{escape(t)}</th>' for t in ("", texts.before, texts.after))
-    head = head.replace('<th scope="col"></th>', "<td></td>", 1)
+    phrase, rows = grammar_of(lang).phrase, "".join(_changed(each, lang) for each in case.changes)
+    title, titles = escape(phrase("letter.case")), (phrase("letter.before"), phrase("letter.after"))
+    head = "<td></td>" + "".join(f'<th scope="col">{escape(each)}</th>' for each in titles)
     return (
-        f"<article><h3>{escape(texts.case)} {k}</h3><p>{escape(case.text)}</p>"
+        f"<article><h3>{title} {k}</h3><p>{escape(case.text)}</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></article>"
     )
 

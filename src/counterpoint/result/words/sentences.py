@@ -31,16 +31,6 @@ from counterpoint.table.values import EXACT, write_number, write_numbers, write_
 GRAMMARS: dict[str, Grammar] = {"en": ENGLISH, "de": GERMAN}
 
 
-def sentence(
-    found: ResultData, position: int, lang: Lang = "en", reader: Reader = "analyst"
-) -> str:
-    """Return one counterfactual in a sentence: plain text, not escaped for HTML.
-
-    An analyst also sees the predictions, and protected features marked.
-    """
-    return said(found, position, grammar_of(lang, reader), reader)
-
-
 def said(
     found: ResultData,
     position: int,
@@ -48,7 +38,11 @@ def said(
     reader: Reader,
     marks: tuple[str, str] = ("", ""),
 ) -> str:
-    """Return the sentence of a counterfactual, with marks around the names of features."""
+    """Return one counterfactual in a sentence: plain text, not escaped for HTML.
+
+    An analyst also sees the predictions, and protected features marked. `marks` stand around the
+    names of features.
+    """
     changes = [change.marked(marks) for change in changes_of(found, position, grammar)]
     is_met = bool(found.reaches[position])
     wish = wish_of(found, grammar, reader)
@@ -243,16 +237,11 @@ def explain(found: ResultData, lang: Lang, n: int) -> str:
     """Return the result as text for an analyst: counts, sentences with numbers, measures, marks."""
     grammar = grammar_of(lang)
     check_whole("explain_text.n", n, 1, MOST_TOLD)
-    return "\n".join(_told_to_analyst(found, grammar, n))
-
-
-def _told_to_analyst(found: ResultData, grammar: Grammar, n: int) -> list[str]:
-    """Return the lines."""
     wish = wish_of(found, grammar, "analyst")
     now = write_number(found.row_prediction, grammar.signs)
     lines = [grammar.heading(grammar.outcome(wish), now)]
     if found.status == "already_met":
-        return [*lines, grammar.met(*edge_texts(found, grammar))]
+        return "\n".join([*lines, grammar.met(*edge_texts(found, grammar))])
     few = shown_first(found, n)
     n_shown = len(few.genomes)
     lines.append(grammar.counts(int(found.reaches.sum()), int((~found.reaches).sum()), n_shown))
@@ -261,7 +250,7 @@ def _told_to_analyst(found: ResultData, grammar: Grammar, n: int) -> list[str]:
     for k in range(n_shown):
         text = said(few, k, grammar, "analyst")
         lines.append(f"{k + 1}. {text} ({', '.join(measures_of(few, k, grammar))})")
-    return [*lines, grammar.caveat("analyst")] if n_shown else lines
+    return "\n".join([*lines, grammar.caveat("analyst")] if n_shown else lines)
 
 
 def inside_by(found: ResultData) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from tests.unit.result.words.small import sentence
 
 import counterpoint as cp
 from counterpoint.arrays import MISSING
@@ -16,7 +17,6 @@ from counterpoint.neighbours.gower import gower_to_all
 from counterpoint.result.choosing import orders
 from counterpoint.result.choosing.interview import WAYS_FIRST
 from counterpoint.result.choosing.orders import MARGIN_ONLY, neighbours_of
-from counterpoint.result.words.sentences import sentence
 from counterpoint.streams import row_keys
 
 rng = np.random.default_rng(0)  # noqa: TID251 - made-up data

@@ -1,4 +1,4 @@
-"""A table of every kind of column, and a model of one of them."""
+"""A table of every kind of column, a model of one of them, and a candidate in a sentence."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+
+import counterpoint as cp
+from counterpoint.result.words.language import Lang, Reader
+from counterpoint.result.words.sentences import grammar_of, said
 
 DATA = pd.DataFrame(
     {
@@ -23,3 +27,10 @@ FIRST = DATA[:1]
 def by_age(rows: pd.DataFrame) -> Any:
     """Score rows by age alone."""
     return rows["age"] / 100.0
+
+
+def sentence(
+    found: cp.Counterfactuals, position: int, lang: Lang = "en", reader: Reader = "analyst"
+) -> str:
+    """Return one candidate in a sentence."""
+    return said(found, position, grammar_of(lang, reader), reader)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.unit.result.words.small import sentence
 
 import counterpoint as cp
-from counterpoint.result.words.sentences import protected_headline, sentence
+from counterpoint.result.words.sentences import protected_headline
 
 DATA = pd.DataFrame(
     {
