@@ -338,8 +338,6 @@ def filled(page: str, lang: Lang) -> str:
 
 
 def _file(text: str, kind: str) -> Callable[[], Any]:
-    """Return a route that sends a text."""
-
     async def send() -> Response:
         return Response(text, media_type=f"{kind}; charset=utf-8")
 

@@ -208,7 +208,6 @@ def describe_prediction(
 
 
 def _output(label: str | None, value: float) -> dict[str, Any]:
-    """Return one output of the model."""
     return {"label": label, "value": value, "text": write_number(value, SIGNS[spoken_now()])}
 
 
@@ -281,7 +280,6 @@ def read_values(values: object, features: Sequence[Feature]) -> Floats:
 
 
 def _read_value(value: object, feature: Feature) -> float:
-    """Return the gene of one value."""
     if value is None:
         if feature.has_missing:
             return MISSING
@@ -359,7 +357,6 @@ def read_costs(costs: object, schema: Schema) -> dict[Hashable, float]:
 
 
 def _is_number(value: object) -> bool:
-    """Whether a value of JSON is a finite number."""
     is_real = isinstance(value, int | float) and not isinstance(value, bool)
     return is_real and math.isfinite(float(value))  # type: ignore[arg-type]
 
@@ -385,7 +382,6 @@ def check_lines(rules: object, explainer: Explainer) -> list[dict[str, Any]]:
 
 
 def _texts(values: object, argument: str) -> list[str]:
-    """Return a list of texts."""
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise InvalidInput(f"{argument} must be a list of texts, got {values!r}.")
     return list(values)

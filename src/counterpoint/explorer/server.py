@@ -175,7 +175,6 @@ def _cookie_of(text: str, name: str) -> str:
 
 
 def _encoded(headers: Iterable[tuple[str, Any]]) -> list[tuple[bytes, bytes]]:
-    """Return headers as they travel."""
     return [(key.encode("latin-1"), value.encode("latin-1")) for key, value in headers]
 
 
@@ -234,12 +233,10 @@ class TimedProtocol(H11Protocol):
             next(iter(self.silent))._give_up()
 
     def _forget(self) -> None:
-        """Wait no longer."""
         if (timer := self.silent.pop(self, None)) is not None:
             timer.cancel()
 
     def _give_up(self) -> None:
-        """Close it."""
         self._forget()
         self.transport.close()
 

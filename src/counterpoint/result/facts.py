@@ -159,7 +159,6 @@ def _named_aims(aims: Aims) -> Aims:
 
 
 def _named(function: Named) -> Named:
-    """Return an objective without its function."""
     return replace(function, function=AbsentFunction(function.name))
 
 
@@ -285,7 +284,6 @@ def take_fingerprints(problem: Known) -> Fingerprints:
 
 
 def _of_data(problem: Known) -> str:
-    """Return the fingerprint of the observed rows."""
     features = problem.predictor.encoding.schema.features
     text = encode_text([write_feature(feature) for feature in features])
     if (form := write_form(problem.predictor.encoding)) is not None:

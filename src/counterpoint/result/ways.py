@@ -164,7 +164,6 @@ class Ways(Sequence[Way[Result]]):
         return (self[i] for i in range(len(self)))
 
     def _way(self, w: int) -> Way[Result]:
-        """Return the way at place w."""
         rows, names = self._rows, self._found.encoding.schema.names
         of_way = np.flatnonzero(rows.way == w)
         front = of_way[rows.is_front[of_way]]
@@ -297,7 +296,6 @@ def name_of(features: Sequence[Hashable]) -> str:
 
 
 def _range_text(name: Hashable, seen: tuple[Any, ...]) -> str:
-    """Return the values that are seen to work as a short text."""
     return f"{name}: {', '.join(str(value) for value in dict.fromkeys(seen))}"
 
 

@@ -304,7 +304,6 @@ class Interview(Generic[Result]):
         return list(zip(asked, self._answers, strict=False))
 
     def _pair(self, question: AskedPair) -> Pair:
-        """Return a question with its texts."""
         places, grammar = self.attributes.candidates, self._grammar
         a, b = int(places[question.a]), int(places[question.b])
         texts = [

@@ -323,7 +323,6 @@ def _steps(space: Space, span: Floats, where: Floats, value: Floats) -> Floats:
 
 
 def _on_grid(values: Floats, space: Space) -> Floats:
-    """Return numbers on the grids of their features."""
     grid = np.where(space.grid > 0.0, space.grid, 1.0)
     return np.where(space.grid > 0.0, np.rint(values * grid) / grid + 0.0, values)
 

@@ -74,11 +74,6 @@ def all_genes(found: ResultData) -> Floats:
     return np.where(genes == MISSING, np.nan, genes)
 
 
-def place_of(found: ResultData, name: Hashable, argument: str) -> int:
-    """Return which feature is meant by its name; refuse what is none."""
-    return found.encoding.schema.places_of([name], argument)[0]
-
-
 def chosen(
     found: ResultData, features: Names, most: int, argument: str, drawn: Ints | None = None
 ) -> tuple[Ints, str]:
@@ -105,18 +100,13 @@ def named_features(found: ResultData, features: Sequence[Hashable], argument: st
             f"{argument}(features=...) takes a list of names, got {features!r}; write for example "
             f"features=[{found.encoding.schema.names[0]!r}]."
         )
-    places = [place_of(found, name, f"{argument}(features=...)") for name in features]
+    places = found.encoding.schema.places_of(features, f"{argument}(features=...)")
     return np.array(list(dict.fromkeys(places)), dtype=np.int64)
-
-
-def is_loaded(found: ResultData) -> bool:
-    """Whether the result came from a file: it has neither model nor data."""
-    return found.live is None
 
 
 def observed_genes(found: ResultData, place: int, *, drop_missing: bool = True) -> Floats:
     """Return one feature of the observed rows, of which a loaded result has none."""
-    if is_loaded(found):
+    if found.live is None:
         return np.empty(0)
     genes = found.problem.observed.genomes[:, place]
     return np.asarray(genes[genes != MISSING] if drop_missing else genes)
@@ -124,7 +114,7 @@ def observed_genes(found: ResultData, place: int, *, drop_missing: bool = True) 
 
 def check_can_ask(found: ResultData, figure: str) -> None:
     """Refuse a figure that asks the model where there is none."""
-    if is_loaded(found):
+    if found.live is None:
         raise InvalidInput(
             f"plot.{figure} asks the model about new rows, and this result was loaded from a file, "
             "without its model and data; make an Explainer, call explain again with the same seed, "
@@ -305,7 +295,7 @@ class Axis:
         if feature.is_numeric:
             genes = np.concatenate([observed_genes(found, place), own])
             genes = genes[np.isfinite(genes)]
-            ends = [feature.low, feature.high] if is_loaded(found) or len(genes) == 0 else []
+            ends = [feature.low, feature.high] if found.live is None or len(genes) == 0 else []
             low, high = np.min([*genes, *ends]), np.max([*genes, *ends])
             none = np.empty(0)
             return cls(place, feature, title, float(low), float(high), none, 0, is_missing)
@@ -344,17 +334,14 @@ class Axis:
         return float(ends[0]), float(ends[1])
 
     @property
-    def left_out(self) -> str:
-        """Say how many levels are not shown, if any."""
-        n = int((self.codes != MISSING).sum())
-        said = {"n": n, "total": self.n_levels, "name": self.title}
-        return say("figure.levels", **said) if n < self.n_levels else ""
-
-    @property
     def notes(self) -> list[str]:
-        """What a reader must know of the axis, in sentences."""
-        missing = say("figure.row missing", name=self.title)
-        return [note for note in (self.left_out, missing if self.is_row_missing else "") if note]
+        """What a reader must know of the axis, in sentences: what it does not show."""
+        notes, n = [], int((self.codes != MISSING).sum())
+        if n < self.n_levels:
+            notes.append(say("figure.levels", n=n, total=self.n_levels, name=self.title))
+        if self.is_row_missing:
+            notes.append(say("figure.row missing", name=self.title))
+        return notes
 
     def scaled(self, genes: Floats) -> Floats:
         """Return genes, or places of levels, in the units of the axis: dates in milliseconds."""

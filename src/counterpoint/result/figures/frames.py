@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.arrays import Floats, Ints
 from counterpoint.checks import check_whole, require_package
 from counterpoint.errors import InvalidInput
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
@@ -31,10 +31,8 @@ from counterpoint.result.figures.axes import (
     clean,
     everyone,
     histogram,
-    is_loaded,
     level_texts,
     names_of,
-    place_of,
     shown,
     shown_features,
     shown_value,
@@ -57,6 +55,7 @@ def lines_and_note(found: ResultData, features: Names, most: int, n: int) -> tup
     places, left_out = chosen(found, features, most, "plot.parallel", drawn[1:] - 1)
     names, features_shown = names_of(found), shown_features(found)
     people, genes = everyone(found).iloc[drawn], all_genes(found)[drawn]
+    changed = np.vstack([np.zeros(len(names), dtype=np.bool_), found.changed])
     lines, ticks = [], []
     for order, place in enumerate(places):
         feature = features_shown[place]
@@ -66,7 +65,7 @@ def lines_and_note(found: ResultData, features: Names, most: int, n: int) -> tup
             "feature": names[place],
             "value": [clean(shown_value(feature, gene)) for gene in column],
             "position": position,
-            "changed": _differs(column),
+            "changed": changed[drawn, place],
         }
         lines.append(people.assign(**cells))
         ticks += ticks_of(order, feature, column, position)
@@ -80,12 +79,6 @@ def lines_and_note(found: ResultData, features: Names, most: int, n: int) -> tup
         "ticks": pd.DataFrame(ticks, columns=["axis", "position", "text", "end", "is_row"]),
     }
     return frames, left_out
-
-
-def _differs(genes: Floats) -> Bools:
-    """Return which genes differ from the first, the row's; a missing value equals another."""
-    both_missing = np.isnan(genes) & np.isnan(genes[0])
-    return np.asarray((genes != genes[0]) & ~both_missing)
 
 
 def positions(feature: Feature, genes: Floats) -> Floats:
@@ -213,7 +206,7 @@ def objectives_data(found: ResultData, n: int) -> Frames:
 
 def row_objectives(found: ResultData) -> Floats:
     """Return the row's own objectives (1, m); without data some are unknown, NaN."""
-    if not is_loaded(found):
+    if found.live is not None:
         problem = found.problem
         judged = problem.judge(problem.rows[:1, None], problem.row_scores[:1, None])
         return np.asarray(judged.objectives[0])
@@ -327,8 +320,10 @@ NICE_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 def surface_axes(found: ResultData, x: Hashable, y: Hashable) -> tuple[Axis, Axis]:
     """Return the axes of two features; refuse unknown ones and one feature twice."""
-    first, second = (
-        place_of(found, name, f"plot.surface({arg}=...)") for name, arg in ((x, "x"), (y, "y"))
+    places_of = found.encoding.schema.places_of
+    (first,), (second,) = (
+        places_of([x], "plot.surface(x=...)"),
+        places_of([y], "plot.surface(y=...)"),
     )
     if first == second:
         raise InvalidInput(

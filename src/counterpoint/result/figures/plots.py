@@ -14,7 +14,7 @@ from counterpoint.checks import check_whole, require_package
 from counterpoint.errors import InvalidInput
 from counterpoint.result.data import ResultData
 from counterpoint.result.figures import frames
-from counterpoint.result.figures.axes import MOST_SHOWN, Frames, Names, place_of
+from counterpoint.result.figures.axes import MOST_SHOWN, Frames, Names
 from counterpoint.result.figures.frames import (
     CURVE_POINTS,
     MOST_AXES,
@@ -41,12 +41,6 @@ def packed(text: str) -> str:
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode("ascii")
 
 
-@cache
-def packed_library() -> str:
-    """Return the code that draws, compressed."""
-    return packed(drawing_library())
-
-
 # A notebook shows each output by itself, so each brings the library; only the first unpacks it.
 NOTEBOOK = """<div id="{place}"></div><script type="module">
 const unpacked = async (text) => {{
@@ -63,24 +57,6 @@ await window.counterpointVega;
 const spec = JSON.parse(await unpacked("{spec}"));
 window.vegaEmbed(document.getElementById("{place}"), spec, {{ast: true, actions: false}});
 </script>"""
-
-
-def notebook_html(chart: Any) -> str:
-    """Return a chart as HTML for a notebook: nothing is fetched from anywhere."""
-    spec = packed(chart.to_json(indent=None))
-    place = f"counterpoint-{uuid.uuid4().hex}"
-    return NOTEBOOK.format(place=place, library=packed_library(), spec=spec)
-
-
-def offline(chart: Any) -> Any:
-    """Return a chart that notebooks show without a network."""
-
-    def shown(*_: object, **__: object) -> dict[str, str]:
-        return {"text/html": notebook_html(chart)}
-
-    # Altair takes what is set on a chart for a part of its specification.
-    object.__setattr__(chart, "_repr_mimebundle_", shown)
-    return chart
 
 
 @dataclass(frozen=True)
@@ -132,8 +108,7 @@ class Plots:
         width, dark
             As for all figures.
         """
-        charts = _charts("candidates", "parallel", width, dark)
-        return offline(charts.parallel(self.found, features, most, n, width, dark))
+        return _drawn("candidates", "parallel", width, dark, self.found, features, most, n)
 
     def parallel_data(
         self, features: Names = None, *, most: int = MOST_AXES, n: int = MOST_SHOWN
@@ -177,8 +152,7 @@ class Plots:
         InvalidInput
             If the result was loaded from a file: it has no model to ask.
         """
-        charts = _charts("response", "surface", width, dark)
-        return offline(charts.surface(self.found, x, y, resolution, width, dark))
+        return _drawn("response", "surface", width, dark, self.found, x, y, resolution)
 
     def surface_data(self, x: Hashable, y: Hashable, *, resolution: int = SURFACE_POINTS) -> Frames:
         """Return the prediction over two features, and who stands on it.
@@ -203,8 +177,7 @@ class Plots:
 
         Of more than `n` candidates those are drawn that `select(n, by="diverse")` gives.
         """
-        charts = _charts("candidates", "objectives", width, dark)
-        return offline(charts.objectives(self.found, n, width, dark))
+        return _drawn("candidates", "objectives", width, dark, self.found, n)
 
     def objectives_data(self, *, n: int = MOST_SHOWN) -> Frames:
         """Return the objectives of the candidates, and of the row where they are known.
@@ -221,8 +194,7 @@ class Plots:
         self, *, most: int = MOST_BARS, width: int | None = None, dark: bool = False
     ) -> Any:
         """Return how often each feature changes, for at most `most` of them."""
-        charts = _charts("candidates", "frequency", width, dark)
-        return offline(charts.frequency(self.found, most, width, dark))
+        return _drawn("candidates", "frequency", width, dark, self.found, most)
 
     def frequency_data(self, *, most: int = MOST_BARS) -> Frames:
         """Return the frame ``features``: how many candidates, and valid ones, change each.
@@ -233,8 +205,7 @@ class Plots:
 
     def history(self, *, width: int | None = None, dark: bool = False) -> Any:
         """Return the hypervolume of the set over the rows the model was asked about."""
-        charts = _charts("candidates", "history", width, dark)
-        return offline(charts.history(self.found, width, dark))
+        return _drawn("candidates", "history", width, dark, self.found)
 
     def history_data(self) -> Frames:
         """Return the frame ``history``: generation, evaluations, hypervolume."""
@@ -270,8 +241,9 @@ class Plots:
         InvalidInput
             If the result was loaded from a file: it has no model to ask.
         """
-        charts = _charts("response", "ice", width, dark)
-        return offline(charts.ice(self.found, self._alone(feature), most, resolution, width, dark))
+        return _drawn(
+            "response", "ice", width, dark, self.found, self._alone(feature), most, resolution
+        )
 
     def ice_data(
         self,
@@ -295,7 +267,7 @@ class Plots:
         """Return one feature as the list of all there are; refuse what is none."""
         if feature is None:
             return None
-        place_of(self.found, feature, "plot.ice(feature=...)")
+        self.found.encoding.schema.places_of([feature], "plot.ice(feature=...)")
         return [feature]
 
     def strips(
@@ -311,8 +283,7 @@ class Plots:
 
         It takes what `parallel` does.
         """
-        charts = _charts("candidates", "strips", width, dark)
-        return offline(charts.strips(self.found, features, most, n, width, dark))
+        return _drawn("candidates", "strips", width, dark, self.found, features, most, n)
 
     def strips_data(
         self, features: Names = None, *, most: int = MOST_STRIPS, n: int = MOST_SHOWN
@@ -330,8 +301,8 @@ class Plots:
         return frames.strips_and_axes(self.found, features, most, n)[0]
 
 
-def _charts(module: str, figure: str, width: object, dark: object) -> Any:
-    """Return a module of charts; altair is imported with it, and only then.
+def _drawn(module: str, figure: str, width: object, dark: object, *asked: Any) -> Any:
+    """Return a figure of a module of charts; altair is imported with it, and only then.
 
     A width or a page no figure can be drawn for is refused.
     """
@@ -341,4 +312,21 @@ def _charts(module: str, figure: str, width: object, dark: object) -> Any:
         raise InvalidInput(f"plot.{figure}.dark must be True or False, got {dark!r}.")
     for name in ("altair", f"{CHARTS}.{module}"):
         charts = require_package(name, "found.plot", '"counterpoint[figures]"')
-    return charts
+    return offline(getattr(charts, figure)(*asked, width, dark))
+
+
+@cache
+def _packed_library() -> str:
+    return packed(drawing_library())
+
+
+def offline(chart: Any) -> Any:
+    """Return a chart that notebooks show without a network: nothing is fetched from anywhere."""
+
+    def shown(*_: object, **__: object) -> dict[str, str]:
+        spec, place = packed(chart.to_json(indent=None)), f"counterpoint-{uuid.uuid4().hex}"
+        return {"text/html": NOTEBOOK.format(place=place, library=_packed_library(), spec=spec)}
+
+    # Altair takes what is set on a chart for a part of its specification.
+    object.__setattr__(chart, "_repr_mimebundle_", shown)
+    return chart

@@ -8,9 +8,7 @@ which settings, so that a result can be checked later.
 
 from __future__ import annotations
 
-import base64
 import datetime
-import hashlib
 import html
 import json
 import platform
@@ -35,6 +33,7 @@ from counterpoint.result.figures.axes import chosen
 from counterpoint.result.figures.plots import EXTRA, Plots, drawing_library, packed
 from counterpoint.result.report.summary import write_questions, write_summary
 from counterpoint.result.words.language import Lang, say, speaking, spoken_now, translated
+from counterpoint.result.words.letters import policy_hash
 from counterpoint.result.words.printed import target_text
 from counterpoint.table.files import Pathlike, write_whole
 from counterpoint.table.labels import SIGNS
@@ -113,7 +112,6 @@ def _dark_colours() -> dict[str, str]:
 
 
 def _recoloured(part: Any, colours: dict[str, str]) -> Any:
-    """Return a specification in other colours."""
     if isinstance(part, list):
         return [_recoloured(each, colours) for each in part]
     if isinstance(part, dict):
@@ -192,29 +190,21 @@ def joined_modules() -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a module's text without imports and exports."""
     return _EXPORT.sub("", _IMPORT.sub("", text)).strip() + "\n"
 
 
 @cache
 def _read(name: str) -> str:
-    """Return one of the page's files."""
     return files(__package__).joinpath("page", name).read_text(encoding="utf-8")
 
 
 def _policy(scripts: list[str], style: str) -> str:
     """Return the content security policy: these scripts, this style, and nothing from elsewhere."""
-    allowed = " ".join(_hash(script) for script in scripts)
+    allowed = " ".join(policy_hash(script) for script in scripts)
     return (
-        f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; img-src data: blob:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {allowed}; style-src {policy_hash(style)}; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-
-
-def _hash(text: str) -> str:
-    """Return a text's hash as a policy names it."""
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
 def _as_text(text: str) -> str:

@@ -120,14 +120,7 @@ FORMAT = "counterpoint/report"
 VERSION = 1
 DIGITS = 6  # of an objective, which only ranks and draws
 MOST_CARDS = 12
-ELSEWHERE = (
-    "ask.",
-    "note.",
-    "step.",
-    "range.",
-    "ended.",
-    "said.",
-)  # texts that the page never says
+ELSEWHERE = ("ask.", "note.", "step.", "range.", "ended.", "said.")  # what the page never says
 MOST_CHANGES = 4  # of what is on a card, where a way has so few
 
 
@@ -172,7 +165,6 @@ def write_summary(found: ResultData) -> dict[str, Any]:
 
 
 def _class_texts(found: ResultData) -> list[str]:
-    """Return what the model's classes are called."""
     labels, lang = found.labels, spoken_now()
     return [labels.class_(label, lang) for label in found.facts.classes]
 
@@ -405,12 +397,10 @@ def _write_works(way: Way[Any]) -> list[dict[str, Any]]:
         spans = [[gene] for gene in genes]
         if feature.is_numeric:
             row = float(way.representative.genome[j])
-            missing, numbers = (
-                [g for g in genes if g == MISSING],
-                [g for g in genes if g != MISSING],
-            )
-            sides = [g for g in numbers if g < row], [g for g in numbers if g >= row], missing
+            numbers = [g for g in genes if g != MISSING]
+            sides = [g for g in numbers if g < row], [g for g in numbers if g >= row]
             spans = [[side[0], side[-1]] for side in sides if side]
+            spans += [[MISSING, MISSING]] if MISSING in genes else []
         texts = [
             f" {say('to')} ".join(dict.fromkeys(shown_value(feature, gene) for gene in span))
             for span in spans

@@ -90,7 +90,6 @@ class _English(Grammar):
         return f"{with_article(name)} of {value} instead of {old}"
 
     def _subject(self, wish: Wish) -> str:
-        """Return what is decided on."""
         if wish.aim == "probability":
             return f"the probability of {wish.label}"
         return wish.subject or ("the predicted value" if wish.aim == "value" else "this case")
@@ -239,7 +238,6 @@ class _German(Grammar):
         return f"zwischen dem {low} und dem {high}"
 
     def _subject(self, wish: Wish) -> str:
-        """Return what is decided on."""
         if wish.aim == "probability":
             return f"die Wahrscheinlichkeit für {wish.label}"
         default = "der vorhergesagte Wert" if wish.aim == "value" else "dieser Fall"

@@ -260,7 +260,6 @@ def _appendix(found: ResultData, lang: Lang) -> str:
 
 
 def _details(found: ResultData, lang: Lang) -> str:
-    """Return the details that were assessed, as a table."""
     rows = "".join(
         f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
         for name, value in row_lines(found, lang)
@@ -299,7 +298,6 @@ def _card(k: int, case: Case, lang: Lang) -> str:
 
 
 def _changed(change: Change, lang: Lang) -> str:
-    """Return one changed detail as a line of a table."""
     grammar = grammar_of(lang)
     old = f"{change.old} {change.old_unit}".strip() or grammar.signs.missing
     new = f"{grammar.value(change)} {change.new_unit}".strip()
@@ -309,10 +307,16 @@ def _changed(change: Change, lang: Lang) -> str:
     )
 
 
+def policy_hash(text: str) -> str:
+    """Return the hash of a script or a style as a content security policy names it."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
 def _document(lang: Lang, title: str, parts: list[str], style: str, kind: str) -> str:
-    """Return a whole file of HTML."""
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    policy = (
+        f"default-src 'none'; style-src {policy_hash(style)}; base-uri 'none'; form-action 'none'"
+    )
     body = f'<body class="{kind}">' if kind else "<body>"
     return (
         f'<!doctype html>\n<html lang="{lang}">\n<head>\n<meta charset="utf-8">\n'

@@ -92,7 +92,6 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _cells(column: pd.Series[Any], name: str) -> list[Any]:
-    """Return a column as Python's own values."""
     cells = column.tolist()
     if name == "prediction":  # a grid has thousands: no reader sees more digits
         cells = [float(f"{cell:.{DIGITS}g}") for cell in cells]
