@@ -235,7 +235,7 @@ def _describe_explainer(recipe: Recipe) -> dict[str, Any]:
     if isinstance(files, Files):
         model, data = (f"sha256:{sha256(part).hexdigest()}" for part in (files.model, files.data))
     else:
-        taken = take_fingerprints(explainer)
+        taken = take_fingerprints(explainer.observed, explainer.predictor)
         model, data = taken.model, taken.data
     observed = explainer.observed
     return {

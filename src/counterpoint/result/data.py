@@ -162,7 +162,9 @@ class ResultData:
     @property
     def fingerprints(self) -> Fingerprints:
         """Of the data and of what the model says of them: equal if both are the same."""
-        return take_fingerprints(self.problem) if self.origin is None else self.origin.fingerprints
+        if self.origin is not None:
+            return self.origin.fingerprints
+        return take_fingerprints(self.problem.observed, self.problem.predictor)
 
     @cached_property
     def diagnosis(self) -> Diagnosis | None:

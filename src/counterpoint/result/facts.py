@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from hashlib import blake2b
-from typing import Any, Literal, NoReturn, Protocol, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ from counterpoint.rules.rules import Rule, Rules
 from counterpoint.search.archive import Archive
 from counterpoint.search.feasibility import is_reaching, is_wanted, observed_predictions
 from counterpoint.search.settings import Search, WhatIf
+from counterpoint.table.encoding import Encoding
 from counterpoint.table.space import search_box
 
 Stopped = Literal[
@@ -248,18 +249,6 @@ def _relax(problem: Problem, j: int, genome: Floats) -> str:
 DIGITS = 6  # of a score: enough to tell models apart, few enough to forgive another machine
 
 
-class Known(Protocol):
-    """What has data and a model: a problem, or an explainer."""
-
-    @property
-    def observed(self) -> Observed:
-        """The observed rows."""
-
-    @property
-    def predictor(self) -> Predictor:
-        """The model."""
-
-
 @dataclass(frozen=True)
 class Fingerprints:
     """What a result remembers of data and model: equal ones can be trusted to be the same."""
@@ -274,32 +263,31 @@ class Fingerprints:
     model: str
 
 
-def take_fingerprints(problem: Known) -> Fingerprints:
-    """Return the fingerprints of a problem's data and model, computed once per explainer."""
-    kept = problem.observed.__dict__  # where its cached properties live, shared by all results
+def take_fingerprints(observed: Observed, predictor: Predictor) -> Fingerprints:
+    """Return the fingerprints of data and model, computed once per explainer."""
+    kept = observed.__dict__  # where its cached properties live, shared by all results
     if "fingerprints" not in kept:
-        kept["fingerprints"] = Fingerprints(_of_data(problem), _of_model(problem))
+        of_data = _of_data(observed, predictor.encoding)
+        kept["fingerprints"] = Fingerprints(of_data, _of_model(observed, predictor.own))
     found: Fingerprints = kept["fingerprints"]
     return found
 
 
-def _of_data(problem: Known) -> str:
-    features = problem.predictor.encoding.schema.features
-    text = encode_text([write_feature(feature) for feature in features])
-    if (form := write_form(problem.predictor.encoding)) is not None:
+def _of_data(observed: Observed, encoding: Encoding) -> str:
+    text = encode_text([write_feature(feature) for feature in encoding.schema.features])
+    if (form := write_form(encoding)) is not None:
         text += encode_text(form)
     # Who keeps the text depends on what is installed. In levels these quotes would be escaped.
     text = text.replace('"storage":"pyarrow"', '"storage":"python"')
-    return _digest(text, problem.observed.genomes)
+    return _digest(text, observed.genomes)
 
 
-def _of_model(problem: Known) -> str:
+def _of_model(observed: Observed, predictor: Predictor) -> str:
     """Return the fingerprint of the model: who answers, and what it says of the observed rows."""
-    predictor = problem.predictor.own
     kind = type(predictor.model)
     classes = [write_label(label, "class") for label in predictor.classes or ()]
     about = [kind.__module__, kind.__qualname__, predictor.method, classes]
-    return _digest(encode_text(about), round_digits(problem.observed.outputs))
+    return _digest(encode_text(about), round_digits(observed.outputs))
 
 
 def _digest(text: str, numbers: Floats) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -164,30 +164,20 @@ class Judgement:
         return str(self)
 
 
-class Judged(NamedTuple):
-    """Rows as the model and the objectives see them."""
-
-    found: ResultData  # the rows, their predictions, classes and objectives
-    valid: Bools  # (n,): which reach the target, by the model's own answer
-
-
 def judge_rows(
     problem: Problem, genomes: Floats, index: pd.Index[Any], models: Iterable[Any] | None
 ) -> Judgement:
     """Return what is to be said of genomes (n, d) as counterfactuals of a problem's one row."""
-    judged = _measured(problem, genomes)
-    found, valid = judged
+    found, valid = _measured(problem, genomes)
     broken = broken_by(problem, genomes)
     needless, n_tried = needless_changes(problem, genomes, valid, broken)
     columns = measure_columns(found, valid)
     columns["within_limits"] = np.array([not each for each in broken], dtype=np.bool_)
     columns["broken"] = ["; ".join(each) for each in broken]
-    columns["minimality"] = [_minimality(*each) for each in zip(valid, needless, strict=True)]
-    names = problem.predictor.encoding.schema.names
-    columns["needless"] = [
-        " + ".join(str(names[j]) for j in (each.put_back if each else ())) for each in needless
-    ]
-    columns |= among_like(problem, judged)
+    n_changes, names = found.changed.sum(axis=1), found.encoding.schema.names
+    columns["minimality"] = [_minimality(*each) for each in zip(n_changes, needless, strict=True)]
+    columns["needless"] = [" + ".join(str(names[j]) for j in each or ()) for each in needless]
+    columns |= among_like(problem, found, valid)
     columns |= norms_of(problem, genomes)
     columns["margin"] = inside = margins(found)
     columns["safe"] = valid & (inside >= found.facts.margin)
@@ -204,8 +194,11 @@ def judge_rows(
     )
 
 
-def _measured(problem: Problem, genomes: Floats) -> Judged:
-    """Ask the model about genomes (n, d) as its user would, and measure them."""
+def _measured(problem: Problem, genomes: Floats) -> tuple[ResultData, Bools]:
+    """Ask the model about genomes (n, d) as its user would, and measure them.
+
+    Which of them reach the target, shape (n,), is by the model's own answer.
+    """
     plain, target = problem.predictor.plain, problem.targets[0]
     n, classes = len(genomes), problem.predictor.classes
     outputs = plain.outputs(genomes) if n else np.empty((0, len(problem.row_outputs[0])))
@@ -235,7 +228,7 @@ def _measured(problem: Problem, genomes: Floats) -> Judged:
         trace,
         live=Live(problem),
     )
-    return Judged(found, valid)
+    return found, valid
 
 
 def broken_by(problem: Problem, genomes: Floats) -> list[list[str]]:
@@ -269,28 +262,20 @@ def broken_by(problem: Problem, genomes: Floats) -> list[list[str]]:
     return found
 
 
-class PutBack(NamedTuple):
-    """What was found by putting changes of a valid row back."""
-
-    put_back: tuple[int, ...]  # the most features that can be put back at once
-    is_whole: bool  # whether every subset of the changes was tried, and not each by itself only
-
-
 def needless_changes(
     problem: Problem, genomes: Floats, valid: Bools, broken: list[list[str]]
-) -> tuple[list[PutBack | None], int]:
-    """Return which changes of each valid row could be put back, and how many rows were asked.
+) -> tuple[list[tuple[int, ...] | None], int]:
+    """Return the most changes of each row that could be put back at once, and the rows asked.
 
     What is put back must leave a row that is valid and, if the whole breaks nothing, breaks
-    nothing. Of rows that are not valid there is nothing to say.
+    nothing. Of rows that are not valid there is nothing to say: None.
     """
     row, target = problem.rows[0], problem.targets[0]
-    found: list[PutBack | None] = [None] * len(genomes)
+    found: list[tuple[int, ...] | None] = [None] * len(genomes)
     n_asked = 0
     for i in np.flatnonzero(valid).tolist():
         changed = np.flatnonzero(genomes[i] != row).tolist()
-        is_whole = len(changed) <= MOST_SUBSETS
-        sizes = range(1, len(changed)) if is_whole else (1,)
+        sizes = range(1, len(changed)) if len(changed) <= MOST_SUBSETS else (1,)
         subsets = [each for size in sizes for each in combinations(changed, size)]
         tried = np.repeat(genomes[i][None], len(subsets), axis=0)
         for other, places in zip(tried, subsets, strict=True):
@@ -299,8 +284,7 @@ def needless_changes(
         if not broken[i]:
             holds[holds] = [not each for each in broken_by(problem, tried[holds])]
         n_asked += len(tried)
-        largest = subsets[int(np.flatnonzero(holds)[-1])] if holds.any() else ()
-        found[i] = PutBack(largest, is_whole)
+        found[i] = subsets[int(np.flatnonzero(holds)[-1])] if holds.any() else ()
     return found, n_asked
 
 
@@ -311,18 +295,18 @@ def _holds(problem: Problem, target: Target, genomes: Floats) -> Bools:
     return np.concatenate([np.zeros(0, dtype=np.bool_), *answers])
 
 
-def _minimality(valid: bool, needless: PutBack | None) -> str:
+def _minimality(n_changes: int, needless: tuple[int, ...] | None) -> str:
     """Say whether a row could do with fewer changes, and what was tried."""
-    if not valid or needless is None:
+    if needless is None:
         return ""
-    if needless.put_back:
+    if needless:
         return "not minimal"
-    return "minimal" if needless.is_whole else "singly minimal"
+    return "minimal" if n_changes <= MOST_SUBSETS else "singly minimal"
 
 
-def among_like(problem: Problem, judged: Judged) -> dict[str, Floats]:
+def among_like(problem: Problem, found: ResultData, valid: Bools) -> dict[str, Floats]:
     """Return whether each row lies among observed rows of which the model says the same."""
-    found, observed, target = judged.found, problem.observed, problem.targets[0]
+    observed, target = problem.observed, problem.targets[0]
     weight, cap = gower_weights(problem.rows, problem.space)
     is_classed = problem.predictor.classes is not None
     outcomes: Any = target.gaps(target.score(observed.outputs)) <= 0.0
@@ -330,7 +314,7 @@ def among_like(problem: Problem, judged: Judged) -> dict[str, Floats]:
         outcomes = problem.predictor.observed_labels
     ynn, in_class = np.empty((2, len(found.genomes)))
     for i, genome in enumerate(found.genomes):
-        own = found.codes[i] if is_classed else judged.valid[i]
+        own = found.codes[i] if is_classed else valid[i]
         distances = distances_to(genome, observed.genomes, weight[0], cap)
         nearest = np.argsort(distances, kind="stable")[:N_NEAREST]
         ynn[i] = (outcomes[nearest] == own).mean()

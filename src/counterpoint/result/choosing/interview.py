@@ -134,15 +134,15 @@ def recommend(belief: Floats, worth: Floats) -> int:
     return int(np.argmax(expected(belief, worth).round(12)))
 
 
-def promising(belief: Floats, worth: Floats, n: int = N_PROMISING) -> Ints:
-    """Return the candidates worth asking about: at most n, the recommended one first.
+def promising(belief: Floats, worth: Floats) -> Ints:
+    """Return the few candidates worth asking about, the recommended one first.
 
     Each next one is that which adds most to what somebody could expect who was offered all chosen
     ones and took the one they like best.
     """
     chosen = [recommend(belief, worth)]
     best = worth[:, chosen[0]].copy()
-    while len(chosen) < min(n, worth.shape[1]):
+    while len(chosen) < min(N_PROMISING, worth.shape[1]):
         gains = belief @ np.maximum(worth - best[:, None], 0.0)
         gains[chosen] = -1.0
         chosen.append(int(np.argmax(gains.round(12))))
