@@ -14,7 +14,7 @@ import counterpoint as cp
 from counterpoint.cli.showing import changes_table
 from counterpoint.explorer.requests import Rows, describe_features, describe_row
 from counterpoint.result.report.page import summarise
-from counterpoint.result.words.printed import changes_frame, row_line
+from counterpoint.result.shown import changes_frame, row_line
 from counterpoint.table.values import write_number
 
 LARGE, AMOUNT = 1234567.8, "1,234,567.8"

@@ -17,16 +17,9 @@ from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.file.saving import save_many
+from counterpoint.result.shown import blocks, changes_frame, headlines, told, wrapped
 from counterpoint.result.ways import ways_of
 from counterpoint.result.words.language import Lang, Reader, count_candidates, counted
-from counterpoint.result.words.printed import (
-    blocks,
-    changes_frame,
-    headlines,
-    own_cells,
-    told,
-    wrapped,
-)
 from counterpoint.result.words.sentences import shown_first
 from counterpoint.table.frames import as_frame
 from counterpoint.table.schema import Schema
@@ -222,6 +215,14 @@ def new_table() -> Any:
 def print_json(results: Iterable[Counterfactuals], n: int) -> None:
     """Print the results as one JSON list."""
     sys.stdout.write(json.dumps([as_json(found, n) for found in results], indent=1) + "\n")
+
+
+def own_cells(found: Counterfactuals) -> pd.DataFrame:
+    """Return the row by feature: as it was given, if that was by feature."""
+    encoding = found.encoding
+    if isinstance(found.row, pd.DataFrame) and not encoding.schema.has_groups:
+        return found.row
+    return encoding.by_feature(found.genome[None].copy())
 
 
 def as_json(found: Counterfactuals, n: int) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from counterpoint.progress import Watch
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.report.page import draw_figures, report_page, summarise
 from counterpoint.result.words.language import spoken_now
-from counterpoint.result.words.printed import target_text
+from counterpoint.result.words.sentences import target_text
 from counterpoint.search.archive import Archive
 from counterpoint.table.labels import Lang
 

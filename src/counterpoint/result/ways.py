@@ -16,12 +16,7 @@ from counterpoint.errors import InvalidInput
 from counterpoint.problem.objectives import DISTANCE, IMPLAUSIBILITY
 from counterpoint.problem.target import safety_margins
 from counterpoint.result.data import ResultData, rows_of
-from counterpoint.search.ways import (
-    Pool,
-    WayFinder,
-    WayRows,
-    is_grid_point,
-)
+from counterpoint.search.ways import Pool, WayFinder, WayRows, is_grid_point
 from counterpoint.table.frames import in_form
 
 Minimality = Literal["proved", "no subset found", "has a smaller way"]

@@ -35,7 +35,7 @@ from counterpoint.result.file.document import (
     write_form,
     write_label,
 )
-from counterpoint.result.words.printed import message
+from counterpoint.result.words.sentences import message
 from counterpoint.search.exact.proof import Claim, Proof
 from counterpoint.search.ways import WayRows
 from counterpoint.table.features import Feature

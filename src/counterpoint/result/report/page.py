@@ -34,7 +34,7 @@ from counterpoint.result.figures.plots import EXTRA, Plots, drawing_library, pac
 from counterpoint.result.report.summary import write_questions, write_summary
 from counterpoint.result.words.language import Lang, say, speaking, spoken_now, translated
 from counterpoint.result.words.letters import policy_hash
-from counterpoint.result.words.printed import target_text
+from counterpoint.result.words.sentences import target_text
 from counterpoint.table.files import Pathlike, write_whole
 from counterpoint.table.labels import SIGNS
 from counterpoint.table.values import EXACT, write_date, write_number

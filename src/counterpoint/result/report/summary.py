@@ -39,17 +39,12 @@ from counterpoint.result.figures.axes import (
 )
 from counterpoint.result.figures.frames import CURVE_POINTS
 from counterpoint.result.ways import Way, name_of, steps_of, ways_of
-from counterpoint.result.words.language import (
-    Lang,
-    say,
-    spoken_now,
-    texts_of,
-    translated,
-)
-from counterpoint.result.words.printed import message, target_text
+from counterpoint.result.words.language import Lang, say, spoken_now, texts_of, translated
 from counterpoint.result.words.sentences import (
     changes_protected,
+    message,
     protected_headline,
+    target_text,
     way_sentence,
 )
 from counterpoint.table.features import Feature, Kind, write_pair

@@ -10,14 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from counterpoint.result.words.language import (
-    Change,
-    Grammar,
-    Lang,
-    Wish,
-    joined,
-    started,
-)
+from counterpoint.result.words.language import Change, Grammar, Lang, Wish, joined, started
 from counterpoint.table.labels import ADJECTIVE, SIGNS, Noun
 
 # What is written with an "an": most vowels, letters that are spelt out, and a silent h.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from typing import Any, get_args
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Bools
 from counterpoint.checks import check_choice, check_whole
+from counterpoint.problem.objectives import GAP
 from counterpoint.problem.target import Target, safety_margins
 from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.result.data import ResultData
@@ -22,10 +24,16 @@ from counterpoint.result.words.language import (
     Lang,
     Reader,
     Wish,
+    count_candidates,
+    counted,
     joined,
+    say,
+    spoken_now,
+    translated,
 )
+from counterpoint.search.exact.proof import Proof
 from counterpoint.table.features import Feature, Kind
-from counterpoint.table.labels import Labels
+from counterpoint.table.labels import SIGNS, Labels
 from counterpoint.table.values import EXACT, write_number, write_numbers, write_share
 
 GRAMMARS: dict[str, Grammar] = {"en": ENGLISH, "de": GERMAN}
@@ -291,3 +299,95 @@ def way_sentence(way: Way[Any], marks: tuple[str, str] = ("", ""), lang: Lang = 
     names = protected_changes(way.representative, 0, grammar)
     marked = f" [{grammar.marked(names)}]" if names else ""
     return f"{grammar.reached(outcome, changes)}{marked}."
+
+
+ENDED = ("seconds", "interrupt", "exhausted", "repeats")  # what is said of how a search ended
+
+
+def message(found: ResultData) -> str:
+    """Return one sentence: how many were found, or how close the search came.
+
+    It is in the language that `speaking` sets.
+    """
+    signs = SIGNS[spoken_now()]
+    about = {"target": target_text(found), "now": write_number(found.row_prediction, signs)}
+    if found.status == "already_met":
+        inside, margin = edge_texts(found, GRAMMARS[spoken_now()])
+        moves = say("message.moves", margin=margin) if found.facts.margin else ""
+        return say("message.met", **about, inside=inside, moves=moves)
+    asked, none = _asked(found), "message.none proved" if found.is_proved_empty else "message.none"
+    n, n_missed = int(found.reaches.sum()), int((~found.reaches).sum())
+    if n:
+        fewest = int(found.changed[found.reaches].sum(axis=1).min())
+        more = {
+            "count": counted(n, "counterfactual"),
+            "reach": say("message.reach.one" if n == 1 else "message.reach.many"),
+            "fewest": fewest,
+            "changes": say("message.change.one" if fewest == 1 else "message.change.many"),
+            "missed": f"; {count_candidates(0, n_missed)}" if n_missed else "",
+        }
+        return say("message.some", **about, **more, asked=asked)
+    if (found.trace.objectives[:, GAP] == 0.0).any():
+        return say("message.filtered", **about)
+    if n_missed == 0:
+        return f"{say(none, **about)}; {asked}; {observed_hint(found)}"
+    best, gaps = int(np.argmin(found.objectives[:, GAP])), found.objectives[:, GAP]
+    at, gap = (write_number(each[best], signs) for each in (found.predictions, gaps))
+    near = say("message.nearest", misses=count_candidates(0, n_missed), at=at, gap=gap)
+    return f"{say(none, **about)}: {near}; {asked}; {observed_hint(found)}"
+
+
+def target_text(found: ResultData) -> str:
+    """Return the target for analysts; in English without labels as it prints itself."""
+    if (lang := spoken_now()) == "en" and not found.labels:
+        return str(found.target)
+    grammar = GRAMMARS[lang]
+    return grammar.outcome(wish_of(found, grammar, "analyst"))
+
+
+def _asked(found: ResultData) -> str:
+    """Return what the search cost, how it ended, and what is proved."""
+    asked = counted(found.evaluations, "evaluation")
+    asked += say(f"message.{found.stopped}") if found.stopped in ENDED else ""
+    return asked if found.proof is None else f"{asked}; {_proved(found, found.proof)}"
+
+
+def _proved(found: ResultData, proof: Proof) -> str:
+    """Return what `Proof.of_all` says, in the language that is spoken."""
+    if spoken_now() == "en":
+        return proof.of_all(*found.objectives[found.reaches, 1:3].T)
+    if proof.nearest.status == "none":
+        return say("proof.none")
+    said, (nearest, fewest) = [], found.objectives[found.reaches, 1:3].min(axis=0, initial=np.inf)
+    if proof.nearest.is_met_by(float(nearest)):
+        said.append(say("proof.nearest"))
+    elif proof.nearest.bound > 0.0 and np.isfinite(nearest):
+        share = 100.0 * (float(nearest) / proof.nearest.bound - 1.0)
+        said.append(say("proof.bound", share=write_number(share, SIGNS[spoken_now()], 3)))
+    if proof.fewest.is_met_by(float(fewest)):
+        said.append(say("proof.fewest"))
+    return say("proof", said=say("proof.and").join(said)) if said else say("proof.nothing")
+
+
+def observed_hint(found: ResultData) -> str:
+    """Say whether any observed row has the wanted prediction, and what to try."""
+    if (known := found.diagnosis) is None:
+        return ""
+    if known.nearest is not None:
+        return say("message.no row", at=write_number(known.nearest, SIGNS[spoken_now()]))
+    form = "one" if known.n_reaching == 1 else "many"
+    rows = counted(known.n_reaching, "observed row")
+    reach = say(f"message.rows reach.{form}", rows=rows)
+    if known.limits_bind:
+        what = say("message.limits and rules" if found.constraints else "message.limits")
+        return say(
+            f"message.excluded.{form}", reach=reach, what=what, relaxation=_steps(known.relaxation)
+        )
+    return f"{reach}." if found.stopped in ENDED else say("message.more", reach=reach)
+
+
+def _steps(relaxation: str) -> str:
+    """Return what would admit an observed row, in the language that is spoken."""
+    begins = r'(?:, | and )(?=free |widen ranges|raise max_changed|drop ")'
+    steps = re.split(begins, relaxation)
+    return joined([translated(step, "step") for step in steps], say("and"))

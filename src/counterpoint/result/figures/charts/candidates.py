@@ -23,7 +23,7 @@ from counterpoint.result.figures.frames import (
     strips_and_axes,
 )
 from counterpoint.result.words.language import count_candidates, say, spoken_now, texts_of
-from counterpoint.result.words.printed import target_text
+from counterpoint.result.words.sentences import target_text
 from counterpoint.table.labels import SIGNS
 
 HEIGHT, STEP, LINE = 320, 118, 15

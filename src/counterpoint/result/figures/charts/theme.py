@@ -28,7 +28,7 @@ from counterpoint.result.figures.axes import (
     titled,
 )
 from counterpoint.result.words.language import say, spoken_now
-from counterpoint.result.words.printed import message
+from counterpoint.result.words.sentences import message
 from counterpoint.table.labels import SIGNS
 
 FONT = "Inter, Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
