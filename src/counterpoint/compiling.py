@@ -179,12 +179,14 @@ def _quickly() -> Iterator[None]:
     """
     # It imports all that arrays can do, which a process that only loads kernels has no use for.
     inlining = import_module("numba.core.inline_closurecall")
+    indexing = import_module("numba.np.arrayobj")
     shortcuts: list[tuple[Any, str, Any]] = [
         (inlining, "copy", SimpleNamespace(deepcopy=lambda block: block)),
         (PostProcessor, "run", _run_lightly),
         (BaseFunction, "get_call_type", _recall_call_type),
         (ir.Inst, "_rec_list_vars", _list_vars),
         (ssa, "_run_ssa", _run_ssa_quickly),
+        (indexing, "fix_integer_index", _index_plainly),
     ]
     originals = [(owner, name, getattr(owner, name)) for owner, name, _ in shortcuts]
     for owner, name, function in shortcuts:
@@ -231,6 +233,16 @@ def _recall_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
     if found is None:
         found = _known_calls[key] = _get_call_type(self, context, args, kws)
     return found
+
+
+def _index_plainly(context: Any, builder: Any, kind: Any, index: Any, _: Any) -> Any:
+    """Return an index as it is: kernels never count from the end of a list.
+
+    Numba would look at every index whether it is below 0, so that a loop over neighbouring places
+    could not become vector instructions. With `NUMBA_BOUNDSCHECK=1` what is below 0 is an error.
+    """
+    whole = types.intp if kind.signed else types.uintp
+    return context.cast(builder, index, kind, whole)
 
 
 def _list_vars(self: Any, value: Any) -> list[Any]:

@@ -33,7 +33,7 @@ def every_other(values: Any) -> float:
 
 def swapped(values: Any) -> float:
     """Return the first value minus the last, by variables that are assigned twice."""
-    first, last = values[0], values[-1]
+    first, last = values[0], values[len(values) - 1]
     kept = first
     first = last
     last = kept

@@ -22,6 +22,7 @@ from numba.core import (
 )
 from numba.core.registry import cpu_target
 from numba.core.types.functions import BaseFunction
+from numba.np import arrayobj
 
 from counterpoint.compiling import prefetch
 from counterpoint.kernels import KernelCache
@@ -47,6 +48,7 @@ PRIVATE = {
     ir.Inst: ("_rec_list_vars",),
     ssa: ("_run_ssa", "_run_block_rewrite"),
     BaseFunction: ("get_call_type",),
+    arrayobj: ("fix_integer_index",),
 }
 
 

@@ -150,7 +150,7 @@ def _find_heights(parameters: Floats, design: Floats, heights: Floats) -> None:
             height += design[border, j] * parameters[j]
         heights[border] = height
     heights[0] = -np.inf
-    heights[-1] = np.inf
+    heights[len(heights) - 1] = np.inf
 
 
 @inner

@@ -206,7 +206,7 @@ def run(
             operations[p],
             scratch[p],
             scratch[operations[p].left],
-            scratch[p - 1],
+            scratch[max(p - 1, 0)],
         )
         operation, j = it.operation, it.feature
         if operation <= DIVIDE:
