@@ -150,11 +150,20 @@ def next_uniform(state: Keys) -> float:
 
 
 @inner
-def next_difference(state: Keys) -> float:
-    """Return the difference of two draws in [0, 1), of 32 bits each, of one word of a sequence."""
-    state[0] += _GOLDEN
-    word = finish(state[0])
+def difference_at(start: Any, step: Whole) -> float:
+    """Return the difference of two draws in [0, 1), of 32 bits each, of one word of a sequence.
+
+    It is the word so many steps after `start`; none depends on those before it, so that a loop over
+    steps becomes vector instructions. Who takes n of them goes on after `skip`.
+    """
+    word = finish(start + np.uint64(step) * _GOLDEN)
     return (float(word >> _S32) - float(word & _LOW)) * 2.0**-32
+
+
+@inner
+def skip(state: Keys, n: Whole) -> None:
+    """Let the next draw of the sequence in `state` (1,) be the one after n words."""
+    state[0] += np.uint64(n) * _GOLDEN
 
 
 def uniforms(keys: Keys, stage: int, generation: int, n: int, d: int) -> Floats:

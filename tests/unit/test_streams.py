@@ -22,6 +22,8 @@ from counterpoint.streams import (
 )
 
 uniform = called(streams.uniform)
+next_uniform, skip = called(streams.next_uniform), called(streams.skip)
+difference_at = called(streams.difference_at)
 words = st.integers(0, 2**64 - 1)
 rows = arrays.arrays(
     np.float64,
@@ -192,3 +194,26 @@ def test_a_seed_that_does_not_fit_64_bits_is_refused(seed: int) -> None:
         InvalidInput, match=r"seed must be a whole number from 0 to 2\*\*64 - 1, got"
     ):
         check_seed(seed)
+
+
+@settings(deadline=None)
+@given(start=words, n=st.integers(0, 100))
+def test_who_skips_words_of_a_sequence_goes_on_after_them(start: int, n: int) -> None:
+    drawn, skipped = np.array([start], dtype=np.uint64), np.array([start], dtype=np.uint64)
+    for _ in range(n):
+        next_uniform(drawn)
+
+    skip(skipped, np.int64(n))
+
+    assert next_uniform(skipped) == next_uniform(drawn)
+
+
+@settings(deadline=None)
+@given(start=words, step=st.integers(0, 100))
+def test_a_difference_is_of_both_halves_of_the_word_at_its_step(start: int, step: int) -> None:
+    golden = np.array([0x9E3779B97F4A7C15], dtype=np.uint64)
+    word = int(finalise(np.array([start], dtype=np.uint64) + np.uint64(step) * golden)[0])
+
+    difference = difference_at(np.uint64(start), np.int64(step))
+
+    assert difference == ((word >> 32) - (word & (2**32 - 1))) / 2**32

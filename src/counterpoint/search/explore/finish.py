@@ -31,7 +31,7 @@ from counterpoint.search.explore.small_steps import (
 )
 from counterpoint.search.explore.step_values import StepValues, enter_leaf, shift
 from counterpoint.search.front import LANES
-from counterpoint.streams import WHOLE, Stage, next_difference, word_at
+from counterpoint.streams import WHOLE, Stage, difference_at, skip, word_at
 from counterpoint.table.space import Features, is_remembered, snap
 
 FINISH = np.int64(Stage.FINISH)
@@ -288,19 +288,42 @@ def draw_gains(finish: Finish, a: int, n_free: int, room: float, draws: Draws) -
     scale *= 2.45 * 0.5 ** (QUIETEST * draw(draws))  # the difference of two draws times 2.45 …
     for k in range(n_free):  # … has variance 1
         j = finish.free[k]
-        home, n = finish.home[a, j], finish.n_values[a, j]
-        finish.drawn[j, home] = 0.0
+        home = finish.home[a, j]
+        first, last = draw_list(finish, a, j, room, scale, draws)
         finish.kept[j, 0], finish.n_kept[j] = home, 1
-        keep_better(finish, a, j, range(home - 1, -1, -1), room, scale, draws)
-        middle = finish.n_kept[j]
-        keep_better(finish, a, j, range(home + 1, n), room, scale, draws)
-        keep_hull(finish, a, j, middle)
+        keep_better(finish, j, range(home - 1, first - 1, -1))
+        finish.middle[j] = finish.n_kept[j]
+        keep_better(finish, j, range(home + 1, last + 1))
+        keep_hull(finish, a, j)
 
 
 @inner
-def keep_better(
-    finish: Finish, a: int, j: int, places: range, room: float, scale: float, draws: Draws
-) -> None:
+def draw_list(
+    finish: Finish, a: int, j: int, room: float, scale: float, draws: Draws
+) -> tuple[int, int]:
+    """Draw what the values of a list gain that cost less than the room; return first and last.
+
+    The sequence of draws goes down from the row's own value, and then up.
+    """
+    home, n, paid = finish.home[a, j], finish.n_values[a, j], finish.paid[a, j]
+    belief, is_tried, drawn = finish.belief[a, j], finish.is_tried[a, j], finish.drawn[j]
+    first, last = home, home
+    for q in range(n):  # values cost more the farther they are: those within the room are counted
+        is_within = paid[q] < room
+        first -= is_within and q < home
+        last += is_within and q > home
+    start = draws.state[0]
+    for q in range(first, last + 1):
+        step = home - q if q < home else q - first
+        spread = TRIED if is_tried[q] else UNTRIED
+        drawn[q] = belief[q] + difference_at(start, step) * scale * spread
+    drawn[home] = 0.0
+    skip(draws.state, last - first)
+    return first, last
+
+
+@inner
+def keep_better(finish: Finish, j: int, places: range) -> None:
     """Keep the values at these places, cheapest first, that gain more than those before them.
 
     They are kept without a branch, which nobody could guess: each is written, and stays if the next
@@ -309,30 +332,25 @@ def keep_better(
     most, n = 0.0, finish.n_kept[j]
     kept, drawn = finish.kept[j], finish.drawn[j]
     for q in places:
-        if finish.paid[a, j, q] >= room:
-            break
-        spread = TRIED if finish.is_tried[a, j, q] else UNTRIED
-        gain = finish.belief[a, j, q] + next_difference(draws.state) * scale * spread
-        drawn[q] = gain
         kept[n] = q
-        n += gain > most
-        most = max(most, gain)
+        n += drawn[q] > most
+        most = max(most, drawn[q])
     finish.n_kept[j] = n
 
 
 @part
-def keep_hull(finish: Finish, a: int, j: int, middle: int) -> None:
+def keep_hull(finish: Finish, a: int, j: int) -> None:
     """Write which of the kept values, those before the middle and the others, are on the hull."""
     kept, hull, paid, drawn = finish.kept[j], finish.hull[j], finish.paid[a, j], finish.drawn[j]
-    down, up, end, n = 1, middle, finish.n_kept[j], 1
+    middle, end = finish.middle[j], finish.n_kept[j]
+    down, up, n = 1, middle, 1
     hull[0] = kept[0]
-    while down < middle or up < end:
-        if up == end or (down < middle and paid[kept[down]] <= paid[kept[up]]):
-            q = kept[down]
-            down += 1
-        else:
-            q = kept[up]
-            up += 1
+    for _ in range(1, end):  # the cheaper of both sides comes next; no branch to guess
+        is_cheaper = paid[kept[down]] <= paid[kept[up]]
+        goes_down = (up == end) | ((down < middle) & is_cheaper)
+        q = kept[down] if goes_down else kept[up]
+        down += goes_down
+        up += not goes_down
         if drawn[q] <= drawn[hull[n - 1]]:
             continue
         while n > 1:
@@ -395,12 +413,17 @@ def make_cheaper(finish: Finish, a: int, n_free: int, spare: float, excess: floa
             now = finish.chosen[j]
             if now == finish.home[a, j]:
                 continue
-            paid = finish.paid[a, j, now]
-            for q in finish.kept[j, : finish.n_kept[j]]:
-                saved = paid - finish.paid[a, j, q]
-                loses = finish.drawn[j, now] - finish.drawn[j, q]
-                if saved > most and (loses <= spare or excess >= 0.0):
-                    most, feature, value, lost = saved, j, q, loses
+            paid, gain = finish.paid[a, j, now], finish.drawn[j, now]
+            middle, end = finish.middle[j], finish.n_kept[j]
+            for start, stop in ((0, middle), (middle, end)):
+                for place in range(start, stop):  # what comes later costs more, and gains more
+                    q = finish.kept[j, place]
+                    loses = gain - finish.drawn[j, q]
+                    if loses <= spare or excess >= 0.0:
+                        saved = paid - finish.paid[a, j, q]
+                        if saved > most:
+                            most, feature, value, lost = saved, j, q, loses
+                        break
         if feature < 0:
             break
         finish.chosen[feature] = value

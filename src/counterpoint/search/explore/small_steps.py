@@ -56,10 +56,11 @@ class Finish(NamedTuple):
     # (d, t): what values gain with noise, and what is kept aside; space for the work on one row
     drawn: Floats
     aside: Floats
-    # more such space, of shape (d, t) twice, (d,) seven times, (capacity,) and (1,)
+    # more such space, of shape (d, t) twice, (d,) eight times, (capacity,) and (1,)
     kept: Ints
     hull: Ints
     n_kept: Ints
+    middle: Ints
     n_hull: Ints
     free: Ints
     at: Ints
@@ -95,9 +96,10 @@ def empty_finish(costs: StepCosts, slots: int, capacity: int) -> Finish:
         n_tried=np.zeros((r, d), dtype=np.int64),
         drawn=np.zeros((d, t)),
         aside=np.zeros(t),
-        kept=np.zeros((d, t), dtype=np.int64),
+        kept=np.zeros((d, t + 1), dtype=np.int64),
         hull=np.zeros((d, t), dtype=np.int64),
         n_kept=np.zeros(d, dtype=np.int64),
+        middle=np.zeros(d, dtype=np.int64),
         n_hull=np.zeros(d, dtype=np.int64),
         free=np.zeros(d, dtype=np.int64),
         at=np.zeros(d, dtype=np.int64),
