@@ -157,14 +157,16 @@ def labels_for(target: TargetLike, genomes: Floats, predictor: Predictor) -> Int
     return predictor.label_blocks(genomes[:, None, :])[:, 0]
 
 
-def row_as_given(task: Task, i: int, encoding: Encoding) -> Any:
-    """Return a row as it was given; where the data are no pandas frame, as they would have it.
+def rows_as_given(task: Task, group: Ints, encoding: Encoding) -> list[Any]:
+    """Return rows as they were given; where the data are no pandas frame, as they would have them.
 
-    Of an array it is a frame of one row, for a result needs names.
+    Of an array each is a frame of one row, for a result needs names. Frames of one row are cut out
+    of one frame of the group, which is quicker than to take each by itself.
     """
     if encoding.form.kind in ("pandas", "numpy"):
-        return task.frame.iloc[[i]]
-    return encoding.to_rows(task.explained.genomes[[i]])
+        frame = task.frame.iloc[group]
+        return [frame.iloc[i : i + 1] for i in range(len(group))]
+    return [encoding.to_rows(task.explained.genomes[[i]]) for i in group]
 
 
 class Work(NamedTuple):
@@ -199,7 +201,7 @@ class Work(NamedTuple):
     def search(self, group: Ints, watch: Watch) -> list[Counterfactuals]:
         """Search a group of rows in this process."""
         built, task = self
-        rows = [row_as_given(task, i, built.encoding) for i in group]
+        rows = rows_as_given(task, group, built.encoding)
         with built.predictor.one_thread():
             return explain_group(self.problem(group), task.search, task.seed, rows, watch)
 

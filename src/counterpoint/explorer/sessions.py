@@ -25,7 +25,7 @@ import pandas as pd
 from counterpoint.errors import CounterpointError, MissingDependency, TooBusyError
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.group import explain_group
-from counterpoint.explainer.task import Task, Work, row_as_given
+from counterpoint.explainer.task import Task, Work, rows_as_given
 from counterpoint.explorer.requests import SearchRequest, is_same
 from counterpoint.problem.objectives import GAP
 from counterpoint.problem.problem import Problem, Recalled
@@ -56,7 +56,7 @@ def search_row(
     )
     problem = Work(explainer, task).problem(np.array([0]))
     problem = replace(problem, recalled=recalled_from(earlier, problem))
-    row = row_as_given(task, 0, explainer.encoding)
+    row = rows_as_given(task, np.zeros(1, dtype=np.int64), explainer.encoding)[0]
     with explainer.predictor.one_thread():
         return explain_group(problem, task.search, task.seed, [row], watch)[0]
 

@@ -25,6 +25,7 @@ from counterpoint.rules.repair import Repair, repair_genome
 from counterpoint.streams import MAX_GENERATIONS, WHOLE, Stage, word_at
 from counterpoint.table.space import FEATURE, Box, Features, Space
 
+OFTEN_ENOUGH = 8  # of so many times the rows that are wanted, the nearest are looked at first
 RETRIES = 7  # how often what is not feasible is made anew
 PATIENT = 4  # within rules, how many times as often a new candidate is tried for
 REPAIR = np.int64(Stage.REPAIR)
@@ -182,17 +183,19 @@ def nearest_wanted(problem: Problem, n: int) -> tuple[Ints, Ints]:
 def nearest_wanted_of(problem: Problem, a: int, n: int) -> Ints:
     """Return the n nearest distinct observed rows row a may become: of those at hand if they do."""
     near_rows, indexed = problem.near_rows, problem.observed.indexed
-    at = near_rows.at[a]
-    nearest = _nearest_among(
-        problem, a, n, near_rows.order[at, : near_rows.n_near], near_rows.horizon[at]
-    )
-    if nearest is not None:
-        return nearest
+    at, n_near = near_rows.at[a], near_rows.n_near
+    for n_first in sorted({min(OFTEN_ENOUGH * n, n_near), n_near}):
+        horizon = near_rows.horizon[at]
+        if n_first < n_near:
+            horizon = float(near_rows.radius[at, n_first - 1]) - indexed.slack
+        nearest = _nearest_among(problem, a, n, near_rows.order[at, :n_first], horizon)
+        if nearest is not None:
+            return nearest
     reaching = np.flatnonzero(is_reaching(problem, a, indexed.which))
     distances = rough_distances(problem.rows[[a]], indexed, near_rows.weight[[at]], near_rows.cap)[
         0
     ]
-    distances, n_near = distances[reaching], near_rows.n_near
+    distances = distances[reaching]
     while nearest is None:
         near = nearest_first(distances, min(n_near, len(reaching)))
         is_all = len(near) == len(reaching)
@@ -212,7 +215,7 @@ def _nearest_among(problem: Problem, a: int, n: int, places: Ints, horizon: floa
     weight, row = near_rows.weight[near_rows.at[a]], problem.rows[a]
     distances = gower_to_all(row, indexed.genomes[wanted], weight, near_rows.cap)
     order = np.argsort(distances, kind="stable")
-    nearest = first_distinct(indexed.genomes, wanted[order[distances[order] <= horizon]], n)
+    nearest = first_distinct(indexed.genomes, wanted[order[distances[order] < horizon]], n)
     return indexed.which[nearest] if len(nearest) == n or horizon == np.inf else None
 
 

@@ -158,13 +158,14 @@ class WayFinder:
         sizes, n_others = self.changed.sum(axis=1), self.pool.n_others
         is_proved: Bools = sizes == 1
         may_be = (sizes > 1) & (sizes <= MOST_FEATURES) & self.is_minimal
-        may_be &= np.isfinite(np.where(self.changed, n_others, 0.0)).all(axis=1)
+        singles = self._asked_of(1)
+        may_be &= np.where(self.changed, n_others, 0.0).max(axis=1, initial=0.0) <= len(singles)
         if may_be.any():
-            is_full = self._asked_changes(1).sum(axis=0) >= n_others
+            is_full = self._changes_of(singles).sum(axis=0) >= n_others
             is_proved |= may_be & (is_full | ~self.changed).all(axis=1)
         threes = np.flatnonzero(is_proved & (sizes == MOST_FEATURES))
         if len(threes):
-            n_asked = Counter(keys_of(self._asked_changes(2)).tolist())
+            n_asked = Counter(keys_of(self._changes_of(self._asked_of(2))).tolist())
             lots = feature_lots(len(n_others)).tolist()
         for w in threes.tolist():
             pairs = combinations(np.flatnonzero(self.changed[w]).tolist(), 2)
@@ -172,10 +173,14 @@ class WayFinder:
             is_proved[w] = all(n_asked[key] >= n for key, n in least.items())
         return is_proved
 
-    def _asked_changes(self, n: int) -> Bools:
-        """Return which features the candidates change that change n and were asked."""
-        asked = self._asked[self.pool.objectives[self._asked, CHANGES] == n]
-        changes: Bools = self.pool.genomes[asked] != self.pool.row
+    def _asked_of(self, n: int) -> Ints:
+        """Return the candidates that change n features and were asked."""
+        asked: Ints = self._asked[self.pool.objectives[self._asked, CHANGES] == n]
+        return asked
+
+    def _changes_of(self, which: Ints) -> Bools:
+        """Return which features these candidates change."""
+        changes: Bools = self.pool.genomes[which] != self.pool.row
         return changes
 
     def values(self) -> tuple[Ints, Ints, Floats]:
