@@ -443,12 +443,6 @@ def assign(target: Any, source: Any) -> None:
 
 
 @inner
-def last_of(values: Any) -> Any:
-    """Return the last of a list: kernels do not count from its end; see `compiling`."""
-    return values[len(values) - 1]
-
-
-@inner
 def fetch(array: Any, place: int) -> None:
     """Have memory send a place of a list, without waiting for it; it changes no result."""
     if not _RUNS_PYTHON:

@@ -40,7 +40,7 @@ def test_no_kernel_counts_from_the_end_of_an_array() -> None:
     found = [what for function in functions for what in counted_from_the_end(function)]
 
     assert len(functions) > 100
-    assert not found, "write last_of(values), or values[len(values) - n]"
+    assert not found, "write values[len(values) - 1]"
 
 
 def test_an_index_from_the_end_is_seen() -> None:

@@ -24,7 +24,7 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, NARROWEST, Bools, Floats, Ints, Singles
 from counterpoint.checks import check_choice
-from counterpoint.kernels import inner, kernel, last_of, part
+from counterpoint.kernels import inner, kernel, part
 from counterpoint.table.space import Space
 
 Scale = Literal["range", "percentile", "mad"]
@@ -294,9 +294,9 @@ def _compare(
                 continue
             nearest, weight = distances[a, i], compared.weight[a]
             for q in range(len(compared.rows)):
-                most = last_of(nearest) * compared.n_present[q]
+                most = nearest[len(nearest) - 1] * compared.n_present[q]
                 distance = _distance(genomes[a, i], compared.rows[q], weight, compared.cap, most)
-                if distance < last_of(nearest):
+                if distance < nearest[len(nearest) - 1]:
                     insert(nearest, places, distance, q)
 
 

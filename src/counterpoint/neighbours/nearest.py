@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import Floats, Ints, Singles
-from counterpoint.kernels import assign, inner, last_of, part
+from counterpoint.kernels import assign, inner, part
 from counterpoint.neighbours.gower import BLOCK, LANES, NOTHING, gower_around, insert, sum_up, term
 from counterpoint.table.space import are_equal
 
@@ -134,6 +134,7 @@ def search_blocks(
     bound passes the k-th best distance on both sides.
     """
     n_blocks, radius, bounds = len(neighbourhood.blocks), neighbourhood.radius, near.bounds
+    last = len(bounds) - 1
     # The known distance and the corrections are off, and more so for a genome out of all ranges.
     slack = 2.0 * neighbourhood.slack * (1.0 + own)
     assign(bounds, near.distances)
@@ -142,16 +143,16 @@ def search_blocks(
     while below >= 0 or above < n_blocks:
         gap_below = own - radius[below * BLOCK + BLOCK - 1] if below >= 0 else np.inf
         gap_above = radius[above * BLOCK] - own if above < n_blocks else np.inf
-        if min(gap_below, gap_above) > last_of(bounds) + 2.0 * slack:
+        if min(gap_below, gap_above) > bounds[last] + 2.0 * slack:
             break
         if gap_below <= gap_above:
             block, below = below, below - 1
         else:
             block, above = above, above + 1
         correct(block, n_changed, neighbourhood, near)
-        if near.least[block] < last_of(bounds):
+        if near.least[block] < bounds[last]:
             lower(near.sums[block], near.least[block], bounds)
-    limit = np.float32(last_of(bounds) + 2.0 * slack)
+    limit = np.float32(bounds[last] + 2.0 * slack)
     for block in range(below + 1, above):
         if near.least[block] <= limit:
             measure_block(genome, block, own, limit, neighbourhood, near)
@@ -164,7 +165,7 @@ def lower(sums: Singles, least: float, bounds: Floats) -> None:
         bounds[0] = least
     else:
         for q in range(BLOCK):
-            if sums[q] < last_of(bounds):
+            if sums[q] < bounds[len(bounds) - 1]:
                 i = len(bounds) - 1
                 while i > 0 and bounds[i - 1] > sums[q]:
                     bounds[i] = bounds[i - 1]
@@ -315,7 +316,8 @@ def search_tree(
 
     Its `distances` hold bounds of these, ascending: nothing farther than the last is looked at.
     """
-    d, n_left, reach = len(genome), 1, last_of(near.distances)
+    d, n_left, last = len(genome), 1, len(near.distances) - 1
+    reach = near.distances[last]
     slack = 2.0 * around.slack * (1.0 + own)
     for j in range(d):
         near.rough[j] = (genome[j] - around.origin[j]) * around.weight[j]
@@ -325,11 +327,11 @@ def search_tree(
     while n_left > 0:
         n_left -= 1
         level, group = near.levels[n_left], near.groups[n_left]
-        if near.lows[n_left] > (min(reach, last_of(near.distances)) + slack) * d:
+        if near.lows[n_left] > (min(reach, near.distances[last]) + slack) * d:
             continue
         sum_up_boxes(tree, tree.starts[level] + group, near)
         for q in range(min(LANES, tree.sizes[level] - group * LANES)):
-            limit = (min(reach, last_of(near.distances)) + slack) * d
+            limit = (min(reach, near.distances[last]) + slack) * d
             if near.sums[0, q] > limit:
                 continue
             if level == 0:
@@ -370,7 +372,7 @@ def visit(
         if sums[place - first] <= limit:
             other = around.observed[tree.order[place]]
             distance = gower_around(genome, other, around.row, around.weight, around.cap)
-            if distance < last_of(near.distances):
+            if distance < near.distances[len(near.distances) - 1]:
                 insert(near.distances, near.places, distance, place)
 
 

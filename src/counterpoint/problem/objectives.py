@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import MISSING, Floats
-from counterpoint.kernels import assign, kernel, last_of, part
+from counterpoint.kernels import assign, kernel, part
 from counterpoint.neighbours.gower import gower, search_incomplete, terms
 from counterpoint.neighbours.index import FarRows, NearRows, neighbourhood_at
 from counterpoint.neighbours.nearest import (
@@ -227,5 +227,5 @@ def measure(
     search_blocks(genome, n_changed, own, neighbourhood, near)
     for q in range(len(near.distances)):
         measured[IMPLAUSIBILITY] += near.distances[q] * near_rows.shares[q]
-    farthest = own + last_of(near.distances) + SLACK
+    farthest = own + near.distances[len(near.distances) - 1] + SLACK
     return farthest if farthest > near_rows.horizon[near_rows.at[a]] else 0.0

@@ -347,7 +347,7 @@ def repair_formula(rule: Whole, genome: Floats, repair: Repair) -> bool:
 def fulfil(p: Whole, genome: Floats, repair: Repair) -> None:
     """Want the parts that make condition p hold, or set the value that makes test p hold."""
     operation = repair.program.operations[p].operation
-    left, right = repair.scratch[repair.program.operations[p].left], repair.scratch[p - 1]
+    left, right = repair.scratch[repair.program.operations[p].left], repair.scratch[max(p - 1, 0)]
     if operation < AND:
         genome[repair.scratch[p].feature] = repair.scratch[p].new_value
     elif operation == AND:

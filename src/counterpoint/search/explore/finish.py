@@ -15,7 +15,7 @@ import numpy as np
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.kernels import assign, inner, kernel, part
 from counterpoint.problem.objectives import DISTANCE, GAP
-from counterpoint.search.explore.moves import Draws, draw, move_towards, pick
+from counterpoint.search.explore.moves import Draws, draw, pick
 from counterpoint.search.explore.small_steps import (
     NOBODY,
     ROW,
@@ -29,7 +29,7 @@ from counterpoint.search.explore.small_steps import (
     list_values,
     usual_gain,
 )
-from counterpoint.search.explore.step_values import StepValues, enter_leaf, shift
+from counterpoint.search.explore.step_values import StepValues, enter_leaf, shift, tighten
 from counterpoint.search.front import LANES
 from counterpoint.streams import WHOLE, Stage, difference_at, skip, word_at
 from counterpoint.table.space import Features, is_remembered, snap
@@ -230,30 +230,6 @@ def nudge(
         return
     reach = finish.least[a] ** (1.0 / finish.costs.power[a]) / weight * 0.5 ** (5.0 * draw(draws))
     child[j] = snap(anchor[j] + (reach if draw(draws) < 0.5 else -reach), features[j])
-
-
-@part
-def tighten(child: Floats, anchor: Floats, features: Features, draws: Draws) -> bool:
-    """Move one changed number towards the row's value; False if there is none."""
-    j = pick_number(child, anchor, features, draws)
-    if j >= 0:
-        child[j] = move_towards(child[j], anchor[j], 0.5 ** (6.0 * draw(draws)), features[j])
-    return j >= 0
-
-
-@part
-def pick_number(child: Floats, anchor: Floats, features: Features, draws: Draws) -> int:
-    """Return a changed number, or -1."""
-    n = 0
-    for j in range(len(child)):
-        n += child[j] != anchor[j] and not features[j].is_level and anchor[j] != MISSING
-    rest = pick(n, draws)
-    for j in range(len(child)):
-        if child[j] != anchor[j] and not features[j].is_level and anchor[j] != MISSING:
-            if rest == 0 and child[j] != MISSING:
-                return j
-            rest -= 1
-    return -1
 
 
 @part

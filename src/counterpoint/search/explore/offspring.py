@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
-from counterpoint.kernels import assign, fetch, inner, kernel, last_of, part
+from counterpoint.kernels import assign, fetch, inner, kernel, part
 from counterpoint.neighbours.gower import gower
 from counterpoint.neighbours.index import NearRows, neighbourhood_at
 from counterpoint.neighbours.nearest import Neighbours, empty_neighbours, find_nearest
@@ -250,7 +250,7 @@ def move(
 ) -> None:
     """Change the child, a copy of its parent, by one move, each as likely as its weight says."""
     archive, known, limits = source.archive, source.knowledge, source.probabilities.limits
-    a, lot = source.places[w], draw(draws) * last_of(limits)
+    a, lot = source.places[w], draw(draws) * limits[len(limits) - 1]
     if lot < limits[0]:
         moves.put_back(child, space, draws)
     elif lot < limits[1]:

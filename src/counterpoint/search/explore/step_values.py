@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
-from counterpoint.kernels import inner
+from counterpoint.kernels import inner, part
 from counterpoint.models.additive import AdditiveModel
 from counterpoint.models.trees import BY_THRESHOLD, Forest, is_leaf
 from counterpoint.neighbours.gower import gower_weights
 from counterpoint.problem.own_objectives import Distance
 from counterpoint.problem.problem import Observed, Problem
-from counterpoint.search.explore.moves import Draws, draw, pick
+from counterpoint.search.explore.moves import Draws, draw, move_towards, pick
 from counterpoint.table.space import Features, Space, from_uniform, onto_grid, snap
 
 MOST_STEPS = 512  # distinct values of a feature that lists are made of
@@ -169,6 +169,30 @@ def own_costs(
     if not adds_up or not np.allclose(alone, expected**power, rtol=1e-6, atol=1e-12):
         return None
     return weight, np.where(space.is_level, weight, np.inf)
+
+
+@part
+def tighten(child: Floats, anchor: Floats, features: Features, draws: Draws) -> bool:
+    """Move one changed number towards the row's value; False if there is none."""
+    j = pick_number(child, anchor, features, draws)
+    if j >= 0:
+        child[j] = move_towards(child[j], anchor[j], 0.5 ** (6.0 * draw(draws)), features[j])
+    return j >= 0
+
+
+@part
+def pick_number(child: Floats, anchor: Floats, features: Features, draws: Draws) -> int:
+    """Return a changed number, or -1."""
+    n = 0
+    for j in range(len(child)):
+        n += child[j] != anchor[j] and not features[j].is_level and anchor[j] != MISSING
+    rest = pick(n, draws)
+    for j in range(len(child)):
+        if child[j] != anchor[j] and not features[j].is_level and anchor[j] != MISSING:
+            if rest == 0 and child[j] != MISSING:
+                return j
+            rest -= 1
+    return -1
 
 
 @inner
