@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar, overload
@@ -155,9 +155,6 @@ class Ways(Sequence[Way[Result]]):
     def __len__(self) -> int:
         return len(self._which)
 
-    def __iter__(self) -> Iterator[Way[Result]]:
-        return (self[i] for i in range(len(self)))
-
     def _way(self, w: int) -> Way[Result]:
         rows, names = self._rows, self._found.encoding.schema.names
         of_way = np.flatnonzero(rows.way == w)
@@ -270,7 +267,10 @@ class Ways(Sequence[Way[Result]]):
                     "implausibility": float(self._rows.objectives[own, IMPLAUSIBILITY].min()),
                     "margin": float(inside.max()),
                     "minimality": way.minimality,
-                    "ranges": "; ".join(_range_text(n, r) for n, r in way.ranges.items()),
+                    "ranges": "; ".join(
+                        f"{name}: {', '.join(map(str, dict.fromkeys(seen)))}"
+                        for name, seen in way.ranges.items()
+                    ),
                 }
             )
         return in_form(self._found.encoding.form, pd.DataFrame(records, columns=COLUMNS), 0)
@@ -288,10 +288,6 @@ def name_of(features: Sequence[Hashable]) -> str:
     'age + job'
     """
     return " + ".join(str(feature) for feature in features)
-
-
-def _range_text(name: Hashable, seen: tuple[Any, ...]) -> str:
-    return f"{name}: {', '.join(str(value) for value in dict.fromkeys(seen))}"
 
 
 def taken(found: Result, rows: WayRows, which: Ints) -> Result:

@@ -224,7 +224,8 @@ def letter_page(
 ) -> str:
     """Return the letter as HTML, with the sender's texts `own`: the head and the closing."""
     story, (sender, closing) = tell(found, lang, MOST_CASES), own
-    title = grammar_of(lang).phrase("letter.title")
+    phrase = grammar_of(lang).phrase
+    title, assessed = phrase("letter.title"), escape(phrase("letter.details"))
     while (size := _size(story, own)) > MOST and len(story.cases) > 1:
         story = story._replace(cases=story.cases[:-1])
     parts = [
@@ -236,7 +237,9 @@ def letter_page(
         *(f"<p>{escape(text)}</p>" for text in story.remarks),
         f"<p>{escape(story.caveat)}</p>" if story.caveat else "",
         f'<p class="closing">{escape(closing)}</p>' if closing else "",
-        _appendix(found, lang) if appendix else "",
+        f'<section class="appendix"><h2>{assessed}</h2>{_details(found, lang)}</section>'
+        if appendix
+        else "",
     ]
     return _document(lang, title, parts, _style("letter.css"), "dense" if size > ROOMY else "")
 
@@ -251,12 +254,6 @@ def _listed(cases: list[Case]) -> str:
     if len(cases) < 2:
         return "".join(f"<p>{escape(case.text)}</p>" for case in cases)
     return f"<ol>{''.join(f'<li>{escape(case.text)}</li>' for case in cases)}</ol>"
-
-
-def _appendix(found: ResultData, lang: Lang) -> str:
-    """Return the details that were assessed, on pages of their own."""
-    title = escape(grammar_of(lang).phrase("letter.details"))
-    return f'<section class="appendix"><h2>{title}</h2>{_details(found, lang)}</section>'
 
 
 def _details(found: ResultData, lang: Lang) -> str:

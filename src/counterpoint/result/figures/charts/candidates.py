@@ -194,9 +194,6 @@ def strip_of(axis: Axis, number: int, lanes: int, colors: theme.Palette) -> Any:
     here = f"datum.panel === {number}"
     scale = alt.Scale(domain=[-lanes - 1.0, TALL], nice=False)
 
-    def up(field: str) -> alt.Y:
-        return alt.Y(f"{field}:Q", scale=scale, axis=None)
-
     def along(field: str) -> Any:
         return theme.position(axis, alt.X, field)
 
@@ -206,7 +203,11 @@ def strip_of(axis: Axis, number: int, lanes: int, colors: theme.Palette) -> Any:
         .transform_calculate(top=f"datum.height * {TALL}", bottom="0")
         .mark_rect(color=colors.quiet, stroke=colors.paper, strokeWidth=0.8, clip=True)
         .encode(
-            x=along("start"), x2="end", y=up("bottom"), y2="top", tooltip=alt.Tooltip("count:Q")
+            x=along("start"),
+            x2="end",
+            y=alt.Y("bottom:Q", scale=scale, axis=None),
+            y2="top",
+            tooltip=alt.Tooltip("count:Q"),
         )
     )
     row = (
@@ -272,9 +273,10 @@ def objectives(found: ResultData, n: int, width: int | None, dark: bool) -> Any:
     last = len(names) - 1
     each = PANEL if width is None else max(LEAST_PANEL, width // last - 20)
     pairs = [(across, up) for up in range(1, last + 1) for across in range(up)]
+    views = {pair: f"objectives_{pair[0]}_{pair[1]}" for pair in pairs}  # one brush serves all
     panels = {
-        pair: scatter(names, pair, colors).properties(name=view_name(pair), width=each, height=each)
-        for pair in pairs
+        pair: scatter(names, pair, colors).properties(name=view, width=each, height=each)
+        for pair, view in views.items()
     }
     rows = [
         alt.hconcat(*(panels[across, up] for across in range(up)), spacing=14, bounds="flush")
@@ -283,7 +285,7 @@ def objectives(found: ResultData, n: int, width: int | None, dark: bool) -> Any:
     brush = alt.TopLevelSelectionParameter(
         name="brush",
         select=alt.IntervalSelectionConfig(type="interval", resolve="union"),
-        views=[view_name(pair) for pair in pairs],
+        views=list(views.values()),
     )
     chart = alt.vconcat(*rows, spacing=14, params=[brush])
     return theme.finished(
@@ -299,11 +301,6 @@ def objective_text(name: str) -> str:
     """Return what an objective is called in a figure: in English by its name."""
     key = f"objective.{name}.short"
     return name if spoken_now() == "en" else texts_of(spoken_now()).get(key, name)
-
-
-def view_name(pair: tuple[int, int]) -> str:
-    """Return what a panel is called, so that one brush serves all."""
-    return f"objectives_{pair[0]}_{pair[1]}"
 
 
 def scatter(names: list[str], pair: tuple[int, int], colors: theme.Palette) -> Any:
@@ -395,10 +392,7 @@ def bar_layers(title: str, colors: theme.Palette) -> list[Any]:
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(title=title, format="%", tickCount=5),
     )
-    notes = {
-        "feature:N": "feature",
-        "count:Q": "changed in",
-    }
+    notes = {"feature:N": "feature", "count:Q": "changed in"}
     bars = base.mark_bar(color=colors.valid, height=14, cornerRadiusEnd=2).encode(
         x=share, tooltip=theme.tooltip(notes)
     )
