@@ -328,22 +328,23 @@ def read_search(node: Node) -> Search | WhatIf:
     return search
 
 
-def _read_genes(node: Node, schema: Schema) -> Floats:
-    """Return a table of genes; null is a missing value, where its feature may have one."""
-    if not schema.has_missing:
-        return node.table(None, len(schema))
-    rows = [zip(row.items(len(schema)), schema.features, strict=True) for row in node.items()]
-    genes = [
-        [MISSING if gene.value is None and may.has_missing else gene.number() for gene, may in row]
+def _with_genes(rows: Any, may_miss: list[bool]) -> Any:
+    """Return genomes with genes for null, where a feature may be missing."""
+    if not isinstance(rows, list):
+        return rows
+    return [
+        [MISSING if gene is None and may else gene for gene, may in zip(row, may_miss, strict=True)]
+        if isinstance(row, list) and len(row) == len(may_miss)
+        else row  # which is refused when it is read
         for row in rows
     ]
-    return np.array(genes, dtype=np.float64).reshape(len(rows), len(schema))
 
 
 def read_genomes(node: Node, row: Floats, rules: Rules) -> Floats:
     """Return the candidates, each gene a value its feature can have, within the rules."""
     schema = rules.schema
-    genomes = _read_genes(node, schema)
+    rows = _with_genes(node.value, [feature.has_missing for feature in schema.features])
+    genomes = Node(rows, node.path).table(None, len(schema))
     for j, feature in enumerate(schema.features):
         genes = genomes[:, j]
         low, high = feature.dtype_range if feature.is_numeric else (0.0, len(feature.levels) - 1.0)
