@@ -95,7 +95,8 @@ def save_many(results: Iterable[ResultData], path: Pathlike) -> int:
 
     Examples
     --------
-    >>>     >>> import pandas as pd
+    >>> import tempfile
+    >>> import pandas as pd
     >>> import counterpoint as cp
     >>> data = pd.DataFrame({"age": [20, 30, 40, 50]})
     >>> explainer = cp.Explainer(lambda rows: rows["age"] / 100, data)
