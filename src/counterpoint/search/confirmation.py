@@ -224,7 +224,8 @@ class Confirmation:
         predictions = self.archive.predictions[self.row, valid]
         apart = margins(self.target, predictions)
         is_near = is_at_edge(self.target, predictions, edge_of(self.predictor))
-        if self.predictor.is_known and not self.n_denied and not is_near.any():
+        has_doubts = is_near.any() and self.predictor.adds_columns  # else company changes nothing
+        if self.predictor.is_known and not self.n_denied and not has_doubts:
             return  # mostly
         if is_near.any():  # the frame that is returned, of just these rows
             self._ask(valid)
