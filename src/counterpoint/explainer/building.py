@@ -85,30 +85,14 @@ class Given(NamedTuple):
 
 
 class Built:
-    """What an Explainer holds: built here, and again of the same parts where its pickle is read.
+    """What an Explainer holds: built here, and again of the same parts where its pickle is read."""
 
-    Attributes
-    ----------
-    schema : Schema
-        What the columns are.
-    encoding : Encoding
-        Rows as genomes and back.
-    predictor : Predictor
-        The model, asked.
-    observed : Observed
-        The data, with what the model says of them.
-    kept : tuple of feature names
-        What looks like an id, and stays as it is unless limits say otherwise.
-    unlimited : CheckedLimits
-        What counterfactuals may change if nothing is said of it.
-    """
-
-    schema: Schema
-    encoding: Encoding
-    predictor: Predictor
-    observed: Observed
-    kept: tuple[Hashable, ...]
-    unlimited: CheckedLimits
+    schema: Schema  # what the columns are
+    encoding: Encoding  # rows as genomes and back
+    predictor: Predictor  # the model, asked
+    observed: Observed  # the data, with what the model says of them
+    kept: tuple[Hashable, ...]  # what looks like an id, and stays unless limits say otherwise
+    unlimited: CheckedLimits  # what counterfactuals may change if nothing is said of it
 
     @property
     def classes(self) -> tuple[Any, ...] | None:

@@ -39,7 +39,6 @@ from counterpoint.search.confirmation import (
     is_at_edge,
     is_close,
     rescore,
-    wants_labels,
 )
 from counterpoint.search.run import run
 from counterpoint.search.settings import Search, WhatIf
@@ -124,7 +123,7 @@ def confirmed(found: Counterfactuals, check: Confirmation) -> Counterfactuals:
     """Return what was found, without what was denied."""
     if check.n_denied:
         problem, n_own = check.problem, len(notes_on(check.problem))
-        problem = problem.with_labels() if check.denies_label else problem
+        problem = replace(problem, asks_labels=True) if check.denies_label else problem
         notes = (*notes_on(problem), *(() if check.denies_label else (OTHER_COMPANY,)))
         notes = (*notes, *found.notes[n_own:])
         found = drawn_again(found, check.archive, check.row, problem, notes)
@@ -193,7 +192,7 @@ def search_again(problem: Problem, seed: int, row: Any) -> Again:
 
 def is_met(problem: Problem) -> Bools:
     """Return which rows reach their target already, asked as the model's user would ask."""
-    plain, has_labels = problem.predictor.trusted, wants_labels(problem)
+    plain, has_labels = problem.predictor.trusted, problem.wants_labels
     if has_labels:
         met = replace(problem, predictor=plain).confirmed(problem.rows[:, None, :])[:, 0]
     else:

@@ -87,7 +87,7 @@ def received(sent: list[Sent], work: Work, group: Ints) -> list[Counterfactuals]
             live = Live(replace(one, predictor=one.predictor.own))
         else:
             again = search_again(one, work.task.seed, each.values["row"])
-            live = Live(one.with_labels() if each.handle == LABELS else one, again)
+            live = Live(replace(one, asks_labels=True) if each.handle == LABELS else one, again)
         results.append(Counterfactuals(encoding=work.built.encoding, live=live, **each.values))
     return results
 

@@ -178,16 +178,13 @@ class Work(NamedTuple):
     def problem(self, group: Ints) -> Problem:
         """Set up the problem of a group of rows."""
         built, task = self
-        explained, predictor = task.explained.take(group), built.predictor
-        wants_decision = explained.targets[0].is_decision and predictor.has_decision
         return Problem.of(
-            explained,
+            task.explained.take(group),
             built.observed,
-            predictor,
+            built.predictor,
             task.limits,
             task.seed,
-            asks_labels=wants_decision and not predictor.is_consistent,
-            domain=None if task.domain is None else task.domain.of_rows(group),
+            None if task.domain is None else task.domain.of_rows(group),
         )
 
     def grouping(self, workers: int, memory: float) -> Grouping:

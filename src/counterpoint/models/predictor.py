@@ -53,37 +53,9 @@ class ModelMethod(NamedTuple):
 class Predictor:
     """Scores genomes with the caller's model.
 
-    Parameters
-    ----------
-    model : callable, or object with `predict_proba` or `predict`, or what `adapt` knows
-        The model.
-    encoding : Encoding
-        Turns genomes into the rows the model expects.
-    observed : ndarray of shape (n, d)
-        The observed rows, which the model is asked once.
-    classes : sequence, optional
-        Class labels of a callable, in the order of its outputs; estimators bring their own.
-
-    Attributes
-    ----------
-    model, method : object, str
-        Whom scores are asked of, and by which of its methods.
-    observed_outputs : ndarray of shape (n, c)
-        What the model says of the observed rows.
-    classes : tuple or None
-        The class labels; None for a model with a single output that is not a class.
-    gives_only_labels : bool
-        Whether the model has classes but no probabilities, so that outputs are 0 or 1.
-    is_shared : bool
-        Whether several threads may ask the model at once: it says so, or is known to bear it.
-    is_known : bool
-        Whether it is made of known types only, whose answer to a row does not depend on others.
-    tolerance : float
-        How far an accelerator's scores may be from the model's; 0 without one.
-    additive : AdditiveModel or None
-        The model as sums over trees or genes; None if it is none, or a trial tells otherwise.
-    is_doubted : bool
-        Whether a quick way there was is not asked, since it disagreed with the model.
+    `model` is a callable, has `predict_proba` or `predict`, or is what `adapt` knows. It is asked
+    once about the `observed` rows (n, d). `classes` are those of a callable, in the order of its
+    outputs; estimators bring their own.
     """
 
     def __init__(
@@ -97,19 +69,25 @@ class Predictor:
         check_columns(model, [column.name for column in encoding.columns])
         model = adapt(model, classes)
         self.encoding, self.observed = encoding, observed
+        # whom scores are asked of, and by which method
         self.model, self.method = asked_method(model)
         own = getattr(model, "classes_", None)
+        # None for a model with a single output that is not a class
         self.classes = check_classes(own if classes is None else classes)
+        # whether it has classes but no probabilities, so that outputs are 0 or 1
         self.gives_only_labels = self.method == "predict" and own is not None
-        self.tolerance = 0.0
-        self.is_doubted = False
+        self.tolerance = 0.0  # how far an accelerator's scores may be from the model's
+        self.is_doubted = False  # whether a quick way is not asked, since it disagreed
+        # the model as sums over trees or genes; None if it is none, or a trial tells otherwise
         self.additive: AdditiveModel | None = None
         self._own: Predictor | None = None
         self._twin: Predictor | None = None  # whose quick way is not asked
         self._threads = ThreadpoolController()
         is_adapted = is_scorer(model)
         said = getattr(self.model, "is_shared", None)
+        # whether it is made of known types only, whose answer to a row does not depend on others
         self.is_known = is_known(self.model)
+        # whether several threads may ask it at once: it says so, or is known to bear it
         self.is_shared = said if isinstance(said, bool) else self.is_known
         self._turn = threading.Lock() if is_adapted and not self.is_shared else nullcontext()
         has_labels = self.method in ("predict_proba", "score") and hasattr(model, "predict")

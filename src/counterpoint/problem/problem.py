@@ -248,12 +248,11 @@ class Problem:
         predictor: Predictor,
         limits: CheckedLimits,
         seed: int,
-        *,
-        asks_labels: bool,
         domain: Domain | None = None,
     ) -> Problem:
         """Set up the problems of some rows: their boxes, unless `domain` has them, and streams."""
         rows, aims = explained.genomes, observed.aims
+        decides = explained.targets[0].is_decision and predictor.has_decision
         box, row_rules = domain or Domain.of(rows, observed.space, limits)
         return cls(
             rows=rows,
@@ -264,7 +263,7 @@ class Problem:
             observed=observed,
             predictor=predictor,
             limits=limits,
-            asks_labels=asks_labels,
+            asks_labels=decides and not predictor.is_consistent,
             row_rules=row_rules,
             worst=None if aims is PLAIN else aims.worst(rows, observed.whole, predictor.encoding),
         )
@@ -438,9 +437,10 @@ class Problem:
             worst=None if self.worst is None else self.worst[which],
         )
 
-    def with_labels(self) -> Problem:
-        """Return the same problems with `predict` confirming every candidate."""
-        return replace(self, asks_labels=True)
+    @property
+    def wants_labels(self) -> bool:
+        """Whether the model's own `predict` decides what is valid."""
+        return self.targets[0].is_decision and self.predictor.has_decision
 
 
 def reference_point(target: Target, prediction: float, d: int, worst: Floats) -> Floats:

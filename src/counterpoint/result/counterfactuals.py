@@ -364,7 +364,9 @@ class Counterfactuals(Shown):
             return np.zeros(len(self.genomes), dtype=np.int64)
         genomes = self.genomes[which]
         genomes[np.arange(len(which)), feature] = self.genome[feature]
-        problem = self.problem.with_labels() if self.target.is_decision else self.problem
+        problem = replace(
+            self.problem, asks_labels=self.problem.asks_labels or self.target.is_decision
+        )
         reaches = problem.evaluate(genomes[None]).objectives[0, :, GAP] <= 0.0
         return np.bincount(which[reaches], minlength=len(self.genomes))
 

@@ -19,43 +19,7 @@ from counterpoint.table.space import are_equal
 class Archive:
     """The evaluated candidates of r rows, in order, with their non-dominated members.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problems of the rows.
-    capacity : int
-        Most candidates per row.
-
-    Attributes
-    ----------
-    genomes, predictions, objectives : ndarray of shape (r, capacity, …)
-        Every candidate; the first `size[a]` entries of row a are in use.
-    generation : ndarray of shape (r, capacity)
-        The generation each candidate was made in.
-    members : ndarray of shape (r, capacity)
-        Indices of the non-dominated candidates; the first `n_members[a]` are in use.
-    front : ndarray of shape (r, n_blocks, m, LANES)
-        Their objectives in the same order, laid out for comparison; see `front`.
-    entered : ndarray of shape (r, capacity)
-        Whether a candidate was non-dominated when it came: all that hypervolume ever saw.
-    stale : ndarray of shape (r,)
-        Generations since the hypervolume last grew; the initial population is none.
-    is_candidate : ndarray of shape (r, capacity)
-        Whether an entry is a candidate, and not the row itself in the place of one.
-    is_asked : ndarray of shape (r, capacity)
-        Whether it is a candidate that the model was asked about, so that it was not known before.
-    n_learnt : int
-        How many of the first candidates were known beforehand, so that nobody was asked.
-    places : ndarray of shape (r, capacity) or None
-        Where in the data each candidate stands, if all of them are observed rows.
-    n_passed : ndarray of shape (r,)
-        Rows the model was asked about that are not kept here.
-    stopped : list of str
-        Why each row's search ended.
-    n_added : ndarray of shape (r,)
-        How many of the last candidates a solver added, which no search recalls.
-    proofs : list of Proof or None
-        What a solver proved of each row; None where none was asked.
+    Each row has room for `capacity` of them, of which the first `size` are in use.
     """
 
     def __init__(self, problem: Problem, capacity: int) -> None:
@@ -64,21 +28,31 @@ class Archive:
         self.genomes: Floats = np.empty((r, capacity, d))
         self.predictions: Floats = np.empty((r, capacity))
         self.objectives: Floats = np.empty((r, capacity, m))
+        # the generation each candidate was made in
         self.generation: Ints = np.zeros((r, capacity), dtype=np.int64)
+        # the indices of the non-dominated candidates, of which the first `n_members` are in use
         self.members: Ints = np.zeros((r, capacity), dtype=np.int64)
         self.n_members: Ints = np.zeros(r, dtype=np.int64)
+        # (r, n_blocks, m, LANES): their objectives in the same order, laid out for comparison
         self.front: Floats = empty_front(r, capacity, m)
+        # whether a candidate was non-dominated when it came: all that hypervolume ever saw
         self.entered: Bools = np.zeros((r, capacity), dtype=np.bool_)
         self.size: Ints = np.zeros(r, dtype=np.int64)
+        # generations since the hypervolume last grew; the initial population is none
         self.stale: Ints = np.zeros(r, dtype=np.int64)
+        # whether an entry is a candidate, and not the row itself in the place of one
         self.is_candidate: Bools = np.zeros((r, capacity), dtype=np.bool_)
+        # whether it is one that the model was asked about, so that it was not known before
         self.is_asked: Bools = np.zeros((r, capacity), dtype=np.bool_)
-        self.n_learnt = 0
+        self.n_learnt = 0  # how many of the first candidates were known beforehand
+        # (r, capacity): where in the data each candidate stands, if all of them are observed rows
         self.places: Ints | None = None
+        # rows the model was asked about that are not kept here
         self.n_passed: Ints = np.zeros(r, dtype=np.int64)
-        self.stopped: list[Any] = [""] * r
+        self.stopped: list[Any] = [""] * r  # why each row's search ended
+        # how many of the last candidates a solver added, which no search recalls
         self.n_added: Ints = np.zeros(r, dtype=np.int64)
-        self.proofs: list[Proof | None] = [None] * r
+        self.proofs: list[Proof | None] = [None] * r  # what a solver proved of each row
         self._changed: dict[int, Ints] = {}  # what `changed_members` said of rows
 
     def add(

@@ -51,11 +51,6 @@ def complaint(own: Predictor, genomes: Floats) -> str:
     return f"of {values} it says {quick[i, c]:.6g}, the model {plain[i, c]:.6g}"
 
 
-def wants_labels(problem: Problem) -> bool:
-    """Whether the model's own `predict` decides what is valid."""
-    return problem.targets[0].is_decision and problem.predictor.has_decision
-
-
 def margins(target: Target, predictions: Floats) -> Floats:
     """Return how far predictions (n,) are from an edge of the target that they could cross."""
     return np.abs(safety_margins(target, predictions))
@@ -80,31 +75,9 @@ class Confirmation:
     8 drawn ones of a model that nobody knows; where one does not hold, all are asked alone, as far
     as 14 calls go. Only rows are asked about that a search has asked about before.
 
-    Parameters
-    ----------
-    archive, row : Archive, int
-        All that a search evaluated for the row.
-    problem : Problem
-        The problem of that row.
-    search : Search or WhatIf
-        The settings.
-
-    Attributes
-    ----------
-    archive, row : Archive, int
-        The same without what was denied.
-    doubt : str
-        Where the quick way and the model disagree; empty as long as they do not.
-    ways : WayFinder
-        The ways of all that seems valid.
-    members : ndarray of shape (n,)
-        The candidates that are returned, those of ways included, as far as rules allow.
-    n_asked : int
-        How many rows the model was asked about.
-    n_denied : int
-        How many candidates seemed valid and are not, or are by `predict` and did not seem so.
-    denies_label : bool
-        Whether `predict` said another thing than the probabilities.
+    `archive` has all that a search evaluated for `row`, and later the same without what was denied.
+    `ways` are those of all that seems valid, `members` (n,) the candidates that are returned, those
+    of ways included.
     """
 
     def __init__(
@@ -113,7 +86,10 @@ class Confirmation:
         self.archive, self.row, self.problem = archive, row, problem
         self.predictor, self.target = problem.predictor.own, problem.targets[0]
         self.keeps_all = isinstance(search, WhatIf)
-        self.doubt, self.n_asked, self.n_denied, self.denies_label = "", 0, 0, False
+        self.doubt = ""  # where the quick way and the model disagree
+        self.n_asked = 0  # how many rows the model was asked about
+        self.n_denied = 0  # candidates that seemed valid and are not, or the other way round
+        self.denies_label = False  # whether `predict` said another thing than the probabilities
         n = int(archive.size[row])
         self._is_asked, self._is_alone = np.zeros((2, n), dtype=np.bool_)
         self._codes = np.zeros(n, dtype=np.int64)
@@ -206,7 +182,7 @@ class Confirmation:
         """Note which candidates are valid by these scores or class codes and were not, or not."""
         is_valid = self.values[which, GAP] <= 0.0
         holds = self.target.gaps(scores) <= 0.0
-        if wants_labels(self.problem):
+        if self.problem.wants_labels:
             holds = np.asarray(self.target.accepts_label(codes))
             self.denies_label |= bool((holds != is_valid).any())
             self._is_named[which[holds & ~is_valid]] = True
@@ -233,7 +209,7 @@ class Confirmation:
                 self._ask(valid, is_by_column=True)
         wanted = valid[self._order_alone(apart, is_near)]
         wanted = wanted[~self._is_alone[wanted]]
-        n_calls = 1 + wants_labels(self.problem)
+        n_calls = 1 + self.problem.wants_labels
         most = N_ALONE // n_calls - int(self._is_alone.sum())
         for k in wanted[:most]:
             self._ask(np.array([k]))
@@ -250,7 +226,7 @@ class Confirmation:
         The nearest to the edge take up to half of the calls, then come the drawn ones, then others
         that are near; the rest follows only if one did not hold.
         """
-        most = N_ALONE // (2 + 2 * wants_labels(self.problem))
+        most = N_ALONE // (2 + 2 * self.problem.wants_labels)
         nearest = np.argsort(np.argsort(apart, kind="stable")) < most
         is_drawn = np.zeros(len(apart), dtype=np.bool_)
         if len(apart) and not self.predictor.is_known:
@@ -269,7 +245,7 @@ class Confirmation:
         genomes = self.genomes(which)
         genomes = np.asfortranarray(genomes) if is_by_column else genomes
         scores = np.asarray(self.target.score(asker.outputs(genomes)))
-        codes = asker.labels(genomes) if wants_labels(self.problem) else self._codes[which]
+        codes = asker.labels(genomes) if self.problem.wants_labels else self._codes[which]
         self.n_asked += len(which)
         known = self.archive.predictions[self.row, which]
         self._spread = max(self._spread, float(np.abs(scores - known).max()))
@@ -424,7 +400,7 @@ class Draft:
         """Return the gaps of genomes (n, d); a class is reached only if `predict` says so."""
         problem = self.problem
         gaps = problem.targets[0].gaps(predictions)
-        if wants_labels(problem):
+        if problem.wants_labels:
             confirmed = problem.confirmed(np.ascontiguousarray(genomes[None]))[0]
             is_denied = (gaps <= 0.0) | problem.asks_labels
             missed = np.where(is_denied, denied_gaps(gaps, predictions), gaps)
