@@ -22,8 +22,10 @@ import pandas as pd
 import counterpoint as cp
 from benchmarks import tables
 from counterpoint.search import run as methods
+from counterpoint.search.explore import knowledge
 from counterpoint.search.explore import loop as default
-from counterpoint.search.explore.offspring import FirstCandidates, MoveWeights
+from counterpoint.search.explore.knowledge import MoveWeights
+from counterpoint.search.explore.offspring import FirstCandidates
 from counterpoint.search.nsga2.loop import evolve
 
 CHECKPOINTS = (100, 200, 500, 1000, 2000, 3500)
@@ -42,7 +44,7 @@ WITHOUT: dict[str, Callable[[], Any]] = {
     "valid parents": lambda: _weights(MoveWeights(p_valid=0.0)),
     "preference for few changes": lambda: _weights(MoveWeights(sparse=0.0)),
     "first steps": lambda: patch.object(default, "first_candidates", _no_first),
-    "observed rows known": lambda: patch.object(default, "N_WANTED", 1),
+    "observed rows known": lambda: patch.object(knowledge, "N_WANTED", 1),
     "the archive as population": lambda: patch.dict(
         methods.RUNS, {cp.Explore: lambda problem, _, watch: evolve(problem, _budgeted(), watch)}
     ),

@@ -14,7 +14,8 @@ from tests.strategies import generator
 
 from counterpoint.arrays import Floats, Ints
 from counterpoint.search import front as of_front
-from counterpoint.search.front import LANES, empty_front
+from counterpoint.search.archive import empty_front
+from counterpoint.search.front import LANES
 
 COMPILED = settings(deadline=None, max_examples=60)  # the first call compiles
 admit, compare_block = of_front.admit, called(of_front.compare_block)

@@ -18,7 +18,9 @@ from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.neighbours.gower import gower_weights, terms
 from counterpoint.problem.objectives import CHANGES, GAP
 from counterpoint.problem.problem import Problem
+from counterpoint.search.archive import empty_front
 from counterpoint.search.explore import moves
+from counterpoint.search.explore.knowledge import empty_classes
 from counterpoint.search.explore.moves import (
     NEAR_MISS,
     VALID,
@@ -26,10 +28,9 @@ from counterpoint.search.explore.moves import (
     Draws,
     ParentClasses,
     RowSpace,
-    empty_classes,
 )
 from counterpoint.search.feasibility import search_space
-from counterpoint.search.front import LANES, empty_front
+from counterpoint.search.front import LANES
 from counterpoint.search.nsga2.loop import random_candidates
 from counterpoint.streams import row_keys
 from counterpoint.table import space as memory

@@ -40,7 +40,7 @@ from counterpoint.search.confirmation import (
     is_close,
     rescore,
 )
-from counterpoint.search.run import run
+from counterpoint.search.run import RUNS
 from counterpoint.search.settings import Search, WhatIf
 from counterpoint.table.values import counted
 
@@ -96,7 +96,7 @@ def search_rows(
     problem: Problem, search: Search | WhatIf, seed: int, rows: list[Any], watch: Watch
 ) -> list[Counterfactuals]:
     """Search rows, and confirm what was found as the model's user would ask about it."""
-    archive = run(problem, search, watch)
+    archive = RUNS[type(search)](problem, search, watch)
     drafts = rescore(archive, problem) if problem.predictor.is_accelerated else []
     results, checks = {}, {}
     for a, row in enumerate(rows):

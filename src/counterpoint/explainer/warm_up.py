@@ -37,9 +37,8 @@ from counterpoint.models.trees import Forest, add_up, small, walk_of
 from counterpoint.neighbours.index import FarRows, find_near_rows
 from counterpoint.problem.problem import Observed
 from counterpoint.progress import StopFlag, is_watched, stopped_by_signals
-from counterpoint.search.explore.loop import start
+from counterpoint.search.explore.loop import plan_candidates, start
 from counterpoint.search.explore.offspring import FIRST_FINISH
-from counterpoint.search.explore.plan import plan_candidates
 from counterpoint.search.settings import NSGA2, Search, WhatIf
 
 # What other searches, samplers and objectives use is compiled when it is first needed.

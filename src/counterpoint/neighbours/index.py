@@ -24,12 +24,12 @@ from counterpoint.neighbours.gower import (
     single_slack,
 )
 from counterpoint.neighbours.nearest import (
+    DEEP,
     NEAR,
     SLACK,
     Neighbourhood,
     Neighbours,
     RowTree,
-    empty_neighbours,
     search_tree,
 )
 from counterpoint.table.space import Space, first_copies
@@ -250,6 +250,26 @@ def fill_near(near_rows: NearRows, a: int, nearest: Ints, distances: Singles) ->
 def bytes_per_near_row(d: int) -> int:
     """Return the memory of one observed row at hand: its values, its distance and its place."""
     return SINGLE * (d + 1) + 8
+
+
+def empty_neighbours(cap: Floats, k: int, n: int = NEAR) -> Neighbours:
+    """Return scratch for k neighbours among n rows, of genomes with the caps (d,) of features."""
+    d, n_blocks = len(cap), -(-n // BLOCK)
+    return Neighbours(
+        distances=np.empty(k),
+        places=np.zeros(k, dtype=np.int64),  # a place even for a genome to which nothing is near
+        bounds=np.empty(k),
+        changed=np.zeros(d + 2, dtype=np.int64),
+        rough=np.empty(d + 2, dtype=np.float32),
+        rough_row=np.empty(d + 2, dtype=np.float32),
+        rough_cap=np.empty(d + 2, dtype=np.float32),
+        cap=cap.astype(np.float32),
+        sums=np.empty((n_blocks, BLOCK), dtype=np.float32),
+        least=np.empty(n_blocks, dtype=np.float32),
+        levels=np.empty(DEEP * LANES, dtype=np.int64),
+        groups=np.empty(DEEP * LANES, dtype=np.int64),
+        lows=np.empty(DEEP * LANES, dtype=np.float32),
+    )
 
 
 class FarRows:

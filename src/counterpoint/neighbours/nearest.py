@@ -48,26 +48,6 @@ class Neighbours(NamedTuple):
     lows: Singles
 
 
-def empty_neighbours(cap: Floats, k: int, n: int = NEAR) -> Neighbours:
-    """Return scratch for k neighbours among n rows, of genomes with the caps (d,) of features."""
-    d, n_blocks = len(cap), -(-n // BLOCK)
-    return Neighbours(
-        distances=np.empty(k),
-        places=np.zeros(k, dtype=np.int64),  # a place even for a genome to which nothing is near
-        bounds=np.empty(k),
-        changed=np.zeros(d + 2, dtype=np.int64),
-        rough=np.empty(d + 2, dtype=np.float32),
-        rough_row=np.empty(d + 2, dtype=np.float32),
-        rough_cap=np.empty(d + 2, dtype=np.float32),
-        cap=cap.astype(np.float32),
-        sums=np.empty((n_blocks, BLOCK), dtype=np.float32),
-        least=np.empty(n_blocks, dtype=np.float32),
-        levels=np.empty(DEEP * LANES, dtype=np.int64),
-        groups=np.empty(DEEP * LANES, dtype=np.int64),
-        lows=np.empty(DEEP * LANES, dtype=np.float32),
-    )
-
-
 class Neighbourhood(NamedTuple):
     """Observed rows around an explained one, by ascending distance to it."""
 

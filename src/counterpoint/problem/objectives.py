@@ -17,12 +17,16 @@ import numpy as np
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.kernels import assign, kernel, part
 from counterpoint.neighbours.gower import gower, search_incomplete, terms
-from counterpoint.neighbours.index import FarRows, NearRows, neighbourhood_at
+from counterpoint.neighbours.index import (
+    FarRows,
+    NearRows,
+    empty_neighbours,
+    neighbourhood_at,
+)
 from counterpoint.neighbours.nearest import (
     SLACK,
     Neighbours,
     compare,
-    empty_neighbours,
     search_blocks,
 )
 

@@ -12,7 +12,7 @@ from counterpoint.kernels import assign, inner, kernel
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.problem.problem import Evaluation, Problem
 from counterpoint.search.exact.proof import Proof
-from counterpoint.search.front import admit, clear_place, empty_front
+from counterpoint.search.front import LANES, admit, clear_place
 from counterpoint.table.space import are_equal
 
 
@@ -208,6 +208,11 @@ class Archive:
     def evaluations(self) -> Ints:
         """Rows the model was asked for each explained row, everything included."""
         return np.asarray(1 + np.sum(self.is_asked, axis=1) + self.n_passed)
+
+
+def empty_front(r: int, n: int, n_objectives: int) -> Floats:
+    """Return the empty fronts of r rows, with room for n members each; few blocks are ever used."""
+    return np.empty((r, -(-n // LANES), n_objectives, LANES))
 
 
 class ArchiveArrays(NamedTuple):

@@ -16,11 +16,6 @@ LANES = 16
 N_BUILT_IN = 4  # objectives there are at least; they are compared by vector instructions
 
 
-def empty_front(r: int, n: int, n_objectives: int) -> Floats:
-    """Return the empty fronts of r rows, with room for n members each; few blocks are ever used."""
-    return np.empty((r, -(-n // LANES), n_objectives, LANES))
-
-
 @inner
 def compare_block(point: Floats, block: Floats) -> tuple[int, int, int]:
     """Return how many of a block (m, LANES) are no worse, are no better, or equal the point.

@@ -21,11 +21,11 @@ from counterpoint.problem.problem import Evaluation, Problem
 from counterpoint.problem.target import Target
 from counterpoint.progress import Watch
 from counterpoint.search.archive import Archive
-from counterpoint.search.exact.finish import Deadline, Exact, ask_solver, finish
+from counterpoint.search.exact.finish import Exact, ask_solver
 from counterpoint.search.explore.loop import explore
 from counterpoint.search.feasibility import feasible, nearest_wanted, observed_predictions
 from counterpoint.search.nsga2.loop import evolve, random_candidates
-from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
+from counterpoint.search.settings import NSGA2, Explore, RandomSearch, WhatIf
 
 Reward = Literal["none", "sparsity", "proximity", "plausibility"]
 
@@ -256,13 +256,3 @@ RUNS: dict[type, Callable[[Problem, Any, Watch | None], Archive]] = {
     NICE: walk_to_neighbours,
     Exact: ask_solver,
 }
-
-
-def run(problem: Problem, search: Search | WhatIf, watch: Watch | None = None) -> Archive:
-    """Search the counterfactuals of every row of `problem`; return all that was evaluated."""
-    watch, start = watch or Watch(), time.monotonic()
-    archive = RUNS[type(search)](problem, search, watch)
-    if isinstance(search, Explore) and search.prove:
-        left = None if search.seconds is None else start + search.seconds - time.monotonic()
-        return finish(problem, archive, Deadline(left), watch)
-    return archive

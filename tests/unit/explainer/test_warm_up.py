@@ -125,7 +125,7 @@ def test_the_helping_process_uses_the_kernels_that_a_search_comes_to_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(warm_up, "_is_done", [])
-    names = ("finish.finish_wave", "plan.plan_wave", "way_moves.try_planned")
+    names = ("finish.finish_wave", "plan.plan_wave", "plan.try_planned")
     last = [kernels._kernels[f"counterpoint.search.explore.{name}"] for name in names]
 
     help_to_compile(cp.Explainer)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 import counterpoint as cp
-from counterpoint.search.explore.step_values import spaced_columns
+from counterpoint.search.explore.knowledge import spaced_columns
 
 COMPLETE = pd.DataFrame({"age": [20.0, 30.0, 40.0, 50.0], "pay": [1.0, 2.0, 3.0, 4.0]})
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.search.run import RUNS, run
+from counterpoint.search.run import RUNS
 from counterpoint.search.settings import METHODS
 
 DATA = pd.DataFrame({"a": np.arange(12), "b": np.arange(12) % 5})
@@ -22,7 +22,7 @@ def test_every_method_has_a_function() -> None:
 def test_settings_are_run_within_their_budget(made: Any) -> None:
     search = made(n=3) if issubclass(made, cp.WhatIf) else made(evaluations=90)
 
-    archive = run(FOUND.problem, search)
+    archive = RUNS[made](FOUND.problem, search, None)
 
     assert archive.n_members[0] > 0
     assert archive.evaluations[0] <= {cp.WhatIf: 1, cp.NICE: 10}.get(made, 90)
@@ -30,7 +30,7 @@ def test_settings_are_run_within_their_budget(made: Any) -> None:
 
 
 def test_a_solver_has_no_budget_and_ends_when_all_is_proved() -> None:
-    archive = run(FOUND.problem, cp.Exact())
+    archive = RUNS[cp.Exact](FOUND.problem, cp.Exact(), None)
 
     assert archive.n_members[0] > 0
     assert archive.stopped == ["proved"]

@@ -21,15 +21,18 @@ from counterpoint.search.explore.small_steps import (
     ROW,
     Finish,
     FinishSource,
+    StepValues,
     believed,
     cost,
     cost_of,
+    enter_leaf,
     gain_of,
     learn,
     list_values,
+    shift,
+    tighten,
     usual_gain,
 )
-from counterpoint.search.explore.step_values import StepValues, enter_leaf, shift, tighten
 from counterpoint.search.front import LANES
 from counterpoint.streams import WHOLE, Stage, difference_at, skip, word_at
 from counterpoint.table.space import Features, is_remembered, snap

@@ -9,58 +9,75 @@ of the observed rows, is used before the model is asked anything.
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
+from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.problem.problem import Problem, Recalled
 from counterpoint.progress import Watch
 from counterpoint.search.archive import Archive
-from counterpoint.search.explore.moves import ArchiveView
-from counterpoint.search.explore.niches import (
-    EvaluatedWave,
-    empty_niches,
-    learn_niches,
-    trial_values,
-)
-from counterpoint.search.explore.offspring import (
-    SHARE,
-    FirstCandidates,
-    Knowledge,
+from counterpoint.search.exact.finish import Deadline, finish
+from counterpoint.search.explore.finish import finish_wave
+from counterpoint.search.explore.knowledge import (
     MoveWeights,
+    Plans,
+    empty_scratch,
+    first_candidates,
+    know,
+    memory_of,
+    plans_of,
+    probabilities_of,
+    recalled_of,
+)
+from counterpoint.search.explore.moves import ArchiveView
+from counterpoint.search.explore.niches import EvaluatedWave, learn_niches
+from counterpoint.search.explore.offspring import (
+    FIRST_FINISH,
+    FIRST_WAYS,
+    NEAR,
+    SHARE,
+    Knowledge,
     OffspringSource,
     Planned,
-    empty_scratch,
-    learn_slopes,
-    make_offspring,
-    probabilities_of,
+    fill_offspring,
+    note_slopes,
 )
-from counterpoint.search.explore.plan import Plans, Untried, plan_candidates
-from counterpoint.search.explore.small_steps import empty_finish
-from counterpoint.search.explore.step_values import step_costs, step_values
+from counterpoint.search.explore.plan import WaySource, plan_wave, try_planned
+from counterpoint.search.explore.small_steps import FinishSource
 from counterpoint.search.feasibility import (
     RETRIES,
+    SearchSpace,
     draws_of,
-    is_allowed,
-    nearest_wanted,
     observed_predictions,
     repairs_of,
     search_space,
 )
 from counterpoint.search.settings import Explore
-from counterpoint.table.space import empty_memory, remember_all
+from counterpoint.table.space import hash_all, remember_all
 
 WEIGHTS = MoveWeights()
 EARLY_WAVES = 24  # waves that are small, to learn quickly from the first answers
-N_WANTED = 20  # nearest observed rows with the wanted outcome that a search starts from
-MOST_LEVELS = 20  # levels of one feature tried as first candidates
-N_COPIED = 1  # wanted observed rows whose values are tried as first candidates
+MOST_POINTS = 20_000  # of a space that is tried to the end
+MOST_NUMBERS = 2_000_000  # in all of its points together
+MOST_EMPTY = 10  # waves in a row that make nothing new of a space that is too large for that
 
 
 def explore(problem: Problem, search: Explore, watch: Watch | None = None) -> Archive:
-    """Search the counterfactuals of every row of `problem`; return all that was evaluated."""
-    watch = watch or Watch()
+    """Search the counterfactuals of every row of `problem`; return all that was evaluated.
+
+    With `prove`, a solver completes it in the time that is left, and proves what it can.
+    """
+    watch, start_time = watch or Watch(), time.monotonic()
+    archive = search_in_waves(problem, search, watch)
+    if not search.prove:
+        return archive
+    left = None if search.seconds is None else start_time + search.seconds - time.monotonic()
+    return finish(problem, archive, Deadline(left), watch)
+
+
+def search_in_waves(problem: Problem, search: Explore, watch: Watch) -> Archive:
+    """Make waves of candidates until no row may go on; return all that was evaluated."""
     deadline, sizes = search.deadline(), wave_sizes(search)
     rows = np.arange(len(problem.rows))  # those still searched
     last = np.full(len(rows), len(sizes) - 1)
@@ -83,7 +100,7 @@ def explore(problem: Problem, search: Explore, watch: Watch | None = None) -> Ar
         learned = EvaluatedWave(children, is_new, *known, at, np.empty((size, 3), dtype=np.int64))
         learn_niches(plans.niches, learned, source.places, source.space.anchor, n_forced)
         archive.renew(rows[plans.niches.has_found[rows]])
-        source = source.after(size)
+        source = after(source, size)
 
         is_late = time.monotonic() >= deadline
         going = archive.still_going(
@@ -94,7 +111,7 @@ def explore(problem: Problem, search: Explore, watch: Watch | None = None) -> Ar
             break
         if len(going) < len(rows):
             rows, problem, n_forced = rows[going], problem.take(going), n_forced[going]
-            source = source.of_rows(going, problem)
+            source = of_rows(source, going, problem)
     return archive
 
 
@@ -153,35 +170,6 @@ def start(
     return archive, source, plans
 
 
-def plans_of(problem: Problem, knowledge: Knowledge, archive: Archive, slots: int) -> Plans:
-    """Return what candidates are planned by, of which each wave has so many of a sort."""
-    return Plans(
-        empty_niches(knowledge, problem.rows.shape[1], slots),
-        trial_values(problem.observed),
-        empty_finish(step_costs(problem), slots, archive.members.shape[1]),
-        step_values(problem.observed, problem.predictor.additive),
-    )
-
-
-def know(problem: Problem) -> Knowledge:
-    """Return what is known of each row without asking the model."""
-    wanted, n_wanted = nearest_wanted(problem, N_WANTED)
-    ends = [
-        target.low if now < target.low else target.high
-        for target, now in zip(problem.targets, problem.row_scores, strict=True)
-    ]
-    return Knowledge(
-        observed=problem.observed.genomes,
-        wanted=wanted,
-        n_wanted=n_wanted,
-        origin=problem.row_scores,
-        boundary=np.array(ends),
-        safe=np.array(ends) + np.sign(np.array(ends) - problem.row_scores) * problem.margins,
-        slopes=np.zeros((len(problem.rows), 2, problem.rows.shape[1])),
-        is_probability=problem.observed.are_probabilities,
-    )
-
-
 def add_observed(archive: Archive, problem: Problem, knowledge: Knowledge) -> None:
     """Put the nearest observed rows that reach the target into the archive; their scores are known.
 
@@ -199,17 +187,6 @@ def add_observed(archive: Archive, problem: Problem, knowledge: Knowledge) -> No
     archive.n_learnt = n
 
 
-def recalled_of(problem: Problem, knowledge: Knowledge) -> Recalled:
-    """Return what is recalled of an earlier search and allowed in this one; mostly nothing."""
-    recalled = problem.recalled
-    if recalled is None:
-        return Recalled(np.empty((0, problem.rows.shape[1])), np.empty(0))
-    known = {knowledge.observed[i].tobytes() for i in knowledge.wanted[0, : knowledge.n_wanted[0]]}
-    is_new = np.array([genome.tobytes() not in known for genome in recalled.genomes], dtype=bool)
-    kept = np.flatnonzero(is_new & is_allowed(problem, 0, recalled.genomes))
-    return Recalled(np.ascontiguousarray(recalled.genomes[kept]), recalled.predictions[kept])
-
-
 def add_recalled(archive: Archive, problem: Problem, recalled: Recalled) -> None:
     """Put what is recalled of an earlier search into the archive, without asking the model."""
     if len(recalled.genomes):
@@ -218,63 +195,12 @@ def add_recalled(archive: Archive, problem: Problem, recalled: Recalled) -> None
         archive.n_learnt += len(recalled.genomes)
 
 
-def memory_of(problem: Problem, knowledge: Knowledge, recalled: Recalled, capacity: int) -> Keys:
-    """Return which genomes were seen: the row, and what is in the archive beforehand."""
-    rows, n = problem.rows, len(recalled.genomes)
-    memory = empty_memory(len(rows), most_seen(problem, capacity))
-    remember_all(memory, rows, knowledge.observed, knowledge.wanted, knowledge.n_wanted)
-    if n:
-        remember_all(memory, rows, recalled.genomes, np.arange(n)[None], np.array([n]))
-    return memory
-
-
-def most_seen(problem: Problem, capacity: int) -> int:
-    """Return how many genomes a search can see: functions refuse some that are not evaluated."""
-    has_functions = problem.row_rules is not None and bool(problem.row_rules.rules.functions)
-    return 2 + capacity * (1 + (1 + RETRIES) * has_functions)
-
-
-def first_candidates(problem: Problem, knowledge: Knowledge) -> FirstCandidates:
-    """Return single changes to try first: values of wanted rows, bounds and levels."""
-    anchor, d = problem.box.anchor, problem.rows.shape[1]
-    wanted, n_wanted = knowledge.wanted, knowledge.n_wanted
-    copied = [
-        (j, np.where(n_wanted > i, knowledge.observed[wanted[:, i], j], anchor[:, j]))
-        for i in range(min(N_COPIED, wanted.shape[1]))
-        for j in range(d)
-    ]
-    changes = copied + [(j, column) for j in range(d) for column in _first_values(problem, j)]
-    feature, values = zip(*changes, strict=True)
-    return FirstCandidates(np.array(feature), np.ascontiguousarray(np.transpose(values)), 0)
-
-
-def _first_values(problem: Problem, j: int) -> list[Floats]:
-    """Return the values (r,) of feature j to try first: its levels, or both bounds."""
-    n_levels = min(int(problem.space.n_levels[j]), MOST_LEVELS)
-    values = [np.full(len(problem.rows), float(level)) for level in range(n_levels)]
-    if not n_levels:
-        values = [problem.box.lower[:, j], problem.box.upper[:, j]]
-    if problem.space.may_miss[j]:
-        values.append(np.full(len(problem.rows), MISSING))
-    return values
-
-
 class Wave(NamedTuple):
-    """The candidates of one wave.
+    """The candidates of one wave."""
 
-    Attributes
-    ----------
-    children : ndarray of shape (r, n, d)
-        The candidates; the row itself where none could be made.
-    is_new : ndarray of shape (r, n)
-        Which of them are new and feasible.
-    has_new : ndarray of shape (r,)
-        Whether anything new could be made for a row, feasible or not.
-    """
-
-    children: Floats
-    is_new: Bools
-    has_new: Bools
+    children: Floats  # (r, n, d): the candidates; the row itself where none could be made
+    is_new: Bools  # (r, n): which of them are new and feasible
+    has_new: Bools  # (r,): whether anything new could be made for a row, feasible or not
 
 
 def make_wave(source: OffspringSource, problem: Problem, wave: int, size: int) -> Wave:
@@ -292,7 +218,7 @@ def make_wave(source: OffspringSource, problem: Problem, wave: int, size: int) -
     for retry in range(1, RETRIES + 1):
         is_tried = np.zeros_like(is_refused)
         for w in np.flatnonzero(is_refused.any(axis=1)).tolist():
-            places, alone = np.flatnonzero(is_refused[w]), source.of_row(w, problem)
+            places, alone = np.flatnonzero(is_refused[w]), of_row(source, w, problem)
             again = make_offspring(alone, draws_of(wave, retry), len(places))
             children[w, places], is_tried[w, places] = again[0][0], again[1][0]
         if not is_tried.any():
@@ -302,3 +228,214 @@ def make_wave(source: OffspringSource, problem: Problem, wave: int, size: int) -
         is_refused &= ~accepted
     children = np.where(is_good[..., None], children, problem.rows[:, None])
     return Wave(children, is_good, has_new)
+
+
+def make_offspring(source: OffspringSource, wave: int, size: int) -> tuple[Floats, Bools]:
+    """Return candidates (r, size, d) with the draws of a wave, and which of them are new.
+
+    What breaks the rules is repaired; if that fails, it is not new. First candidates come first.
+    Where no new candidate can be made, the row itself fills the place: it was asked already.
+    """
+    r, d = source.rows.shape
+    children, is_new = np.empty((r, size, d)), np.zeros((r, size), dtype=np.bool_)
+    fill_offspring(source, wave, children, is_new, np.empty((3, size), dtype=np.uint64))
+    return children, is_new
+
+
+def learn_slopes(
+    children: Floats, is_new: Bools, predictions: Floats, source: OffspringSource
+) -> None:
+    """Note what single changes of numbers have gained per unit, in `source.knowledge.slopes`."""
+    known = source.knowledge
+    origin, is_probability, slopes = known.origin, known.is_probability, known.slopes
+    note_slopes(children, is_new, predictions, source.space, origin, is_probability, slopes)
+
+
+def after(source: OffspringSource, size: int) -> OffspringSource:
+    """Return the source after so many first candidates were tried."""
+    return source._replace(first=source.first._replace(n_tried=source.first.n_tried + size))
+
+
+def of_rows(source: OffspringSource, which: Ints, some: Problem) -> OffspringSource:
+    """Return the source of some of the rows, whose problem is `some`."""
+    known = source.knowledge
+    return source._replace(
+        places=source.places[which],
+        rows=some.rows,
+        keys=some.keys,
+        space=search_space(some.space, some.box),
+        near_rows=some.near_rows,
+        repairs=repairs_of(some),
+        knowledge=known._replace(
+            wanted=known.wanted[which],
+            n_wanted=known.n_wanted[which],
+            origin=known.origin[which],
+            boundary=known.boundary[which],
+            slopes=known.slopes[which],
+        ),
+        first=source.first._replace(value=source.first.value[which]),
+        memory=source.memory[which],
+    )
+
+
+def of_row(source: OffspringSource, w: int, problem: Problem) -> OffspringSource:
+    """Return the source of one row after its first candidates; its memory stays the same."""
+    which = np.array([w])
+    alone = of_rows(source, which, problem.take(which))
+    return after(alone, len(source.first.feature))._replace(memory=source.memory[w : w + 1])
+
+
+def plan_candidates(source: OffspringSource, plans: Plans, wave: int) -> None:
+    """Plan the candidates of a wave that look for ways and for the nearest counterfactual."""
+    if wave >= FIRST_WAYS:
+        look_for_ways(source, plans, wave)
+    if wave >= FIRST_FINISH:
+        archive, niches, memory = source.archive, plans.niches, source.memory
+        given = FinishSource(
+            source.places, source.keys, source.space, plans.steps, archive, niches, memory
+        )
+        finish_wave(plans.finish, given, wave, NEAR, SHARE)
+
+
+def look_for_ways(source: OffspringSource, plans: Plans, wave: int) -> None:
+    """Plan which sets of features the wave tries, and make a candidate of each."""
+    space, near = source.space, source.near_rows
+    may_change = np.ascontiguousarray(space.features["may_change"])
+    plan_wave(plans.niches, source.places, plans.trials, may_change, space.max_free)
+    given = WaySource(
+        source.places,
+        source.keys,
+        space,
+        plans.trials,
+        source.archive.genomes,
+        near.weight,
+        near.cap,
+        near.at,
+    )
+    try_planned(plans.niches, given, wave)
+
+
+class Untried:
+    """What is left to try for each of r rows, where the moves have made nothing new.
+
+    Moves are drawn at random. A wave of them that makes nothing new may have had bad luck, so the
+    rows of a small space that are left are listed then, where all of them can be, and fill this
+    wave and those after it. Only when none is left was everything tried.
+
+    `points` are by row what was left when all of its space was listed, less what was tried since;
+    `is_listed` tells whose was, and `n_empty` counts waves in a row that made nothing new.
+    """
+
+    def __init__(self, r: int) -> None:
+        self.points: dict[int, Floats] = {}
+        self.is_listed: Bools = np.zeros(r, dtype=np.bool_)
+        self.n_empty: Ints = np.zeros(r, dtype=np.int64)
+
+    def fill(
+        self,
+        children: Floats,
+        is_new: Bools,
+        has_new: Bools,
+        source: OffspringSource,
+        problem: Problem,
+    ) -> dict[str, Bools]:
+        """Fill vacant places of a wave with what is left to try, in place; tell whose search ends.
+
+        Rows that are "exhausted" have tried all they may become. Those that end by "repeats" have a
+        space too large to be listed, and several waves in a row made only what was there before.
+        """
+        rows = source.places
+        self.n_empty[rows] = np.where(has_new, 0, self.n_empty[rows] + 1)
+        is_exhausted = np.zeros(len(rows), dtype=np.bool_)
+        if has_new.all() and not self.points:  # mostly
+            return {"exhausted": is_exhausted, "repeats": is_exhausted}
+        for w in np.flatnonzero(~has_new | self.is_listed[rows]).tolist():
+            a, memory = int(rows[w]), source.memory[w : w + 1]
+            if not self.is_listed[a]:
+                if (everything := all_points(source.space, w)) is None:
+                    continue
+                left = everything[~np.isin(hash_all(everything), memory)]
+                self.points[a] = left[problem.alone(np.array([w])).obeys(left[None])[0]]
+                self.is_listed[a] = True
+            left = self.points[a]
+            left = left[~np.isin(hash_all(left), memory)]
+            vacant = np.flatnonzero(~is_new[w])[: len(left)]
+            taken, self.points[a] = left[: len(vacant)].copy(), left[len(vacant) :]
+            children[w, vacant], is_new[w, vacant] = taken, True
+            taken.flags.writeable = source.knowledge.observed.flags.writeable  # the kernel's type
+            every, n = np.arange(len(taken))[None], np.array([len(taken)])
+            remember_all(memory, source.rows[w : w + 1], taken, every, n)
+            is_exhausted[w] = len(self.points[a]) == 0
+        is_stuck = ~self.is_listed[rows] & (self.n_empty[rows] >= MOST_EMPTY)
+        return {"exhausted": is_exhausted, "repeats": is_stuck}
+
+
+def all_points(space: SearchSpace, w: int) -> Floats | None:
+    """Return all that row w may become by its box, fewest changes first; None if it is too much.
+
+    The row itself is among them, and so is what rules forbid.
+    """
+    features, max_free = space.features[w], int(space.max_free[w])
+    values = []
+    for feature in features:
+        if (own := values_of(feature)) is None:
+            return None
+        values.append(own)
+    sizes = [len(own) for own in values]
+    most = min(MOST_POINTS, MOST_NUMBERS // len(sizes))
+    if not has_few_points(sizes, features["is_forced"].tolist(), max_free, most):
+        return None
+    points, n_free = space.anchor[[w]], np.zeros(1, dtype=np.int64)
+    for j in np.flatnonzero(np.array(sizes) > 1).tolist():
+        points, n_free = np.repeat(points, sizes[j], axis=0), np.repeat(n_free, sizes[j])
+        points[:, j] = np.tile(values[j], len(points) // sizes[j])
+        n_free += (points[:, j] != values[j][0]) & ~features["is_forced"][j]
+        points, n_free = points[n_free <= max_free], n_free[n_free <= max_free]
+    return np.ascontiguousarray(points[np.argsort(n_free, kind="stable")])
+
+
+def values_of(feature: Any) -> Floats | None:
+    """Return the values of one feature by their distance to its anchor; None if there are too many.
+
+    `feature` is a record; see `FEATURE`. The values are those that moves make, bit for bit.
+    """
+    anchor, grid = float(feature["anchor"]), float(feature["grid"])
+    lower, upper = float(feature["lower"]), float(feature["upper"])
+    if not feature["may_change"]:
+        return np.array([anchor])
+    if lower < upper and (grid == 0.0 or (upper - lower) * grid > MOST_POINTS):
+        return None
+    values = np.array([lower, upper])
+    if grid > 0.0:
+        first = np.rint(lower * grid)
+        steps = first + np.arange(np.rint(upper * grid) - first + 1.0)
+        values = np.clip(steps / grid + 0.0, lower, upper)
+    if feature["is_single"]:
+        values = values.astype(np.float32).astype(np.float64)
+    missing = [MISSING] if feature["may_miss"] else []
+    distinct = {anchor, *values.tolist(), *missing}
+    return np.array(sorted(distinct, key=lambda value: (abs(value - anchor), value)))
+
+
+def has_few_points(sizes: list[int], is_forced: list[bool], max_free: int, most: int) -> bool:
+    """Whether features of so many values, at most `max_free` of them changed, have few points.
+
+    What is forced changes besides.
+
+    Examples
+    --------
+    >>> has_few_points([3, 4], [False, False], 1, most=6)  # the row, two and three changes
+    True
+    >>> has_few_points([3, 4], [False, False], 2, most=11), 3 * 4
+    (False, 12)
+    """
+    n_points = [1] + [0] * min(max_free, sum(size > 1 for size in sizes))  # by number of changes
+    for size, forced in zip(sizes, is_forced, strict=True):
+        if forced:
+            n_points = [n * size for n in n_points]
+        elif size > 1:
+            fewer = [0, *n_points[:-1]]
+            n_points = [n + (size - 1) * m for n, m in zip(n_points, fewer, strict=True)]
+        if sum(n_points) > most:
+            return False
+    return True

@@ -270,13 +270,6 @@ class ParentClasses(NamedTuple):
     odds: Floats  # (2,): the odds of all classes together that have members, for both sorts
 
 
-def empty_classes(n_members: int, d: int) -> ParentClasses:
-    """Return room for the classes of at most so many members with d features."""
-    start, size = np.zeros((2, 2 * (d + 1)), dtype=np.int64)
-    kind = np.empty(-(-n_members // LANES) * LANES, dtype=np.int64)
-    return ParentClasses(np.empty(n_members, dtype=np.int64), start, size, kind, np.empty(2))
-
-
 @inner
 def classify(archive: ArchiveView, a: int, odds: Floats, classes: ParentClasses) -> int:
     """Sort the members of row a into `classes`; count them without those that change nothing.

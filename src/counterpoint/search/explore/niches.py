@@ -12,15 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
+from counterpoint.arrays import Bools, Floats, Ints, Keys
 from counterpoint.kernels import fetch, inner, kernel, part
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
-from counterpoint.problem.problem import Observed
 from counterpoint.search.explore.moves import straighten
 
 MOST_FEATURES = 3  # in a set that is searched on purpose
-N_QUANTILES = 24  # of a number, tried as single changes
-MOST_LEVELS = 48  # of a level
 MOST_TRIED = 48  # single changes of a feature that are remembered
 MOST_PAIRED, MOST_JOINED = 40, 12  # features that pairs, and triples, are made of
 N_NICHES = MOST_PAIRED * (MOST_PAIRED - 1) // 2 + 220 + 200
@@ -123,94 +120,6 @@ class TrialValues(NamedTuple):
 
     values: Floats
     n_values: Ints
-
-
-def trial_values(observed: Observed) -> TrialValues:
-    """Return the values to try, which are made once for all searches of the data."""
-    if trial_values not in observed.made:
-        observed.made[trial_values] = _trial_values(observed)
-    made: TrialValues = observed.made[trial_values]
-    return made
-
-
-def _trial_values(observed: Observed) -> TrialValues:
-    """Return levels by frequency, and quantiles of numbers from coarse to fine."""
-    columns = [
-        _values_to_try(genes[genes != MISSING], is_level)
-        for genes, is_level in zip(observed.genomes.T, observed.space.is_level, strict=True)
-    ]
-    values = np.zeros((len(columns), max(1, *(len(column) for column in columns))))
-    for j, column in enumerate(columns):
-        values[j, : len(column)] = column
-    return TrialValues(values, np.array([len(column) for column in columns]))
-
-
-def _values_to_try(genes: Floats, is_level: bool) -> Floats:
-    """Return the values of one feature to try."""
-    known, counts = np.unique(genes, return_counts=True)
-    if is_level:
-        return known[np.argsort(-counts, kind="stable")][:MOST_LEVELS]
-    if len(known) > N_QUANTILES:
-        shares = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
-        known = np.unique(np.quantile(genes, shares, method="nearest"))
-    return known[_coarse_to_fine(len(known))]
-
-
-def _coarse_to_fine(n: int) -> Ints:
-    """Return 0 … n - 1 so that every beginning is spread evenly: van der Corput's order.
-
-    Examples
-    --------
-    >>> _coarse_to_fine(5).tolist()
-    [0, 4, 2, 1, 3]
-    """
-    n_bits = max(n - 1, 1).bit_length()
-    reverse = [int(format(i, f"0{n_bits}b")[::-1], 2) for i in range(2**n_bits)]
-    spread = [i for i in reverse if i < n]
-    return np.array(list(dict.fromkeys([0, n - 1, *spread]))[: max(n, 1)])[:n]
-
-
-def straightened(predictions: Floats, is_probability: bool) -> Floats:
-    """Return predictions as `moves.straighten` does, which only kernels can call."""
-    inside = np.clip(predictions, 1e-9, 1.0 - 1e-9)
-    return np.log(inside / (1.0 - inside)) if is_probability else predictions.copy()
-
-
-def empty_niches(knowledge: Any, d: int, slots: int) -> Niches:
-    """Return the niches of rows with d features, of which nothing is known yet."""
-    r = len(knowledge.origin)
-    ends = knowledge.origin, knowledge.boundary, knowledge.safe
-    origin, boundary, safe = (straightened(end, knowledge.is_probability) for end in ends)
-    needed = np.abs(boundary - origin)
-    size = min(N_NICHES, d + d * (d - 1) // 2 + 420)
-    n_places = 1 << (2 * size - 1).bit_length()
-    return Niches(
-        niche=np.zeros((r, size), NICHE),
-        late=np.zeros((r, size)),
-        features=np.full((r, size, MOST_FEATURES), -1, dtype=np.int64),
-        n_niches=np.zeros(r, dtype=np.int64),
-        stage=np.zeros(r, dtype=np.int64),
-        has_found=np.zeros(r, dtype=np.bool_),
-        lookup=np.full((r, n_places), -1, dtype=np.int64),
-        value=np.zeros((r, d, MOST_TRIED)),
-        gain=np.zeros((r, d, MOST_TRIED)),
-        n_values=np.zeros((r, d), dtype=np.int64),
-        top=np.zeros((r, d), dtype=np.int64),
-        origin=origin,
-        towards=np.where(knowledge.boundary >= knowledge.origin, 1.0, -1.0),
-        needed=needed,
-        safe=np.maximum(needed, np.abs(safe - origin)),
-        is_probability=knowledge.is_probability,
-        plan=np.full((r, slots), -1, dtype=np.int64),
-        n_plans=np.zeros(r, dtype=np.int64),
-        lateness=np.empty(slots),
-        ranked=np.empty(max(d, MOST_PAIRED), dtype=np.int64),
-        ranks=np.empty(max(d, MOST_PAIRED)),
-        free=np.empty(d, dtype=np.int64),
-        different=np.empty(d, dtype=np.int64),
-        state=np.empty(1, dtype=np.uint64),
-        candidate=np.empty((r, slots, d)),
-    )
 
 
 @inner

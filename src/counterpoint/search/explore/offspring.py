@@ -10,8 +10,7 @@ from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.kernels import assign, fetch, inner, kernel, part
 from counterpoint.neighbours.gower import gower
 from counterpoint.neighbours.index import NearRows, neighbourhood_at
-from counterpoint.neighbours.nearest import Neighbours, empty_neighbours, find_nearest
-from counterpoint.problem.problem import Problem
+from counterpoint.neighbours.nearest import Neighbours, find_nearest
 from counterpoint.search.explore import moves
 from counterpoint.search.explore.moves import (
     ArchiveView,
@@ -21,7 +20,6 @@ from counterpoint.search.explore.moves import (
     choose_parent,
     classify,
     draw,
-    empty_classes,
     keep_limits,
     pick,
     start_draws,
@@ -32,8 +30,6 @@ from counterpoint.search.feasibility import (
     RowRepairs,
     SearchSpace,
     repair_candidate,
-    repairs_of,
-    search_space,
 )
 from counterpoint.table.space import fetch_place, hash_genome, remember_hash
 
@@ -47,31 +43,12 @@ STATE, PARENT, HASH = 0, 1, 2  # what is noted of each child
 N_NEIGHBOURS = 3  # observed rows nearest to a parent that it may follow
 
 
-class MoveWeights(NamedTuple):
-    """How often the search does what; tuned on six datasets (docs/explain/search.md)."""
-
-    put_back: float = 2.0  # relative frequency of each move
-    rescale: float = 2.0
-    step_to_boundary: float = 2.0
-    follow: float = 3.0
-    mix: float = 2.0
-    redraw: float = 3.0
-    p_valid: float = 0.4  # share of parents that reach the target, where both sorts are there
-    sparse: float = 1.0  # parents with few changes c are preferred: they have odds c ** -sparse
-
-
 class MoveProbabilities(NamedTuple):
     """`MoveWeights` as kernels read them: cumulative weights, odds by changes, share of valid."""
 
     limits: Floats
     odds: Floats
     p_valid: float
-
-
-def probabilities_of(weights: MoveWeights, d: int) -> MoveProbabilities:
-    """Return the probabilities for rows with d features."""
-    odds = np.array([float(max(changes, 1)) ** -weights.sparse for changes in range(d + 1)])
-    return MoveProbabilities(np.cumsum(weights[:N_MOVES]), odds, float(weights.p_valid))
 
 
 class Knowledge(NamedTuple):
@@ -87,16 +64,6 @@ class Knowledge(NamedTuple):
     # where that is unknown. It is learnt as single changes are evaluated.
     slopes: Floats  # (r, 2, d)
     is_probability: bool  # whether predictions are probabilities, straightened by the logit
-
-    def of_rows(self, which: Ints) -> Knowledge:
-        """Return what is known of some of the rows."""
-        return self._replace(
-            wanted=self.wanted[which],
-            n_wanted=self.n_wanted[which],
-            origin=self.origin[which],
-            boundary=self.boundary[which],
-            slopes=self.slopes[which],
-        )
 
 
 class FirstCandidates(NamedTuple):
@@ -116,19 +83,6 @@ class OffspringScratch(NamedTuple):
     different: Ints  # … and those in which two genomes differ
     state: Keys  # (1,): of the child's draws
     classes: ParentClasses  # the row's members
-
-
-def empty_scratch(near_rows: NearRows, n_members: int) -> OffspringScratch:
-    """Return scratch for rows with these near rows and at most so many members."""
-    d = len(near_rows.cap)
-    return OffspringScratch(
-        empty_neighbours(near_rows.cap, min(N_NEIGHBOURS, near_rows.n_near)),
-        np.empty(d),
-        np.empty(d, dtype=np.int64),
-        np.empty(d, dtype=np.int64),
-        np.empty(1, dtype=np.uint64),
-        empty_classes(n_members, d),
-    )
 
 
 class Planned(NamedTuple):
@@ -157,30 +111,6 @@ class OffspringSource(NamedTuple):
     planned: Planned  # candidates that were planned for the next wave
     scratch: OffspringScratch  # arrays to write to
 
-    def after(self, size: int) -> OffspringSource:
-        """Return the source after so many first candidates were tried."""
-        return self._replace(first=self.first._replace(n_tried=self.first.n_tried + size))
-
-    def of_rows(self, which: Ints, some: Problem) -> OffspringSource:
-        """Return the source of some of the rows, whose problem is `some`."""
-        return self._replace(
-            places=self.places[which],
-            rows=some.rows,
-            keys=some.keys,
-            space=search_space(some.space, some.box),
-            near_rows=some.near_rows,
-            repairs=repairs_of(some),
-            knowledge=self.knowledge.of_rows(which),
-            first=self.first._replace(value=self.first.value[which]),
-            memory=self.memory[which],
-        )
-
-    def of_row(self, w: int, problem: Problem) -> OffspringSource:
-        """Return the source of one row after its first candidates; its memory stays the same."""
-        which = np.array([w])
-        alone = self.of_rows(which, problem.take(which))
-        return alone.after(len(self.first.feature))._replace(memory=self.memory[w : w + 1])
-
 
 @inner
 def share_to_boundary(prediction: float, origin: float, boundary: float) -> float:
@@ -189,17 +119,8 @@ def share_to_boundary(prediction: float, origin: float, boundary: float) -> floa
     return needed / gained if gained * needed > 0.0 else moves.FARTHEST
 
 
-def learn_slopes(
-    children: Floats, is_new: Bools, predictions: Floats, source: OffspringSource
-) -> None:
-    """Note what single changes of numbers have gained per unit, in `source.knowledge.slopes`."""
-    known = source.knowledge
-    origin, is_probability, slopes = known.origin, known.is_probability, known.slopes
-    _note_slopes(children, is_new, predictions, source.space, origin, is_probability, slopes)
-
-
 @kernel
-def _note_slopes(
+def note_slopes(
     children: Floats,
     is_new: Bools,
     predictions: Floats,
@@ -276,23 +197,11 @@ def move(
         moves.redraw(child, space, draws)
 
 
-def make_offspring(source: OffspringSource, wave: int, size: int) -> tuple[Floats, Bools]:
-    """Return candidates (r, size, d) with the draws of a wave, and which of them are new.
-
-    What breaks the rules is repaired; if that fails, it is not new. First candidates come first.
-    Where no new candidate can be made, the row itself fills the place: it was asked already.
-    """
-    r, d = source.rows.shape
-    children, is_new = np.empty((r, size, d)), np.zeros((r, size), dtype=np.bool_)
-    _make_offspring(source, wave, children, is_new, np.empty((3, size), dtype=np.uint64))
-    return children, is_new
-
-
 @kernel
-def _make_offspring(
+def fill_offspring(
     source: OffspringSource, wave: int, children: Floats, is_new: Bools, words: Keys
 ) -> None:
-    """Write what `make_offspring` returns; `words` (3, size) is space for the work on one row."""
+    """Write what `make_offspring` returns; `words` (3, size) is space for work on one row."""
     for w in range(len(source.places)):
         make_children(source, w, wave, children[w], is_new[w], words)
 

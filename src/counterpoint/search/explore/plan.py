@@ -1,24 +1,21 @@
-"""Plan: which candidates of the next wave have a purpose of their own, ways or the nearest.
+"""Plan: which sets of features the next wave tries, and the candidates made of them.
 
-Sets of features are tried by what they promise and what was tried.
-Single changes come first. Then the gains of single features, which nearly add up, tell which pairs
-are promising, and those of pairs which triples. What was seen of a set corrects the sum.
-
-Moves are drawn at random. A wave of them that makes nothing new may have had bad luck, so the rows
-of a small space that are left are listed then, where all of them can be, and fill this wave and
-those after it. Only when none is left was everything tried.
+Sets of features are tried by what they promise and what was tried. Single changes come first. Then
+the gains of single features, which nearly add up, tell which pairs are promising, and those of
+pairs which triples. What was seen of a set corrects the sum.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import MISSING, Bools, Floats, Ints
-from counterpoint.kernels import inner, kernel, part
-from counterpoint.problem.problem import Problem
-from counterpoint.search.explore.finish import finish_wave
+from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
+from counterpoint.kernels import assign, inner, kernel, part
+from counterpoint.neighbours.gower import term
+from counterpoint.search.explore import moves
+from counterpoint.search.explore.moves import Draws, RowSpace, draw, move_towards, pick
 from counterpoint.search.explore.niches import (
     MOST_FEATURES,
     MOST_JOINED,
@@ -27,20 +24,12 @@ from counterpoint.search.explore.niches import (
     Niches,
     TrialValues,
     find_niche,
+    find_turn_anew,
     niche_of,
 )
-from counterpoint.search.explore.offspring import (
-    FIRST_FINISH,
-    FIRST_WAYS,
-    NEAR,
-    SHARE,
-    OffspringSource,
-)
-from counterpoint.search.explore.small_steps import Finish, FinishSource
-from counterpoint.search.explore.step_values import StepValues
-from counterpoint.search.explore.way_moves import WaySource, try_planned
 from counterpoint.search.feasibility import SearchSpace
-from counterpoint.table.space import hash_all, remember_all
+from counterpoint.streams import WHOLE, Stage, word_at
+from counterpoint.table.space import from_uniform, snap
 
 N_FIRST = 8  # single changes of every feature that come before pairs
 PLANS = 16  # after so many plans it is computed anew how late each set's turn is
@@ -50,48 +39,8 @@ NO_HURRY = 1.0  # a pair that promises less than half of what is needed holds up
 OF_THREE = 0.3  # a pair comes before a triple that promises as much
 MOST_TRIES = np.array([0, 64, 60, 40])  # to find out whether a set of so many features is a way
 MOST_REFINED = np.array([0, 64, 24, 12])  # to find its nearest
-MOST_POINTS = 20_000  # of a space that is tried to the end
-MOST_NUMBERS = 2_000_000  # in all of its points together
-MOST_EMPTY = 10  # waves in a row that make nothing new of a space that is too large for that
-
-
-class Plans(NamedTuple):
-    """What candidates with a purpose of their own are planned by."""
-
-    niches: Niches  # the sets of features that may be ways
-    trials: TrialValues  # values that are tried to find ways
-    finish: Finish  # what is known of small steps around the rows
-    steps: StepValues  # values that such steps lead to
-
-
-def plan_candidates(source: OffspringSource, plans: Plans, wave: int) -> None:
-    """Plan the candidates of a wave that look for ways and for the nearest counterfactual."""
-    if wave >= FIRST_WAYS:
-        look_for_ways(source, plans, wave)
-    if wave >= FIRST_FINISH:
-        archive, niches, memory = source.archive, plans.niches, source.memory
-        given = FinishSource(
-            source.places, source.keys, source.space, plans.steps, archive, niches, memory
-        )
-        finish_wave(plans.finish, given, wave, NEAR, SHARE)
-
-
-def look_for_ways(source: OffspringSource, plans: Plans, wave: int) -> None:
-    """Plan which sets of features the wave tries, and make a candidate of each."""
-    space, near = source.space, source.near_rows
-    may_change = np.ascontiguousarray(space.features["may_change"])
-    plan_wave(plans.niches, source.places, plans.trials, may_change, space.max_free)
-    given = WaySource(
-        source.places,
-        source.keys,
-        space,
-        plans.trials,
-        source.archive.genomes,
-        near.weight,
-        near.cap,
-        near.at,
-    )
-    try_planned(plans.niches, given, wave)
+WAY = np.int64(Stage.WAY)
+MOST_SWEPT = 128.0  # grid points of a feature that are all asked about once it is a way alone
 
 
 @part
@@ -240,123 +189,233 @@ def promising(niches: Niches, a: int, free: Ints, most: int) -> int:
     return n
 
 
-class Untried:
-    """What is left to try for each of r rows, where the moves have made nothing new.
+class WaySpace(NamedTuple):
+    """What moves within sets of features of one row work with."""
 
-    `points` are by row what was left when all of its space was listed, less what was tried since;
-    `is_listed` tells whose was, and `n_empty` counts waves in a row that made nothing new.
+    space: RowSpace  # what they may do
+    trials: TrialValues  # values of single changes
+    genomes: Floats  # (capacity, d): all candidates of the row
+    # (d,): of Gower's distance
+    weight: Floats
+    cap: Floats
+
+
+class WaySource(NamedTuple):
+    """What candidates of the planned sets of r rows are made of."""
+
+    places: Ints  # (r,): which rows of the archive these are
+    keys: Keys  # (r, 2): the keys of their draws
+    space: SearchSpace  # where they may be searched
+    trials: TrialValues  # values of single changes
+    genomes: Floats  # (rows, capacity, d): all candidates
+    # (…, d): of Gower's distance, and which weight is each row's
+    weight: Floats
+    cap: Floats
+    at: Ints
+
+
+@kernel
+def try_planned(niches: Niches, source: WaySource, wave: int) -> None:
+    """Make a candidate of each planned set; see `Niches.candidate`.
+
+    It is a kernel of its own, because it is compiled faster so than as part of a larger one.
     """
-
-    def __init__(self, r: int) -> None:
-        self.points: dict[int, Floats] = {}
-        self.is_listed: Bools = np.zeros(r, dtype=np.bool_)
-        self.n_empty: Ints = np.zeros(r, dtype=np.int64)
-
-    def fill(
-        self,
-        children: Floats,
-        is_new: Bools,
-        has_new: Bools,
-        source: OffspringSource,
-        problem: Problem,
-    ) -> dict[str, Bools]:
-        """Fill vacant places of a wave with what is left to try, in place; tell whose search ends.
-
-        Rows that are "exhausted" have tried all they may become. Those that end by "repeats" have a
-        space too large to be listed, and several waves in a row made only what was there before.
-        """
-        rows = source.places
-        self.n_empty[rows] = np.where(has_new, 0, self.n_empty[rows] + 1)
-        is_exhausted = np.zeros(len(rows), dtype=np.bool_)
-        if has_new.all() and not self.points:  # mostly
-            return {"exhausted": is_exhausted, "repeats": is_exhausted}
-        for w in np.flatnonzero(~has_new | self.is_listed[rows]).tolist():
-            a, memory = int(rows[w]), source.memory[w : w + 1]
-            if not self.is_listed[a]:
-                if (everything := all_points(source.space, w)) is None:
-                    continue
-                left = everything[~np.isin(hash_all(everything), memory)]
-                self.points[a] = left[problem.alone(np.array([w])).obeys(left[None])[0]]
-                self.is_listed[a] = True
-            left = self.points[a]
-            left = left[~np.isin(hash_all(left), memory)]
-            vacant = np.flatnonzero(~is_new[w])[: len(left)]
-            taken, self.points[a] = left[: len(vacant)].copy(), left[len(vacant) :]
-            children[w, vacant], is_new[w, vacant] = taken, True
-            taken.flags.writeable = source.knowledge.observed.flags.writeable  # the kernel's type
-            every, n = np.arange(len(taken))[None], np.array([len(taken)])
-            remember_all(memory, source.rows[w : w + 1], taken, every, n)
-            is_exhausted[w] = len(self.points[a]) == 0
-        is_stuck = ~self.is_listed[rows] & (self.n_empty[rows] >= MOST_EMPTY)
-        return {"exhausted": is_exhausted, "repeats": is_stuck}
+    draws = Draws(niches.state)
+    for w, a in enumerate(source.places):
+        anchor, features, n_free = source.space.anchor[w], source.space.features[w], 0
+        for j in range(len(features)):
+            if features[j].may_change:
+                niches.free[n_free] = j
+                n_free += 1
+        free, different = niches.free[:n_free], niches.different
+        space = RowSpace(anchor, features, free, source.space.max_free[w], different)
+        weight = source.weight[source.at[w]]
+        ways = WaySpace(space, source.trials, source.genomes[a], weight, source.cap)
+        for slot in range(niches.plan.shape[1]):
+            if niches.plan[a, slot] >= 0:
+                draws.state[0] = word_at(source.keys[w], WAY, wave, slot, WHOLE)
+                child = niches.candidate[a, slot]
+                assign(child, anchor)
+                try_niche(child, a, niches.plan[a, slot], niches, ways, draws)
 
 
-def all_points(space: SearchSpace, w: int) -> Floats | None:
-    """Return all that row w may become by its box, fewest changes first; None if it is too much.
+@part
+def try_niche(child: Floats, a: int, n: int, niches: Niches, ways: WaySpace, draws: Draws) -> None:
+    """Make a candidate of a set of features, a copy of the anchor so far; see the module."""
+    niche = niches.niche[a, n]
+    find_turn_anew(niches, a, n)
+    if niche.is_way:
+        niche.n_refined += 1
+        if niche.size == 1:
+            refine_single(child, a, n, niches, ways)
+        else:
+            refine(child, a, n, niches, ways, draws)
+        return
+    niche.n_tries += 1
+    own = niches.features[a, n]
+    if niche.size == 1:
+        j = own[0]
+        child[j] = snap(ways.trials.values[j, niche.n_tries - 1], ways.space.features[j])
+    elif niche.n_tries == 1:
+        join_best(child, a, n, niches, ways)
+    else:
+        is_one = niche.best >= 0 and draw(draws) < 0.7
+        if is_one:
+            assign(child, ways.genomes[niche.best])
+        chosen, is_near = pick(niche.size, draws), draw(draws) < 0.5
+        for p in range(niche.size):
+            j = own[p]
+            is_level = ways.space.features[j].is_level or child[j] == MISSING
+            if is_one and p == chosen and is_near and not is_level:
+                child[j] = near_value(child[j], j, ways, draws)
+            elif p == chosen or not is_one:
+                child[j] = other_value(j, a, niches, ways, draws)
 
-    The row itself is among them, and so is what rules forbid.
+
+@inner
+def other_value(j: int, a: int, niches: Niches, ways: WaySpace, draws: Draws) -> float:
+    """Return a value of feature j: the best of three that were tried alone, or an observed one."""
+    n = niches.n_values[a, j]
+    if n > 0 and draw(draws) < 0.6:
+        best = pick(n, draws)
+        for _ in range(2):
+            t = pick(n, draws)
+            if niches.gain[a, j, t] > niches.gain[a, j, best]:
+                best = t
+        return float(niches.value[a, j, best])
+    if draw(draws) < 0.7:
+        value = ways.trials.values[j, pick(ways.trials.n_values[j], draws)]
+        return float(snap(value, ways.space.features[j]))
+    return float(from_uniform(draw(draws), ways.space.features[j]))
+
+
+@inner
+def near_value(value: float, j: int, ways: WaySpace, draws: Draws) -> float:
+    """Return a number of feature j near another one, at any scale."""
+    feature = ways.space.features[j]
+    step = (feature.upper - feature.lower) * 0.3 * 0.5 ** (6.0 * draw(draws))
+    return float(snap(value + (step if draw(draws) < 0.5 else -step), feature))
+
+
+@part
+def join_best(child: Floats, a: int, n: int, niches: Niches, ways: WaySpace) -> None:
+    """Join the values that gained most: of each feature, or of a pair and the third."""
+    own, size = niches.features[a, n], niches.niche[a, n].size
+    most, best, third = -np.inf, -1, -1
+    for p in range(size):
+        j = own[p]
+        child[j] = niches.value[a, j, niches.top[a, j]]
+        if size == 3:
+            i, k = own[0] if p > 0 else own[1], own[2] if p < 2 else own[1]
+            pair = niche_of(niches, a, i, k, -1)
+            if pair >= 0 and niches.niche[a, pair].best >= 0:
+                gain = niches.niche[a, pair].gain + niches.gain[a, j, niches.top[a, j]]
+                if gain > most:
+                    most, best, third = gain, niches.niche[a, pair].best, p
+    if best >= 0:
+        for p in range(size):
+            if p != third:
+                child[own[p]] = ways.genomes[best, own[p]]
+
+
+@part
+def refine_single(child: Floats, a: int, n: int, niches: Niches, ways: WaySpace) -> None:
+    """Halve the way to the nearest value that reaches the target, or ask about the next on a grid.
+
+    Every third time it is the nearest one with the margin that is wanted.
     """
-    features, max_free = space.features[w], int(space.max_free[w])
-    values = []
-    for feature in features:
-        if (own := values_of(feature)) is None:
-            return None
-        values.append(own)
-    sizes = [len(own) for own in values]
-    most = min(MOST_POINTS, MOST_NUMBERS // len(sizes))
-    if not has_few_points(sizes, features["is_forced"].tolist(), max_free, most):
-        return None
-    points, n_free = space.anchor[[w]], np.zeros(1, dtype=np.int64)
-    for j in np.flatnonzero(np.array(sizes) > 1).tolist():
-        points, n_free = np.repeat(points, sizes[j], axis=0), np.repeat(n_free, sizes[j])
-        points[:, j] = np.tile(values[j], len(points) // sizes[j])
-        n_free += (points[:, j] != values[j][0]) & ~features["is_forced"][j]
-        points, n_free = points[n_free <= max_free], n_free[n_free <= max_free]
-    return np.ascontiguousarray(points[np.argsort(n_free, kind="stable")])
+    niche, j = niches.niche[a, n], niches.features[a, n, 0]
+    feature, anchor = ways.space.features[j], ways.space.anchor[j]
+    n_points = (feature.upper - feature.lower) * feature.grid
+    is_swept = 0.0 < n_points <= MOST_SWEPT
+    if feature.is_level or anchor == MISSING or (is_swept and niche.n_refined % 2 == 0):
+        child[j] = snap(feature.lower + niche.n_swept / max(feature.grid, 1.0), feature)
+        niche.n_swept += 1
+        return
+    goal, wanted = niche.nearest, niches.needed[a]
+    if niche.n_refined % 3 == 0:
+        goal, wanted = niche.safe, niches.safe[a]
+    if goal < 0:  # none is safe yet: farther out
+        value = ways.genomes[niche.best, j]
+        child[j] = snap(value + 0.5 * (value - anchor), feature)
+        return
+    value = ways.genomes[goal, j]
+    before = anchor  # the nearest tried value before it that does not gain enough
+    for t in range(niches.n_values[a, j]):
+        other = niches.value[a, j, t]
+        is_between = (other - before) * (value - other) > 0.0
+        if is_between and niches.gain[a, j, t] < wanted:
+            before = other
+    child[j] = snap(0.5 * (before + value), feature)
 
 
-def values_of(feature: Any) -> Floats | None:
-    """Return the values of one feature by their distance to its anchor; None if there are too many.
+@part
+def refine(child: Floats, a: int, n: int, niches: Niches, ways: WaySpace, draws: Draws) -> None:
+    """Make a nearer candidate of a way of several features, or one with fewer of them."""
+    niche, own = niches.niche[a, n], niches.features[a, n]
+    is_safe = niche.n_refined % 3 == 0
+    goal = niche.nearest if not is_safe else (niche.safe if niche.safe >= 0 else niche.best)
+    assign(child, ways.genomes[goal])
+    if niche.n_refined <= niche.size:  # is it minimal?
+        j = own[niche.n_refined - 1]
+        child[j] = ways.space.anchor[j]
+        return
+    first = pick(niche.size, draws)
+    j, lot = own[first], draw(draws)
+    if lot < 0.5:
+        second = (first + 1 + pick(niche.size - 1, draws)) % niche.size
+        extra = niches.safe[a] - niches.needed[a] if is_safe and niche.safe < 0 else 0.0
+        slack = 0.25 * (draw(draws) - 0.25) * niches.needed[a] - extra
+        if not join_cheapest(child, a, j, own[second], slack, niches, ways):
+            moves.rescale(child, ways.space, draws)
+    elif lot < 0.9 and not (ways.space.features[j].is_level or ways.space.anchor[j] == MISSING):
+        step = 0.5 ** (1.0 + 5.0 * draw(draws))
+        child[j] = move_towards(child[j], ways.space.anchor[j], step, ways.space.features[j])
+    else:
+        child[j] = other_value(j, a, niches, ways, draws)
 
-    `feature` is a record; see `FEATURE`. The values are those that moves make, bit for bit.
+
+@part
+def join_cheapest(
+    child: Floats, a: int, i: int, j: int, slack: float, niches: Niches, ways: WaySpace
+) -> bool:
+    """Give two features the cheapest pair of tried values that should gain enough, if there is one.
+
+    Gains are taken to add up: the pair must gain alone what the child's own values gain alone, less
+    the slack, which is negative if more is wanted; otherwise it must be cheaper than they are.
     """
-    anchor, grid = float(feature["anchor"]), float(feature["grid"])
-    lower, upper = float(feature["lower"]), float(feature["upper"])
-    if not feature["may_change"]:
-        return np.array([anchor])
-    if lower < upper and (grid == 0.0 or (upper - lower) * grid > MOST_POINTS):
-        return None
-    values = np.array([lower, upper])
-    if grid > 0.0:
-        first = np.rint(lower * grid)
-        steps = first + np.arange(np.rint(upper * grid) - first + 1.0)
-        values = np.clip(steps / grid + 0.0, lower, upper)
-    if feature["is_single"]:
-        values = values.astype(np.float32).astype(np.float64)
-    missing = [MISSING] if feature["may_miss"] else []
-    distinct = {anchor, *values.tolist(), *missing}
-    return np.array(sorted(distinct, key=lambda value: (abs(value - anchor), value)))
-
-
-def has_few_points(sizes: list[int], is_forced: list[bool], max_free: int, most: int) -> bool:
-    """Whether features of so many values, at most `max_free` of them changed, have few points.
-
-    What is forced changes besides.
-
-    Examples
-    --------
-    >>> has_few_points([3, 4], [False, False], 1, most=6)  # the row, two and three changes
-    True
-    >>> has_few_points([3, 4], [False, False], 2, most=11), 3 * 4
-    (False, 12)
-    """
-    n_points = [1] + [0] * min(max_free, sum(size > 1 for size in sizes))  # by number of changes
-    for size, forced in zip(sizes, is_forced, strict=True):
-        if forced:
-            n_points = [n * size for n in n_points]
-        elif size > 1:
-            fewer = [0, *n_points[:-1]]
-            n_points = [n + (size - 1) * m for n, m in zip(n_points, fewer, strict=True)]
-        if sum(n_points) > most:
-            return False
+    wanted = known_gain(child[i], a, i, niches) + known_gain(child[j], a, j, niches) - slack
+    best_i, best_j, least = -1, -1, np.inf
+    if slack > -0.25 * niches.needed[a]:
+        least = cost(child[i], i, ways) + cost(child[j], j, ways)
+    for p in range(niches.n_values[a, i]):
+        cost_i, gain_i = cost(niches.value[a, i, p], i, ways), niches.gain[a, i, p]
+        if cost_i >= least:
+            continue
+        for q in range(niches.n_values[a, j]):
+            if gain_i + niches.gain[a, j, q] < wanted:
+                continue
+            total = cost_i + cost(niches.value[a, j, q], j, ways)
+            if total < least:
+                best_i, best_j, least = p, q, total
+    if best_i < 0:
+        return False
+    child[i], child[j] = niches.value[a, i, best_i], niches.value[a, j, best_j]
     return True
+
+
+@inner
+def cost(value: float, j: int, ways: WaySpace) -> float:
+    """Return what feature j adds to the distance, up to a factor that all share."""
+    return float(term((value - ways.space.anchor[j]) * ways.weight[j], ways.cap[j]))
+
+
+@inner
+def known_gain(value: float, a: int, j: int, niches: Niches) -> float:
+    """Return what feature j gains alone at a value: that of the nearest value that was tried."""
+    nearest, apart = 0.0, np.inf
+    for t in range(niches.n_values[a, j]):
+        off = abs(niches.value[a, j, t] - value)
+        if off < apart:
+            nearest, apart = niches.gain[a, j, t], off
+    return nearest

@@ -4,6 +4,9 @@ For every feature the values that are cheaper than the nearest counterfactual fo
 listed, with what each gains on the straightened scale of predictions. Gains are learnt from single
 changes, and corrected by what candidates with several of them are then seen to gain. As the nearest
 comes nearer, the lists become finer.
+
+Where the trees are known a candidate may also be led into a leaf: several values are moved at once
+across the thresholds on the way to it, which single steps cannot tell the worth of.
 """
 
 from __future__ import annotations
@@ -14,15 +17,61 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.kernels import inner, part
-from counterpoint.search.explore.moves import ArchiveView, straighten
+from counterpoint.models.trees import BY_THRESHOLD
+from counterpoint.search.explore.moves import (
+    ArchiveView,
+    Draws,
+    draw,
+    move_towards,
+    pick,
+    straighten,
+)
 from counterpoint.search.explore.niches import Niches
-from counterpoint.search.explore.step_values import StepCosts, StepValues
 from counterpoint.search.feasibility import SearchSpace
-from counterpoint.table.space import snap
+from counterpoint.table.space import Features, from_uniform, snap
 
 N_SIDE = 12  # values on each side of the row's in a list
 LEARN = 0.6  # share of what was not expected that is learnt
 NOBODY, ROW = -1, -2  # parents: no candidate was made, or it was made of the row itself
+MOST_SHIFTED = 6  # thresholds that are crossed at once
+P_CROSS = 0.4  # chance that a threshold on the way to a leaf is crossed
+
+
+class StepTrees(NamedTuple):
+    """The nodes of known trees, as `Forest` has them; none if the model's trees are not known."""
+
+    roots: Ints
+    children: Ints
+    feature: Ints
+    threshold: Floats
+    category_set: Ints
+    missing_left: Bools
+    goes_left: Bools
+
+
+class StepValues(NamedTuple):
+    """The values of each feature that lists are made of, ascending.
+
+    They are those just across the thresholds of a tree ensemble that is known as data, and observed
+    values of other models.
+    """
+
+    # (d, s): values for steps down, and for steps up
+    below: Floats
+    above: Floats
+    n_values: Ints  # (d,): how many there are of each
+    trees: StepTrees  # the trees, if they are known
+
+
+class StepCosts(NamedTuple):
+    """What steps add to the distance of each of r rows, or to its square."""
+
+    # (r, d): a feature's difference times its weight, at most the cap …
+    weight: Floats
+    cap: Floats
+    # (r,): … to this power is what it adds: 1, or 2 for a distance like Euclid's; 0 if the distance
+    # is no such sum. Then it is not finished by small steps.
+    power: Floats
 
 
 class Finish(NamedTuple):
@@ -69,46 +118,6 @@ class Finish(NamedTuple):
     is_free: Bools
     eligible: Ints
     state: Keys
-
-
-def empty_finish(costs: StepCosts, slots: int, capacity: int) -> Finish:
-    """Return what is known before anything was evaluated: nothing."""
-    r, d = costs.weight.shape
-    t = 2 * N_SIDE + 1
-    return Finish(
-        value=np.zeros((r, d, t)),
-        gain=np.zeros((r, d, t)),
-        is_tried=np.zeros((r, d, t), dtype=np.bool_),
-        n_values=np.zeros((r, d), dtype=np.int64),
-        home=np.zeros((r, d), dtype=np.int64),
-        least=np.full(r, np.inf),
-        listed=np.full(r, np.inf),
-        usual=np.zeros(r),
-        n_stale=np.zeros(r, dtype=np.int64),
-        n_single=np.zeros(r, dtype=np.int64),
-        candidate=np.empty((r, slots, d)),
-        parent=np.full((r, slots), NOBODY, dtype=np.int64),
-        n_before=np.zeros(r, dtype=np.int64),
-        costs=costs,
-        belief=np.zeros((r, d, t)),
-        paid=np.zeros((r, d, t)),
-        squares=np.zeros((r, d)),
-        n_tried=np.zeros((r, d), dtype=np.int64),
-        drawn=np.zeros((d, t)),
-        aside=np.zeros(t),
-        kept=np.zeros((d, t + 1), dtype=np.int64),
-        hull=np.zeros((d, t), dtype=np.int64),
-        n_kept=np.zeros(d, dtype=np.int64),
-        middle=np.zeros(d, dtype=np.int64),
-        n_hull=np.zeros(d, dtype=np.int64),
-        free=np.zeros(d, dtype=np.int64),
-        at=np.zeros(d, dtype=np.int64),
-        chosen=np.zeros(d, dtype=np.int64),
-        steep=np.zeros(d),
-        is_free=np.zeros(d, dtype=np.bool_),
-        eligible=np.zeros(capacity, dtype=np.int64),
-        state=np.empty(1, dtype=np.uint64),
-    )
 
 
 class FinishSource(NamedTuple):
@@ -344,3 +353,97 @@ def correct(finish: Finish, a: int, j: int, value: float, more: float) -> None:
         if finish.value[a, j, q] == value and q != finish.home[a, j]:
             finish.gain[a, j, q] = finish.belief[a, j, q] + more
             finish.is_tried[a, j, q] = True
+
+
+@part
+def tighten(child: Floats, anchor: Floats, features: Features, draws: Draws) -> bool:
+    """Move one changed number towards the row's value; False if there is none."""
+    j = pick_number(child, anchor, features, draws)
+    if j >= 0:
+        child[j] = move_towards(child[j], anchor[j], 0.5 ** (6.0 * draw(draws)), features[j])
+    return j >= 0
+
+
+@part
+def pick_number(child: Floats, anchor: Floats, features: Features, draws: Draws) -> int:
+    """Return a changed number, or -1."""
+    n = 0
+    for j in range(len(child)):
+        n += child[j] != anchor[j] and not features[j].is_level and anchor[j] != MISSING
+    rest = pick(n, draws)
+    for j in range(len(child)):
+        if child[j] != anchor[j] and not features[j].is_level and anchor[j] != MISSING:
+            if rest == 0 and child[j] != MISSING:
+                return j
+            rest -= 1
+    return -1
+
+
+@inner
+def shift(
+    child: Floats, anchor: Floats, features: Features, steps: StepValues, draws: Draws
+) -> None:
+    """Move any number across the next threshold, or some more, in any direction."""
+    j = pick(len(child), draws)
+    if features[j].is_level or not features[j].may_change or child[j] == MISSING:
+        return
+    is_up = draw(draws) < 0.5
+    is_above = child[j] > anchor[j] or (child[j] == anchor[j] and is_up)
+    known = steps.above[j] if is_above else steps.below[j]
+    low, high = 0, steps.n_values[j]
+    while low < high:  # the first that is not below
+        middle = (low + high) // 2
+        if known[middle] < child[j]:
+            low = middle + 1
+        else:
+            high = middle
+    more = 1
+    while more < MOST_SHIFTED and draw(draws) < 0.5:
+        more += 1
+    if is_up:
+        is_on = low < steps.n_values[j] and known[low] == child[j]
+        place = low + more - (0 if is_on else 1)
+    else:
+        place = low - more
+    if 0 <= place < steps.n_values[j]:
+        value = snap(known[place], features[j])
+        child[j] = value if (value > anchor[j]) == is_above else anchor[j]
+
+
+@inner
+def enter_leaf(child: Floats, features: Features, trees: StepTrees, draws: Draws) -> None:
+    """Lead a candidate into a leaf of any tree, by the least moves across thresholds on the way."""
+    node = trees.roots[pick(len(trees.roots), draws)]
+    while trees.children[node, 0] != node:
+        j = trees.feature[node]
+        is_left = goes_left(child[j], node, trees)
+        if features[j].may_change and child[j] != MISSING and draw(draws) < P_CROSS:
+            other = across(node, is_left, features[j], trees, draws)
+            if goes_left(other, node, trees) != is_left:
+                child[j], is_left = other, not is_left
+        node = trees.children[node, 0 if is_left else 1]
+
+
+@inner
+def goes_left(value: float, node: int, trees: StepTrees) -> bool:
+    """Whether a value goes left at a node."""
+    if trees.category_set[node] == BY_THRESHOLD:
+        left = value <= trees.threshold[node] if value != MISSING else trees.missing_left[node]
+        return bool(left)
+    if value < 0.0 or value >= trees.goes_left.shape[1]:
+        return bool(trees.missing_left[node])
+    return bool(trees.goes_left[trees.category_set[node], int(value)])
+
+
+@inner
+def across(node: int, is_left: bool, feature: Any, trees: StepTrees, draws: Draws) -> float:
+    """Return the value just across a node's threshold, or any level."""
+    if trees.category_set[node] != BY_THRESHOLD:
+        return from_uniform(draw(draws), feature)
+    threshold = trees.threshold[node]
+    if feature.is_level:
+        return from_uniform(draw(draws), feature)
+    if feature.grid > 0.0:
+        step = np.floor(threshold * feature.grid + 1e-9)
+        return snap((step + 1.0 if is_left else step) / feature.grid, feature)
+    return snap(np.nextafter(threshold, np.inf) if is_left else threshold, feature)

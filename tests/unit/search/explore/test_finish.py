@@ -12,7 +12,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 import counterpoint as cp
 from counterpoint.search.explore import loop
-from counterpoint.search.explore.plan import Plans, plan_candidates
+from counterpoint.search.explore.knowledge import Plans
+from counterpoint.search.explore.loop import plan_candidates
 from counterpoint.search.explore.small_steps import NOBODY
 from counterpoint.search.settings import Explore
 

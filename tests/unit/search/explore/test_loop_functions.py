@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.search.explore.loop import most_seen
+from counterpoint.search.explore.knowledge import most_seen
 from counterpoint.search.feasibility import RETRIES, is_wanted
 
 DATA = pd.DataFrame(

@@ -5,14 +5,12 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.search.explore.loop import start
+from counterpoint.search.explore.knowledge import _coarse_to_fine, trial_values
+from counterpoint.search.explore.loop import make_offspring, start
 from counterpoint.search.explore.niches import (
     EvaluatedWave,
-    _coarse_to_fine,
     learn_niches,
-    trial_values,
 )
-from counterpoint.search.explore.offspring import make_offspring
 
 DATA = pd.DataFrame({"a": np.arange(90.0), "b": np.arange(90) % 7, "c": list("xyz") * 30})
 EXPLAINER = cp.Explainer(lambda rows: rows["a"] / 90, DATA)

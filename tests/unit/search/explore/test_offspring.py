@@ -9,8 +9,8 @@ from tests.kernels import called
 
 import counterpoint as cp
 from counterpoint.search.explore import offspring
-from counterpoint.search.explore.loop import start
-from counterpoint.search.explore.offspring import MoveWeights, make_offspring, probabilities_of
+from counterpoint.search.explore.knowledge import MoveWeights, probabilities_of
+from counterpoint.search.explore.loop import after, make_offspring, start
 
 DATA = pd.DataFrame({"a": np.arange(30.0), "b": np.arange(30) % 7, "c": list("xyz") * 10})
 EXPLAINER = cp.Explainer(lambda rows: rows["a"] / 30, DATA)
@@ -25,7 +25,7 @@ def test_children_are_new_distinct_and_within_the_limits() -> None:
         children, is_new = make_offspring(source, wave, 12)
         judged = PROBLEM.evaluate(children)
         archive.add(children, judged, np.arange(1), wave, counts=is_new)
-        source = source.after(12)
+        source = after(source, 12)
         made += [tuple(child) for child in children[0][is_new[0]]]
 
     assert len(made) > 20

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.search.explore.step_values import step_costs
+from counterpoint.search.explore.knowledge import step_costs
 
 SPREAD = np.outer(np.arange(298), np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0, 13.0])) % 1.0
 DATA = pd.DataFrame(np.vstack([np.zeros(6), np.ones(6), SPREAD.round(4)]), columns=list("abcdef"))

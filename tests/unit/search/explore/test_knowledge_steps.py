@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import counterpoint as cp
 from counterpoint.models.additive import AdditiveModel
-from counterpoint.search.explore.step_values import across_thresholds, step_values
+from counterpoint.search.explore.knowledge import across_thresholds, step_values
 
 SPREAD = np.outer(np.arange(298), np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0, 13.0])) % 1.0
 DATA = pd.DataFrame(np.vstack([np.zeros(6), np.ones(6), SPREAD.round(4)]), columns=list("abcdef"))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import counterpoint as cp
 from counterpoint.arrays import MISSING
-from counterpoint.search.explore.plan import MOST_EMPTY, all_points, has_few_points, values_of
+from counterpoint.search.explore.loop import MOST_EMPTY, all_points, has_few_points, values_of
 from counterpoint.search.feasibility import SearchSpace
 from counterpoint.table.space import FEATURE, empty_memory, hash_all, remember_all
 
