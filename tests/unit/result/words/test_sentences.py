@@ -11,6 +11,7 @@ import pytest
 from tests.unit.result.words.small import sentence
 
 import counterpoint as cp
+from counterpoint.result.words.language import speaking
 from counterpoint.result.words.sentences import protected_headline
 
 DATA = pd.DataFrame(
@@ -58,6 +59,16 @@ def told(found: cp.Counterfactuals, lang: Any, reader: Any = "customer", n: int 
 
 
 SEARCH = cp.Search(evaluations=300)
+
+
+def test_a_text_is_in_its_own_language_whatever_the_page_around_it_speaks() -> None:
+    found = explainer().explain(ROW, (0.5, None), cp.WhatIf(n=2))
+
+    with speaking("de"):
+        english, german = (told(found, lang, "analyst") for lang in ("en", "de"))
+
+    assert english[1] == "2 counterfactuals; 1 is shown."
+    assert german[1] == "2 Alternativen; 1 wird gezeigt."
 
 
 def test_changes_of_every_kind_read_well() -> None:
