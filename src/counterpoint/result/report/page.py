@@ -182,15 +182,11 @@ def joined_modules() -> str:
 
     They share one scope then. A name that two of them have is a syntax error, which tests see.
     """
-    texts = [f"// {name}\n{_plain(_read(name))}" for name in MODULES]
-    script = "\n".join(texts)
+    texts = {name: _EXPORT.sub("", _IMPORT.sub("", _read(name))).strip() for name in MODULES}
+    script = "\n".join(f"// {name}\n{text}\n" for name, text in texts.items())
     assert "</script" not in script.lower()
     assert "<!--" not in script
     return script
-
-
-def _plain(text: str) -> str:
-    return _EXPORT.sub("", _IMPORT.sub("", text)).strip() + "\n"
 
 
 @cache

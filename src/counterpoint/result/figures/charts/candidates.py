@@ -96,9 +96,8 @@ def line_layers(n_axes: int, colors: theme.Palette, n: int) -> list[Any]:
         x=across(n_axes), y=upwards(), detail="counterfactual:N"
     )
     others = everyone.transform_filter("datum.counterfactual > 0")
-    notes = theme.tooltip(
+    notes = theme.candidate_tooltip(
         {
-            **theme.candidate(),
             "feature:N": say("tip.feature"),
             "value:N": say("tip.value"),
             "prediction:Q": say("tip.prediction"),
@@ -106,7 +105,7 @@ def line_layers(n_axes: int, colors: theme.Palette, n: int) -> list[Any]:
     )
     drawn = others.mark_line(strokeWidth=1.6).encode(
         color=tint,
-        strokeDash=theme.dash(legend),
+        strokeDash=theme.coded(alt.StrokeDash, theme.DASHES.values(), legend),
         opacity=alt.condition(picked, alt.value(strength), alt.value(0.06)),
         order="axis:Q",
         tooltip=notes,
@@ -223,9 +222,8 @@ def arrow_layers(axis: Axis, here: str, scale: alt.Scale, colors: theme.Palette)
     """Return a tick for every new value, and arrows in lanes to the most frequent ones."""
     old, new = (theme.position(axis, alt.X, field) for field in ("old", "new"))
     height = alt.Y("height:Q", scale=scale, axis=None)
-    notes = theme.tooltip(
+    notes = theme.candidate_tooltip(
         {
-            **theme.candidate(),
             "old_value:N": say("tip.from"),
             "new_value:N": say("tip.to"),
             "together:Q": say("tip.together"),
@@ -332,9 +330,7 @@ def scatter(names: list[str], pair: tuple[int, int], colors: theme.Palette) -> A
             shape=theme.shape(),
             opacity=alt.condition("datum.counterfactual === 0", alt.value(1), alt.value(0.7)),
             size=alt.condition("datum.counterfactual === 0", alt.value(130), alt.value(46)),
-            tooltip=theme.tooltip(
-                {**theme.candidate(), "prediction:Q": say("tip.prediction")} | notes
-            ),
+            tooltip=theme.candidate_tooltip({"prediction:Q": say("tip.prediction"), **notes}),
         )
     )
 

@@ -98,7 +98,7 @@ def panel_of(
             y=y,
             color=theme.color(colors),
             shape=theme.shape(),
-            tooltip=theme.tooltip({**theme.candidate(), **notes}),
+            tooltip=theme.candidate_tooltip(notes),
         )
     )
     others = points.transform_filter("datum.counterfactual > 0").mark_point(
@@ -246,9 +246,8 @@ def people(n: int, axes: tuple[Axis, Axis], colors: theme.Palette, width: int) -
     base = theme.drawn_from("counterfactuals").encode(
         x=theme.position(axes[0], alt.X, "x"),
         y=theme.position(axes[1], alt.Y, "y"),
-        tooltip=theme.tooltip(
+        tooltip=theme.candidate_tooltip(
             {
-                **theme.candidate(),
                 "x_value:N": axes[0].title,
                 "y_value:N": axes[1].title,
                 "prediction:Q": say("tip.prediction"),

@@ -53,11 +53,6 @@ class Palette:
     invalid: str
     ramp: tuple[str, ...]  # of a surface, from low to high
 
-    @property
-    def outcomes(self) -> list[str]:
-        """The colours of the outcomes, in their order."""
-        return [self.row, self.valid, self.invalid]
-
 
 LIGHT = Palette(
     *("#ffffff", "#1f2328", "#4b5158", "#c5cad0", "#b4bac1", "#d55e00", "#0072b2", "#b0508a"),
@@ -103,22 +98,20 @@ def outcomes() -> list[str]:
     return [say(f"figure.outcome.{outcome}") for outcome in OUTCOMES]
 
 
-def color(colors: Palette, legend: alt.Legend | None = None) -> alt.Color:
-    """Return the colour of an outcome; one legend serves colour, shape and dash."""
-    scale = alt.Scale(domain=outcomes(), range=colors.outcomes)
-    return alt.Color("outcome:N", scale=scale, legend=legend or signs())
+def coded(channel: Any, looks: Iterable[Any], legend: alt.Legend | None = None) -> Any:
+    """Return a channel that tells outcomes apart; one legend serves colour, shape and dash."""
+    scale = alt.Scale(domain=outcomes(), range=list(looks))
+    return channel("outcome:N", scale=scale, legend=legend or signs())
 
 
-def shape(legend: alt.Legend | None = None) -> alt.Shape:
+def color(colors: Palette, legend: alt.Legend | None = None) -> Any:
+    """Return the colour of an outcome."""
+    return coded(alt.Color, [colors.row, colors.valid, colors.invalid], legend)
+
+
+def shape(legend: alt.Legend | None = None) -> Any:
     """Return the shape of an outcome."""
-    scale = alt.Scale(domain=outcomes(), range=list(SHAPES.values()))
-    return alt.Shape("outcome:N", scale=scale, legend=legend or signs())
-
-
-def dash(legend: alt.Legend) -> alt.StrokeDash:
-    """Return the dash of an outcome's line."""
-    scale = alt.Scale(domain=outcomes(), range=list(DASHES.values()))
-    return alt.StrokeDash("outcome:N", scale=scale, legend=legend)
+    return coded(alt.Shape, SHAPES.values(), legend)
 
 
 def signs(symbol: Any = alt.Undefined, offset: int = 18) -> alt.Legend:
@@ -131,9 +124,10 @@ def tooltip(titles: Mapping[str, str]) -> list[alt.Tooltip]:
     return [alt.Tooltip(field, title=titled(title)) for field, title in titles.items()]
 
 
-def candidate() -> dict[str, str]:
-    """Return what a tooltip says of every candidate."""
-    return {"counterfactual:Q": say("tip.number"), "outcome:N": say("tip.outcome")}
+def candidate_tooltip(titles: Mapping[str, str]) -> list[alt.Tooltip]:
+    """Return the tooltips of a candidate: its number and outcome, then other fields to titles."""
+    own = {"counterfactual:Q": say("tip.number"), "outcome:N": say("tip.outcome")}
+    return tooltip({**own, **titles})
 
 
 def position(axis: Axis, channel: Any, field: str, **options: Any) -> Any:
