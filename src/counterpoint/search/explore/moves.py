@@ -67,6 +67,17 @@ def pick(n: Whole, draws: Draws) -> int:
 
 
 @inner
+def list_free(features: Features, free: Ints) -> int:
+    """Write which features may change into `free`; return how many do."""
+    n_free = 0
+    for j in range(len(features)):
+        if features[j].may_change:
+            free[n_free] = j
+            n_free += 1
+    return n_free
+
+
+@inner
 def straighten(prediction: float, is_probability: bool) -> float:
     """Return a prediction on the scale along which steps to the boundary are linear."""
     if not is_probability:

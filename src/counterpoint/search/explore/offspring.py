@@ -21,6 +21,7 @@ from counterpoint.search.explore.moves import (
     classify,
     draw,
     keep_limits,
+    list_free,
     pick,
     start_draws,
     straighten,
@@ -216,51 +217,41 @@ def make_children(
     every child is made once, and the place of its hash is fetched; then each that is known already
     is made again, before the next one is looked for. None of this depends on what comes after it.
     """
-    scratch, first, chances = source.scratch, source.first, source.probabilities
-    repairs, memory, planned = source.repairs, source.memory[w], source.planned
-    features, n_free = source.space.features[w], 0
-    for j in range(len(features)):
-        if features[j].may_change:
-            scratch.free[n_free] = j
-            n_free += 1
-    anchor, a, max_free = source.space.anchor[w], source.places[w], source.space.max_free[w]
-    space = RowSpace(anchor, features, scratch.free[:n_free], max_free, scratch.different)
+    scratch, chances, a = source.scratch, source.probabilities, source.places[w]
+    memory, features, max_free = (
+        source.memory[w],
+        source.space.features[w],
+        source.space.max_free[w],
+    )
+    n_free = list_free(features, scratch.free)
+    free, different = scratch.free[:n_free], scratch.different
+    space = RowSpace(source.space.anchor[w], features, free, max_free, different)
     is_limited = n_free < len(features) or max_free < n_free  # else there is nothing to keep
     n_parents = classify(source.archive, a, chances.odds, scratch.classes)
     draws, size = Draws(scratch.state), len(children)
     choose_parents(source, w, wave, n_parents, words)
     for turn in range(2 * size):
         i, is_again = turn % size, turn >= size
-        child, purpose, slot = children[i], purpose_of(i, wave, a, first, planned), i // SHARE
+        child, purpose = children[i], purpose_of(i, wave, a, source.first, source.planned)
         # A first or planned candidate comes before the attempts. There is one loop for all, because
         # every call of the repair is written into the kernel, which takes time to compile.
-        start, stop = (0 if purpose == ANY else -1), ATTEMPTS * repairs.patience
+        start, stop = (0 if purpose == ANY else -1), ATTEMPTS * source.repairs.patience
         if is_again:
             is_new[i] = is_new[i] and remember_hash(memory, words[HASH, i])
         draws.state[0] = words[STATE, i]
         for attempt in range(start + is_again, stop if is_again else start + 1):
             if attempt >= 0 and (is_new[i] or n_free == 0):
                 break
-            n_redrawn = attempt // 2  # where all around is known, stray farther
-            if attempt < 0 and purpose == FIRST:
-                assign(child, anchor)
-                child[first.feature[first.n_tried + i]] = first.value[w, first.n_tried + i]
-            elif attempt < 0:
-                assign(child, planned.way[a, slot] if purpose == WAY else planned.near[a, slot])
-            elif n_parents > 0:
-                parent: Any = np.int64(words[PARENT, i])
-                if is_again:
-                    parent = choose_parent(scratch.classes, chances.p_valid, chances.odds, draws)
-                assign(child, source.archive.genomes[a, parent])
-                move(child, parent, w, source, space, draws)
+            if attempt < 0:
+                take_planned(child, i, purpose, w, source)
             else:
-                assign(child, anchor)
-                n_redrawn += 1
-            for _ in range(n_redrawn):
-                moves.redraw(child, space, draws)
+                parent: Any = np.int64(words[PARENT, i]) if n_parents > 0 else np.int64(NOBODY)
+                if is_again and n_parents > 0:
+                    parent = choose_parent(scratch.classes, chances.p_valid, chances.odds, draws)
+                make_child(child, parent, attempt, w, source, space, draws)
             if is_limited:
                 keep_limits(child, space, draws)
-            is_new[i] = repair_candidate(child, w, repairs, draws.state)
+            is_new[i] = repair_candidate(child, w, source.repairs, draws.state)
             words[STATE, i], words[HASH, i] = draws.state[0], hash_genome(child)
             if is_again:
                 is_new[i] = is_new[i] and remember_hash(memory, words[HASH, i])
@@ -268,6 +259,39 @@ def make_children(
                 fetch_place(memory, words[HASH, i])
         if is_again and not is_new[i]:
             assign(child, source.rows[w])
+
+
+@part
+def take_planned(child: Floats, i: int, purpose: int, w: int, source: OffspringSource) -> None:
+    """Copy the i-th candidate of a wave, which is tried first or was planned."""
+    first, planned, a, slot = source.first, source.planned, source.places[w], i // SHARE
+    if purpose == FIRST:
+        assign(child, source.space.anchor[w])
+        child[first.feature[first.n_tried + i]] = first.value[w, first.n_tried + i]
+    else:
+        assign(child, planned.way[a, slot] if purpose == WAY else planned.near[a, slot])
+
+
+@part
+def make_child(
+    child: Floats,
+    parent: int,
+    attempt: int,
+    w: int,
+    source: OffspringSource,
+    space: RowSpace,
+    draws: Draws,
+) -> None:
+    """Make a child of its parent by a move, or of the row; where all around is known, stray."""
+    n_redrawn = attempt // 2
+    if parent == NOBODY:
+        assign(child, space.anchor)
+        n_redrawn += 1
+    else:
+        assign(child, source.archive.genomes[source.places[w], parent])
+        move(child, parent, w, source, space, draws)
+    for _ in range(n_redrawn):
+        moves.redraw(child, space, draws)
 
 
 @part

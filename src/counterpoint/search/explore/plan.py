@@ -15,7 +15,7 @@ from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.kernels import assign, inner, kernel, part
 from counterpoint.neighbours.gower import term
 from counterpoint.search.explore import moves
-from counterpoint.search.explore.moves import Draws, RowSpace, draw, move_towards, pick
+from counterpoint.search.explore.moves import Draws, RowSpace, draw, list_free, move_towards, pick
 from counterpoint.search.explore.niches import (
     MOST_FEATURES,
     MOST_JOINED,
@@ -222,12 +222,8 @@ def try_planned(niches: Niches, source: WaySource, wave: int) -> None:
     """
     draws = Draws(niches.state)
     for w, a in enumerate(source.places):
-        anchor, features, n_free = source.space.anchor[w], source.space.features[w], 0
-        for j in range(len(features)):
-            if features[j].may_change:
-                niches.free[n_free] = j
-                n_free += 1
-        free, different = niches.free[:n_free], niches.different
+        anchor, features = source.space.anchor[w], source.space.features[w]
+        free, different = niches.free[: list_free(features, niches.free)], niches.different
         space = RowSpace(anchor, features, free, source.space.max_free[w], different)
         weight = source.weight[source.at[w]]
         ways = WaySpace(space, source.trials, source.genomes[a], weight, source.cap)
