@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
-from hashlib import blake2b, sha256
 from pathlib import Path
 from types import CodeType
 from typing import Any, BinaryIO
@@ -34,14 +33,12 @@ from counterpoint.errors import CannotWrite, CounterpointError, InvalidInput
 from counterpoint.explainer.task import check_search
 from counterpoint.result.facts import take_fingerprints
 from counterpoint.result.file.document import Node
-from counterpoint.table.features import Feature
 from counterpoint.version import __version__
 
 OURS = re.compile(
     r"chunk-\d+-\d+\.arrow|(chunk-\d+-\d+|part-\d+|manifest)\.tmp|journal\.jsonl|lock"
 )
 PART = re.compile(r"part-\d+\.parquet")
-BLOCK = 2**20
 MOST_COUNTED = 2**53  # of anything
 
 
@@ -157,14 +154,11 @@ def to_disk(folder: Path) -> None:
 
 def sha256_of(path: Path) -> str | None:
     """Return the hash of a file's content; None if it cannot be read."""
-    digest = hashlib.sha256()
     try:
         with open(path, "rb") as file:
-            while block := file.read(BLOCK):
-                digest.update(block)
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return None
-    return digest.hexdigest()
 
 
 GROUP = 16_384  # lines in a row group
@@ -193,9 +187,9 @@ def write_part(file: BinaryIO, tables: Iterable[Any], schema: Any) -> None:
 def read_payload(payload: bytes, schema: Any) -> Any:
     """Return the table an engine's answer holds, as `packed` made it; `ValueError` if damaged."""
     pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
-    size = sha256().digest_size
+    size = hashlib.sha256().digest_size
     content, digest = payload[:-size], payload[-size:]
-    if sha256(content).digest() != digest:
+    if hashlib.sha256(content).digest() != digest:
         raise ValueError("the answer is not what its worker sent")
     table = pa.ipc.open_stream(pa.BufferReader(content)).read_all()
     return table.replace_schema_metadata(None).cast(schema)
@@ -233,28 +227,28 @@ def _describe_explainer(recipe: Recipe) -> dict[str, Any]:
     explainer = recipe.explainer()
     files = recipe.make
     if isinstance(files, Files):
-        model, data = (f"sha256:{sha256(part).hexdigest()}" for part in (files.model, files.data))
+        parts = (files.model, files.data)
+        model, data = (f"sha256:{hashlib.sha256(part).hexdigest()}" for part in parts)
     else:
         taken = take_fingerprints(explainer.observed, explainer.predictor)
         model, data = taken.model, taken.data
-    observed = explainer.observed
+    observed, features = explainer.observed, explainer.schema.features
+    # The same data may be searched in several ways.
+    kinds = [
+        f"{f.kind}, {f.values_text}" + ("" if f.decimals is None else f", decimals {f.decimals}")
+        for f in features
+    ]
     return {
         "model": model,
         "data": data,
         "features": [str(name) for name in explainer.schema.names],
-        "kinds": [_describe_kind(feature) for feature in explainer.schema.features],
+        "kinds": kinds,
         "classes": as_json(explainer.classes),
         "minimised": str(observed.aims),
         "weights": observed.shares.tolist(),
         "is_accelerated": explainer.predictor.is_accelerated,
         "may_miss": observed.space.may_miss.tolist(),
     }
-
-
-def _describe_kind(feature: Feature) -> str:
-    """Return what a feature is taken for: the same data may be searched in several ways."""
-    decimals = "" if feature.decimals is None else f", decimals {feature.decimals}"
-    return f"{feature.kind}, {feature.values_text}{decimals}"
 
 
 def _describe_order(order: Order) -> dict[str, Any]:
@@ -301,7 +295,7 @@ def _of_code(code: CodeType) -> bytes:
     """Return a hash of what a function does: not of where it stands or what it is called."""
     constants = [_of_code(c) if isinstance(c, CodeType) else c for c in code.co_consts]
     content = repr((code.co_code, code.co_names, constants))
-    return blake2b(content.encode(), digest_size=8).digest()
+    return hashlib.blake2b(content.encode(), digest_size=8).digest()
 
 
 def read_manifest(place: Path) -> dict[str, Any] | None:

@@ -83,6 +83,11 @@ class TableFile:
             return Seal.of(file)
 
     @property
+    def said(self) -> str:
+        """What it is called in errors."""
+        return f"{self.argument} {self.place.name!r}"
+
+    @property
     def n_rows(self) -> int:
         """How many rows it has."""
         return self.starts[-1]
@@ -107,7 +112,7 @@ class TableFile:
         """Return a row group, or the whole file, from those kept if it is there."""
         key = (i, *columns)
         if key not in self._kept:
-            with refused_if_damaged(f"{self.argument} {self.place.name!r}", self.place.ending):
+            with refused_if_damaged(self.said, self.place.ending):
                 self._kept[key] = self._read_group(i, columns).select(list(columns))
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
@@ -128,15 +133,13 @@ class TableFile:
 
     def _sealed(self) -> io.BufferedReader:
         """Open the file so that what is read is compared."""
-        said = f"{self.argument} {self.place.name!r}"
-        return io.BufferedReader(SealedFile(self.place.open(), self.seal, said), BLOCK)
+        return io.BufferedReader(SealedFile(self.place.open(), self.seal, self.said), BLOCK)
 
     def _check_outline(self, schema: Any, starts: list[int]) -> None:
         """Refuse a file that was replaced after its columns were read and before it was sealed."""
         if not schema.equals(self.schema) or starts != self.starts:
             raise InvalidInput(
-                f"{self.argument} {self.place.name!r} was replaced while the job was set up; begin "
-                "when it is finished."
+                f"{self.said} was replaced while the job was set up; begin when it is finished."
             )
 
     def close(self) -> None:
@@ -302,14 +305,8 @@ class Inputs:
 
     def fingerprints(self) -> list[dict[str, Any]]:
         """Return name, rows and fingerprint of each file."""
-        return [
-            {
-                "name": file.place.label,
-                "rows": file.n_rows,
-                "fingerprint": file.seal.fingerprint,
-            }
-            for file in self.files
-        ]
+        known = ((file.place.label, file.n_rows, file.seal.fingerprint) for file in self.files)
+        return [dict(zip(("name", "rows", "fingerprint"), each, strict=True)) for each in known]
 
     def check(self) -> None:
         """Read all files from end to end; refuse damaged ones by name."""
@@ -354,9 +351,8 @@ def _joined(schema: Any, first: TableFile, file: TableFile) -> Any:
         lacks = f"lacks {listed(sorted(ours - theirs))}" if ours - theirs else ""
         has = f"has {listed(sorted(theirs - ours))} besides" if theirs - ours else ""
         raise InvalidInput(
-            f"{file.argument} {file.place.name!r} has other columns than "
-            f"{first.place.name!r}: it {' and '.join(filter(None, (lacks, has)))}; all files must "
-            "have the same columns."
+            f"{file.said} has other columns than {first.place.name!r}: it "
+            f"{' and '.join(filter(None, (lacks, has)))}; all files must have the same columns."
         )
     fields = []
     for name in schema.names:
@@ -365,17 +361,10 @@ def _joined(schema: Any, first: TableFile, file: TableFile) -> Any:
             both = pa.unify_schemas(
                 [pa.schema([one]), pa.schema([other])], promote_options="permissive"
             )
-        except pa.ArrowInvalid as error:  # a TypeError of Arrow's is one, too
-            raise _other_type(name, one.type, first, other.type, file) from error
-        except pa.ArrowTypeError as error:
-            raise _other_type(name, one.type, first, other.type, file) from error
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise InvalidInput(
+                f"column {name!r} is {other.type} in {file.said}, but {one.type} in "
+                f"{first.place.name!r} and before; write all files with the same types."
+            ) from error
         fields.append(both.field(name))
     return pa.schema(fields)
-
-
-def _other_type(name: Any, one: Any, first: TableFile, other: Any, file: TableFile) -> InvalidInput:
-    """Build the error for a column that is one thing here and another there."""
-    return InvalidInput(
-        f"column {name!r} is {other} in {file.argument} {file.place.name!r}, but {one} in "
-        f"{first.place.name!r} and before; write all files with the same types."
-    )

@@ -13,7 +13,7 @@ import json
 import os
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -76,13 +76,8 @@ class RowCounts:
         )
 
     def __add__(self, other: RowCounts) -> RowCounts:
-        return RowCounts(
-            self.rows + other.rows,
-            self.lines + other.lines,
-            self.evaluations + other.evaluations,
-            self.statuses + other.statuses,
-            self.messages + other.messages,
-        )
+        pairs = ((getattr(self, each.name), getattr(other, each.name)) for each in fields(self))
+        return RowCounts(*(own + theirs for own, theirs in pairs))
 
     @property
     def failed(self) -> int:

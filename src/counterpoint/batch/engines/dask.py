@@ -1,8 +1,8 @@
 """The Dask engine: chunks explained by the worker processes of a cluster, here or elsewhere.
 
-What happens in the cluster arrives as messages in one inbox, in the order the scheduler saw it: a
-chunk begins, a worker is gone, a future has ended. They are judged when the job looks, by one
-thread, so nothing here needs a lock.
+What happens in the cluster arrives in one inbox, in the order the scheduler saw it: a chunk begins,
+a worker is gone, a future has ended. What follows from it is a call that waits there until the job
+looks: one thread makes all of them, so nothing here needs a lock.
 
 Who is to blame. Dask counts a worker's death against every task that worker had, begun or not. We
 count it against the chunk that was being worked on and no other: a worker works on one chunk at a
@@ -19,6 +19,8 @@ import threading
 import time
 import uuid
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -26,15 +28,10 @@ import pandas as pd
 from counterpoint.batch.engines.cluster import (
     EXTRA,
     Attempt,
-    Began,
     ChunkWorker,
-    Counted,
-    Ended,
-    Message,
-    Note,
     Outcome,
     Quiet,
-    WorkerGone,
+    Stage,
     client_of,
     explain_at_worker,
     local_cluster,
@@ -85,7 +82,7 @@ class DaskEngine:
         require_package("distributed", "engine='dask'", EXTRA)
         self._name = f"counterpoint-{uuid.uuid4().hex[:12]}"
         self._attempts: dict[str, Attempt] = {}
-        self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._reports: list[Done | Lost] = []
         self._condemned: set[str] = set()  # workers we end: what else they had is not to blame
         self._notes: set[str] = set()
@@ -112,9 +109,9 @@ class DaskEngine:
         client.subscribe_topic(self._name, self._hear_began)
         client.subscribe_topic("all", self._hear_all)
         client.register_plugin(plugin, name=self._name)
-        self._heed(Counted(client.nthreads()))
+        self._count(client.nthreads())
         self._n_wanted = len(self._cluster.worker_spec) if is_local else 0
-        self._counting = self._in_loop(self._count())
+        self._counting = self._in_loop(self._keep_counting())
 
     @property
     def dashboard(self) -> str | None:
@@ -140,7 +137,7 @@ class DaskEngine:
         self._drain()
         while not self._reports and (left := deadline - time.monotonic()) > 0:
             with contextlib.suppress(queue.Empty):
-                self._heed(self._inbox.get(timeout=min(left, 1.0)))
+                self._inbox.get(timeout=min(left, 1.0))()
             self._drain()
             self._check_hopes()
         reports, self._reports = self._reports, []
@@ -183,26 +180,28 @@ class DaskEngine:
 
     def _hear_began(self, event: tuple[float, dict[str, Any]]) -> None:
         told = event[1]
-        self._inbox.put(Began(told["key"], told["worker"], told["stage"], time.monotonic()))
+        began = told["key"], told["worker"], told["stage"], time.monotonic()
+        self._inbox.put(partial(self._begin, *began))
 
     def _hear_all(self, event: tuple[float, dict[str, Any]]) -> None:
         told = event[1]
         if isinstance(told, dict) and told.get("action") == "remove-worker":
-            self._inbox.put(WorkerGone(told["worker"], bool(told.get("expected", False))))
+            is_expected = bool(told.get("expected", False))
+            self._inbox.put(partial(self._judge, told["worker"], is_expected))
 
     async def _follow(self, key: str, future: Any) -> None:
         try:
             outcome = await future
         except BaseException as error:  # the error is the outcome
             outcome = error
-        self._inbox.put(Ended(key, outcome))
+        self._inbox.put(partial(self._settle, key, outcome))
 
-    async def _count(self) -> None:
+    async def _keep_counting(self) -> None:
         while True:
             await asyncio.sleep(SECONDS_BETWEEN_COUNTS)
             with contextlib.suppress(Exception):  # the connection is looked after elsewhere
                 workers = await self._client.scheduler.ncores()
-                self._inbox.put(Counted(workers))
+                self._inbox.put(partial(self._count, workers))
                 if len(workers) < self._n_wanted:
                     self._cluster.scale(self._n_wanted)  # where a nanny is lost with its worker
 
@@ -212,34 +211,28 @@ class DaskEngine:
     # What we make of it, in the thread of the job.
 
     def _drain(self) -> None:
-        """Heed what is in the inbox."""
+        """Do what waits in the inbox."""
         while True:
             try:
-                message = self._inbox.get_nowait()
+                follow = self._inbox.get_nowait()
             except queue.Empty:
                 return
-            self._heed(message)
+            follow()
 
-    def _heed(self, message: Message) -> None:
-        match message:
-            case Began():
-                self._begin(message)
-            case WorkerGone(worker, is_expected):
-                self._judge(worker, is_expected)
-            case Ended(key, outcome):
-                if key in self._attempts:
-                    self._settle(self._attempts[key], outcome)
-            case Counted(workers):
-                self._workers = workers
-                self._seen_workers = time.monotonic() if workers else self._seen_workers
-                self._say_threads()
-            case Note(text):
-                self._say(text)
+    def _count(self, workers: dict[str, int]) -> None:
+        """Take the workers there are, and the threads of each."""
+        self._workers = workers
+        self._seen_workers = time.monotonic() if workers else self._seen_workers
+        if any(n > 1 for n in workers.values()):
+            self._say(
+                "the cluster has workers of several threads, of which one is used: start them with "
+                "--nthreads 1, and as many as there are cores."
+            )
 
-    def _begin(self, began: Began) -> None:
-        self._has_built = self._has_built or began.stage == "works"
-        if attempt := self._attempts.get(began.key):
-            attempt.worker, attempt.stage, attempt.since = began.worker, began.stage, began.at
+    def _begin(self, key: str, worker: str, stage: Stage, at: float) -> None:
+        self._has_built = self._has_built or stage == "works"
+        if attempt := self._attempts.get(key):
+            attempt.worker, attempt.stage, attempt.since = worker, stage, at
 
     def _judge(self, worker: str, is_expected: bool) -> None:
         """Find out whom the end of a worker is to be blamed on."""
@@ -266,8 +259,10 @@ class DaskEngine:
             )
         self._send_again(attempt)
 
-    def _settle(self, attempt: Attempt, outcome: Outcome | BaseException) -> None:
-        """Take what a future ended with."""
+    def _settle(self, key: str, outcome: Outcome | BaseException) -> None:
+        """Take what a future ended with: an outcome of the plugin, or an error of Dask's."""
+        if (attempt := self._attempts.get(key)) is None:
+            return
         if isinstance(outcome, BaseException):
             self._settle_error(attempt, outcome)
         elif outcome.word == "done":
@@ -358,20 +353,11 @@ class DaskEngine:
     def _replace(self, worker: str) -> None:
         """End a worker's process by force, and have its nanny start another."""
         if not replace_worker(self._client, self._cluster, worker):
-            self._inbox.put(
-                Note(
-                    "a worker did not end a row in time and has no nanny that could replace it; "
-                    "the job goes on without it. Start workers with --nanny, which is Dask's own "
-                    "choice."
-                )
+            text = (
+                "a worker did not end a row in time and has no nanny that could replace it; the "
+                "job goes on without it. Start workers with --nanny, which is Dask's own choice."
             )
-
-    def _say_threads(self) -> None:
-        if any(n > 1 for n in self._workers.values()):
-            self._say(
-                "the cluster has workers of several threads, of which one is used: start them with "
-                "--nthreads 1, and as many as there are cores."
-            )
+            self._inbox.put(partial(self._say, text))
 
     def _say(self, text: str) -> None:
         """Tell something once."""
