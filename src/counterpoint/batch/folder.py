@@ -209,12 +209,17 @@ def describe_job(
     row_timeout: float,
 ) -> dict[str, Any]:
     """Return what a job is, as JSON holds it; parts are added when they are there."""
+    asked = {field.name: as_json(getattr(order, field.name)) for field in fields(order)}
+    limits = asked.pop("limits")
+    del limits["type"]
     return {
         "format": FORMAT,
         "version": VERSION,
         "counterpoint": __version__,
         **_describe_explainer(recipe),
-        **_describe_order(order),
+        **asked,
+        **limits,
+        "search": as_json(check_search(order.search)),
         "row_timeout": float(row_timeout),
         "part_rows": int(part_rows),
         "inputs": inputs,
@@ -249,14 +254,6 @@ def _describe_explainer(recipe: Recipe) -> dict[str, Any]:
         "is_accelerated": explainer.predictor.is_accelerated,
         "may_miss": observed.space.may_miss.tolist(),
     }
-
-
-def _describe_order(order: Order) -> dict[str, Any]:
-    """Return what is asked, the search with all its settings."""
-    asked = {field.name: as_json(getattr(order, field.name)) for field in fields(order)}
-    limits = asked.pop("limits")
-    del limits["type"]
-    return {**asked, **limits, "search": as_json(check_search(order.search))}
 
 
 def as_json(value: Any) -> Any:

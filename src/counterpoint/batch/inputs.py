@@ -132,7 +132,6 @@ class TableFile:
         return table.cast(_plain(table.schema))
 
     def _sealed(self) -> io.BufferedReader:
-        """Open the file so that what is read is compared."""
         return io.BufferedReader(SealedFile(self.place.open(), self.seal, self.said), BLOCK)
 
     def _check_outline(self, schema: Any, starts: list[int]) -> None:
@@ -164,7 +163,6 @@ def _outline(handle: Any) -> tuple[Any, list[int]]:
 
 
 def _read_whole(file: Any, ending: str) -> Any:
-    """Read a CSV or Feather file."""
     pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
     frame = getattr(pd, READERS[ending])(file)
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)

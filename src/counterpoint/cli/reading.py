@@ -265,9 +265,10 @@ def settings_of(options: argparse.Namespace, columns: Sequence[Any]) -> dict[str
 
 def columns_of(options: argparse.Namespace, columns: Sequence[Any]) -> dict[str, Any]:
     """Return the keywords that say what the columns are."""
+    kinds = named_values("--feature", options.features, columns)
     return {
         "precision": options.precision,
-        "features": read_kinds(options.features, columns),
+        "features": {name: read_kind(name, text) for name, text in kinds.items()},
         "groups": read_groups(options.groups),
         "units": named_values("--unit", options.units, columns),
         "labels": read_names(options.labels),
@@ -309,13 +310,16 @@ def named_values(flag: str, texts: Sequence[str], names: Sequence[Any] = ()) -> 
 def read_ranges(texts: Sequence[str], schema: Schema) -> dict[Any, Any]:
     """Return where features may go: the ends of numbers and dates, the levels of the others."""
     by_text = {str(feature.name): feature for feature in schema.features}
-    found = {}
+    found: dict[Any, Any] = {}
     for name, text in named_values("--range", texts, schema.names).items():
         if name not in by_text:
             raise schema.unknown(name, "--range")
         feature = by_text[name]
-        read = read_ends if feature.is_numeric else read_levels
-        found[feature.name] = read(text, feature)
+        levels = {str(level): level for level in feature.levels}
+        if feature.is_numeric:
+            found[feature.name] = read_ends(text, feature)
+        else:  # what is no level stays a text, which is refused later
+            found[feature.name] = [levels.get(each, each) for each in split(text)]
     return found
 
 
@@ -332,12 +336,6 @@ def read_ends(text: str, feature: Feature) -> tuple[Any, Any]:
         )
     ends = [(end if is_date else float(end)) if end else None for end in (low, high)]
     return ends[0], ends[1]
-
-
-def read_levels(text: str, feature: Feature) -> list[Any]:
-    """Return levels by their texts; what is none stays a text, which is refused later."""
-    by_text = {str(level): level for level in feature.levels}
-    return [by_text.get(each, each) for each in split(text)]
 
 
 def split(text: str) -> list[str]:
@@ -359,14 +357,6 @@ def read_costs(texts: Sequence[str], names: Sequence[Any]) -> dict[Any, float]:
             raise InvalidInput(f"--cost {f'{name}={number}'!r} must be {FORMS['--cost']}.")
         costs[name] = float(number)
     return costs
-
-
-def read_kinds(texts: Sequence[str], columns: Sequence[Any]) -> dict[str, Declared]:
-    """Return what columns are, as the caller declares them."""
-    return {
-        name: read_kind(name, text)
-        for name, text in named_values("--feature", texts, columns).items()
-    }
 
 
 def read_kind(name: str, text: str) -> Declared:

@@ -6,7 +6,7 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -107,7 +107,8 @@ def output(results: list[Counterfactuals], options: argparse.Namespace) -> None:
         if options.csv is not None:
             found.to_csv(options.csv)
     if options.json:
-        print_json(results, options.show)
+        told = [as_json(found, options.show) for found in results]
+        sys.stdout.write(json.dumps(told, indent=1) + "\n")
     elif options.lang is not None or options.reader is not None:
         tell_results(results, lang, options.reader or "customer", max(1, options.show))
     else:
@@ -210,11 +211,6 @@ def new_table() -> Any:
     tables = require_package("rich.table", "a table on the screen", '"counterpoint[cli]"')
     boxes = require_package("rich.box", "a table on the screen", '"counterpoint[cli]"')
     return tables.Table(box=boxes.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-
-
-def print_json(results: Iterable[Counterfactuals], n: int) -> None:
-    """Print the results as one JSON list."""
-    sys.stdout.write(json.dumps([as_json(found, n) for found in results], indent=1) + "\n")
 
 
 def own_cells(found: Counterfactuals) -> pd.DataFrame:

@@ -188,7 +188,6 @@ def leaves_of(grove: Grove, genomes: Floats) -> Ints:
 
 @kernel
 def _find_leaves(grove: Grove, genomes: Floats, leaves: Ints) -> None:
-    """Write the leaves of all genomes in all trees."""
     for t in range(len(grove.roots)):
         for i in range(len(genomes)):
             leaves[t, i] = find_leaf(grove, grove.roots[t], genomes[i])

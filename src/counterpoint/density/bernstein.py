@@ -194,7 +194,6 @@ class NewtonScratch(NamedTuple):
 
 
 def _newton_scratch(n_cells: int, p: int = N_COEFFICIENTS) -> NewtonScratch:
-    """Return scratch for so many cells and parameters."""
     score, gradient, blocked, step, candidate = np.empty((5, p))
     curvature, factor = np.empty((2, p, p))
     heights = np.empty(n_cells + 1)

@@ -272,7 +272,6 @@ class ColumnSums(NamedTuple):
 def _test_numbers(
     genomes: Floats, rows: Ints, cells: Ints, scores: Floats, scratch: ColumnSums, statistic: Floats
 ) -> None:
-    """Write the statistics of all columns."""
     d, sums, mean, norm = genomes.shape[1], scratch.deviations, scratch.mean, scratch.norm
     for j in range(d):
         statistic[j] = -1.0  # until the column is seen to vary

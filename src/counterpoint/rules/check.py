@@ -333,7 +333,6 @@ class _Checker:
         return Word(text, role=Role.LEVEL, place=codes[0], is_quoted=is_quoted, span=node.span)
 
     def invalid(self, node: tree.RuleNode, problem: str) -> InvalidInput:
-        """Build an error at a node."""
         return tree.invalid(self.text, node.span, problem)
 
 

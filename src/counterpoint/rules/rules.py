@@ -1,22 +1,6 @@
 """Rules: what a counterfactual must satisfy, as the caller states it, and as it binds rows.
 
-=====================================  =========================================================
-rule                                   holds if
-=====================================  =========================================================
-``fixed sex, age``                     they keep the row's values
-``age increases`` (``decreases``)      it is the row's value or above (below) it
-``age increases by at most 5``         … and by no more than that; also ``decreases by``
-``age changes by at most 5``           it stays within 5 of the row's value
-``duration in 6..60``                  it lies in the closed range; an end may be left out
-``job in {clerk, nurse}``              it is one of these levels or numbers; also ``not in``
-``duration in steps of 6``             it is whole steps from the row's value; or ``from 0``
-``at most 3 changes``                  no more features differ from the row
-``at most 1 change among job, age``    … of these features
-``housing, job change together``       all of them differ from the row, or none
-``amount <= 5 * income``               the comparison does: = != < <= > >= of + - * / and ( )
-``age >= was(age) + 1``                … where was(…) is the row's own value
-``purpose = car implies age >= 21``    the conditions do: not, and, or, implies; changed(age)
-=====================================  =========================================================
+``docs/rules.md`` has a table of all kinds of rules; the grammar is at the top of `grammar.py`.
 
 Conditions on one feature can stand wherever comparisons can. Names that are not one word are put in
 double quotes or backticks, levels in double or single quotes; single quotes always mean a level,

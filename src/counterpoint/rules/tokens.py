@@ -77,7 +77,6 @@ def tokenize(text: str) -> list[Token]:
 
 
 def _token(found: re.Match[str]) -> Token:
-    """Return the token of a match."""
     piece, kind = found.group(), str(found.lastgroup)
     if kind == "quoted":
         quote = piece[0]

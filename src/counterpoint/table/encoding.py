@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -230,22 +231,17 @@ def check_held(genes: Floats, feature: Feature, argument: str) -> Floats:
 
 
 def unseen_level(column: pd.Series[Any], feature: Feature, argument: str) -> InvalidInput:
-    """Build the error for a level the data do not have."""
-    known = set(feature.levels)
-    unseen = next(value for value in column if not _is_in(value, known))
+    """Build the error for a level the data do not have, perhaps one that cannot be hashed."""
+    for unseen in column:
+        with suppress(TypeError):
+            if unseen in set(feature.levels):
+                continue
+        break
     hint = did_you_mean(unseen, feature.levels) or f"its levels are {listed(feature.levels)}."
     return InvalidInput(
         f"{argument} column {feature.name!r} has the level {unseen!r}, which the data do not "
         f"have; {hint}"
     )
-
-
-def _is_in(value: object, known: set[Any]) -> bool:
-    """Whether `value` is hashable and known."""
-    try:
-        return value in known
-    except TypeError:
-        return False
 
 
 def filled(column: Any, is_missing: Bools, feature: Feature) -> Any:

@@ -75,7 +75,6 @@ class Seal:
 
 
 def _hash(block: bytes) -> bytes:
-    """Return the hash of a block."""
     return hashlib.blake2b(block, digest_size=HASH).digest()
 
 

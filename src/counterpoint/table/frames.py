@@ -108,15 +108,12 @@ def read_array(array: Any) -> pd.DataFrame:
     """
     if array.dtype.kind != "O":
         return pd.DataFrame(array, dtype=object if array.dtype.kind == "U" else None)
-    columns = {j: _column_of_objects(array[:, j]) for j in range(array.shape[1])}
+    columns: dict[int, pd.Series[Any]] = {}
+    for j in range(array.shape[1]):
+        column = pd.Series(array[:, j], dtype=object)
+        is_text = any(isinstance(value, str) for value in column)  # which stays objects
+        columns[j] = column if is_text else column.infer_objects()
     return pd.DataFrame(columns, index=pd.RangeIndex(len(array)))
-
-
-def _column_of_objects(values: Any) -> pd.Series[Any]:
-    """Return a column of an array of objects in the dtype its values have; text stays objects."""
-    is_text = any(isinstance(value, str) for value in values)
-    column: pd.Series[Any] = pd.Series(values, dtype=object)
-    return column if is_text else column.infer_objects()
 
 
 def read_frame(frame: Any, argument: str) -> pd.DataFrame:
@@ -128,8 +125,7 @@ def read_frame(frame: Any, argument: str) -> pd.DataFrame:
 
     table = nw.from_native(frame, eager_only=True)
     columns = {name: _read_column(table[name], argument) for name in table.columns}
-    index = pd.RangeIndex(len(table))
-    return pd.DataFrame(columns, index=index)
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(table)))
 
 
 def _read_column(column: nw.Series[Any], argument: str) -> pd.Series[Any]:
@@ -138,13 +134,14 @@ def _read_column(column: nw.Series[Any], argument: str) -> pd.Series[Any]:
 
     dtype, name = column.dtype, column.name
     native = column.to_native()
+    levels: list[Any] | None = None
     if _is_arrow_dictionary(native) and not _is_nested(native.type.value_type):
         levels = native.unify_dictionaries().chunk(0).dictionary.to_pylist() if len(column) else []
-        is_ordered = bool(native.type.ordered)
+    elif isinstance(dtype, nw.Enum):
+        levels = list(dtype.categories)
+    if levels is not None:
+        is_ordered = bool(getattr(getattr(native, "type", None), "ordered", False))
         values = pd.Categorical(column.to_list(), categories=levels, ordered=is_ordered)
-        return pd.Series(values, name=name)
-    if isinstance(dtype, nw.Enum):
-        values = pd.Categorical(column.to_list(), categories=list(dtype.categories))
         return pd.Series(values, name=name)
     if dtype in (nw.String, nw.Categorical) and not _is_arrow_dictionary(native):
         return pd.Series(column.to_list(), name=name, dtype=object)
@@ -360,7 +357,6 @@ def as_frame(rows: Rows, argument: str, columns: Sequence[Hashable] | None = Non
 
 
 def _dicts_as_frame(rows: Sequence[Mapping[Any, Any]]) -> pd.DataFrame:
-    """Return dicts as a frame."""
     records = [dict(row) for row in rows]
     try:
         return pd.DataFrame(records)

@@ -373,7 +373,6 @@ def _mapping(argument: str, value: object, example: str) -> Mapping[Any, Any]:
 
 
 def _texts(argument: str, value: object, example: str) -> dict[Any, str]:
-    """Return a dict of texts."""
     return {
         key: _check_text(f"{argument}[{key!r}]" if argument[-1] != "]" else argument, text)
         for key, text in _mapping(argument, value, example).items()

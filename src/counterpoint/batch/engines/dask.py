@@ -101,7 +101,6 @@ class DaskEngine:
             raise
 
     def _open(self, recipe: Recipe, order: Order) -> None:
-        """Listen, equip the workers and count them."""
         client = self._client
         packed = pickled((recipe, order), "what the job asks for", "use functions of modules")
         is_local = self._cluster is not None

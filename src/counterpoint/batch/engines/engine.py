@@ -297,7 +297,9 @@ class Threads:
         self._n_submitted = self.n_abandoned = 0
         self._watch, self._begin, self._cpu = Watch(), time.monotonic(), time.process_time()
         self._is_decided = self.workers == 1 or not can_start()
-        self._helpers = self._new_helpers()
+        n_bytes, n_most = 2 * recipe.explainer().observed.genomes.nbytes, self.workers - 1
+        asked = ChunkWork(recipe, order)  # of processes, each of which takes a thread's place
+        self._helpers = Helpers(asked, n_most, n_bytes, MEMORY, self._watch, self._welcome)
         self._idle: list[Helper] = []
         self._there: dict[Chunk, Helper] = {}  # who works on chunks in the place of a thread
         self._threads = [self._new_thread() for _ in range(self.workers)]
@@ -307,12 +309,6 @@ class Threads:
         thread = threading.Thread(target=self._work, name="counterpoint-batch", daemon=True)
         thread.start()
         return thread
-
-    def _new_helpers(self) -> Helpers:
-        """Return what starts processes; each takes the place of a thread."""
-        n_bytes = 2 * self._recipe.explainer().observed.genomes.nbytes
-        asked = ChunkWork(self._recipe, self._order)
-        return Helpers(asked, self.workers - 1, n_bytes, MEMORY, self._watch, self._welcome)
 
     def _welcome(self, helper: Helper) -> None:
         """Note a process that is ready."""
