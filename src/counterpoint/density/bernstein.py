@@ -84,7 +84,7 @@ def fit(counts: Floats) -> Floats:
     Examples
     --------
     >>> theta = fit(np.array([10.0, 20.0, 40.0, 20.0, 10.0]))
-    >>> cell_probabilities(theta, 5).round(3)
+    >>> describe_cells(theta, 5)[0].round(3)
     array([0.1, 0.2, 0.4, 0.2, 0.1])
     """
     weights = counts / counts.sum()
@@ -93,26 +93,16 @@ def fit(counts: Floats) -> Floats:
     return np.asarray(np.cumsum(increments))
 
 
-def cell_probabilities(theta: Floats, n_cells: int) -> Floats:
-    """Return the probability (K,) of each cell, given the coefficients (6,); the sum is one."""
-    masses, _ = _described(theta, n_cells)
-    return np.asarray(masses / masses.sum())
+def describe_cells(theta: Floats, n_cells: int) -> tuple[Floats, Floats]:
+    """Return the probability (K,) of each cell, which sum to one, and the scores (K, 6).
 
-
-def cell_scores(theta: Floats, n_cells: int) -> Floats:
-    """Return the gradient (K, 6) of each cell's log probability in the coefficients (6,).
-
-    It is zero for cells so improbable that their logarithm is lost to underflow; a cell that holds
-    an observation is never one of them at the maximum.
+    A score is the gradient of a cell's log probability in the coefficients (6,). It is zero for
+    cells so improbable that their logarithm is lost to underflow; a cell that holds an observation
+    is never one of them at the maximum.
     """
-    return _described(theta, n_cells)[1]
-
-
-def _described(theta: Floats, n_cells: int) -> tuple[Floats, Floats]:
-    """Return what there is of probability in each cell (K,), and their scores (K, 6)."""
     masses, scores = np.empty(n_cells), np.empty((n_cells, N_COEFFICIENTS))
     _describe_cells(theta, basis(n_cells), np.empty(n_cells + 1), masses, scores)
-    return masses, scores
+    return np.asarray(masses / masses.sum()), scores
 
 
 def _start(weights: Floats) -> Floats:
@@ -361,9 +351,7 @@ class Response:
         counts = np.bincount(self.cells[rows], minlength=n_cells).astype(np.float64)
         probabilities = counts / counts.sum()
         if self.kind == "smooth":
-            theta = fit(counts)
-            probabilities = cell_probabilities(theta, n_cells)
-            scores = cell_scores(theta, n_cells)
+            probabilities, scores = describe_cells(fit(counts), n_cells)
         elif self.kind == "levels":
             scores = np.eye(n_cells)[:, counts > 0]
         else:

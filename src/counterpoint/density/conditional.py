@@ -200,9 +200,11 @@ def association(cells: Ints, covariates: Covariates, rows: Ints, scores: Floats)
     ``(n - 1) sum_l n_l |mean of z in level l|^2`` for categories. `cells` (n,) are those of the
     node's `rows` (n,). It is plus infinity for the response and for what is constant in the node.
     """
-    d = covariates.genomes.shape[1]
-    rank = scores.shape[1]
-    statistic, freedom = number_statistics(covariates.genomes, rows, cells, scores), np.ones(d)
+    d, rank = covariates.genomes.shape[1], scores.shape[1]
+    mean, norm, statistic = np.zeros((3, d))
+    scratch = ColumnSums(np.zeros((len(scores), d)), mean, norm)
+    _test_numbers(covariates.genomes, rows, cells, scores, scratch, statistic)
+    freedom = np.ones(d)
     for feature in np.flatnonzero(covariates.is_categorical):
         sums, sizes = level_sums(cells, covariates, rows, scores, int(feature))
         present = sizes > 0
@@ -248,15 +250,6 @@ def _log_far_tail(shape: Floats, half: Floats) -> Floats:
     for i in range(n_terms, 0, -1):
         fraction = half + 2 * i - 1 - shape - i * (i - shape) / fraction
     return np.asarray(shape * np.log(half) - half - gammaln(shape) - np.log(fraction))
-
-
-def number_statistics(genomes: Floats, rows: Ints, cells: Ints, scores: Floats) -> Floats:
-    """Return ``|Z'x|^2`` of every column, centred to unit length; -1 if it is constant here."""
-    d = genomes.shape[1]
-    mean, norm, statistic = np.zeros((3, d))
-    scratch = ColumnSums(np.zeros((len(scores), d)), mean, norm)
-    _test_numbers(genomes, rows, cells, scores, scratch, statistic)
-    return statistic
 
 
 class ColumnSums(NamedTuple):

@@ -37,11 +37,11 @@ occupied = st.lists(st.integers(0, 40), min_size=3, max_size=60).filter(any)
 def log_likelihood(theta: Floats, counts: Floats) -> float:
     seen = counts > 0
     with np.errstate(divide="ignore"):
-        return float(counts[seen] @ np.log(bernstein.cell_probabilities(theta, len(counts))[seen]))
+        return float(counts[seen] @ np.log(bernstein.describe_cells(theta, len(counts))[0][seen]))
 
 
 def gradient_of_increments(theta: Floats, counts: Floats) -> Floats:
-    gradient = counts @ bernstein.cell_scores(theta, len(counts)) / counts.sum()
+    gradient = counts @ bernstein.describe_cells(theta, len(counts))[1] / counts.sum()
     return np.asarray(np.cumsum(gradient[::-1])[::-1])
 
 
@@ -54,7 +54,7 @@ def test_the_basis_sums_to_one_at_every_inner_border() -> None:
 def test_cell_probabilities_are_the_normal_masses_between_borders() -> None:
     theta = np.linspace(-2.0, 2.0, 6)  # h is linear
 
-    probabilities = bernstein.cell_probabilities(theta, 5)
+    probabilities = bernstein.describe_cells(theta, 5)[0]
 
     heights = np.array([-np.inf, -2.0, -2.0 / 3.0, 2.0 / 3.0, 2.0, np.inf])
     np.testing.assert_allclose(probabilities, np.diff(ndtr(heights)), rtol=1e-12)
@@ -65,7 +65,7 @@ def test_cell_probabilities_are_the_normal_masses_between_borders() -> None:
 def test_every_fit_is_increasing_and_its_probabilities_sum_to_one(counts: list[int]) -> None:
     theta = bernstein.fit(np.array(counts, dtype=np.float64))
 
-    probabilities = bernstein.cell_probabilities(theta, len(counts))
+    probabilities = bernstein.describe_cells(theta, len(counts))[0]
     heights = bernstein.basis(len(counts))[1:-1] @ theta
     assert np.all(np.isfinite(theta))
     assert np.all(np.diff(theta) >= 0.99 * bernstein.MIN_INCREMENT)
@@ -102,7 +102,7 @@ def test_no_monotone_perturbation_is_more_likely_than_the_fit(name: str, size: f
 
 def test_expected_counts_of_a_known_model_give_back_its_distribution() -> None:
     theta = np.array([-2.5, -1.0, -0.8, 0.1, 1.9, 2.2])
-    counts = 1e4 * bernstein.cell_probabilities(theta, 100)
+    counts = 1e4 * bernstein.describe_cells(theta, 100)[0]
 
     found = bernstein.fit(counts)
 
@@ -118,12 +118,12 @@ def test_the_fit_depends_on_shares_only() -> None:
 def test_scores_are_the_derivatives_of_the_log_probabilities() -> None:
     theta = np.array([-2.0, -1.0, -0.7, 0.4, 0.9, 2.1])
 
-    scores = bernstein.cell_scores(theta, 30)
+    scores = bernstein.describe_cells(theta, 30)[1]
 
     step = 1e-6 * np.eye(6)
     for j in range(6):
-        above = np.log(bernstein.cell_probabilities(theta + step[j], 30))
-        below = np.log(bernstein.cell_probabilities(theta - step[j], 30))
+        above = np.log(bernstein.describe_cells(theta + step[j], 30)[0])
+        below = np.log(bernstein.describe_cells(theta - step[j], 30)[0])
         np.testing.assert_allclose(scores[:, j], (above - below) / 2e-6, atol=1e-6)
 
 
@@ -132,7 +132,7 @@ def test_rows_that_share_one_cell_are_described_by_that_cell(cell: int) -> None:
     counts = np.zeros(100)
     counts[cell] = 12.0
 
-    probabilities = bernstein.cell_probabilities(bernstein.fit(counts), 100)
+    probabilities = bernstein.describe_cells(bernstein.fit(counts), 100)[0]
 
     assert probabilities[cell] > 0.99
 
@@ -141,7 +141,7 @@ def test_one_far_outlier_does_not_break_the_fit() -> None:
     counts = np.zeros(100)
     counts[0], counts[99] = 100_000.0, 1.0
 
-    probabilities = bernstein.cell_probabilities(bernstein.fit(counts), 100)
+    probabilities = bernstein.describe_cells(bernstein.fit(counts), 100)[0]
 
     assert probabilities[0] == pytest.approx(1.0, abs=1e-4)
     assert probabilities[99] == pytest.approx(1e-5, rel=0.2)
