@@ -15,10 +15,9 @@ import queue
 import tempfile
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -210,22 +209,20 @@ class Files:
         return read_content(io.BytesIO(self.data), ending, f"data {self.data_name!r}")
 
 
-_known: OrderedDict[str, Recipe] = OrderedDict()  # of this process, the latest used last
-_known_lock = threading.Lock()
+_unpacking = threading.Lock()
 
 
 def unpacked(payload: bytes) -> Recipe:
     """Return the recipe of a payload: the one this process has, if it has it."""
-    digest = hashlib.sha256(payload).hexdigest()
-    with _known_lock:
-        if digest not in _known:
-            recipe = Recipe(partial(_made, payload))
-            recipe._payload = payload
-            _known[digest] = recipe
-        _known.move_to_end(digest)
-        while len(_known) > MOST_RECIPES:
-            _known.popitem(last=False)
-        return _known[digest]
+    with _unpacking:
+        return _recipe_of(payload)
+
+
+@lru_cache(maxsize=MOST_RECIPES)
+def _recipe_of(payload: bytes) -> Recipe:
+    recipe = Recipe(partial(_made, payload))
+    recipe._payload = payload
+    return recipe
 
 
 def _made(payload: bytes) -> Explainer:
