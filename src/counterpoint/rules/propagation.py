@@ -8,7 +8,7 @@ only where that is certain, round-off included.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -38,6 +38,7 @@ MOST_ROUNDS = 10  # on the reals, two rules can push each other for ever
 MOST_PAIRED = 30  # up to so many rules every pair is tried for a contradiction
 
 Point = tuple[int, float]  # a feature and the value it is supposed to have
+Objection = Callable[[Iterable[int]], str | None]  # why rules, by place, cannot hold together
 
 
 # Whether a condition can hold
@@ -296,52 +297,42 @@ def contradictions(
     The rules are given as canonical texts and in normal form. No rule is in two of the sets. That
     none is found does not prove that there is none.
     """
-    sets = _RuleSets(texts, rules, schema, start)
-    left, found = list(range(len(rules))), []
-    while sets.objection(left) is not None:
-        smallest = sets.smallest(left)
-        found.append(sets.message(smallest))
-        left = [i for i in left if i not in smallest]
-    return found
 
-
-class _RuleSets(NamedTuple):
-    """Rules of which sets, given by their places, are tried for contradictions."""
-
-    texts: Sequence[str]
-    rules: Sequence[normal.NormalRule]
-    schema: Schema
-    start: Start
-
-    def objection(self, places: Iterable[int]) -> str | None:
+    def objection(places: Iterable[int]) -> str | None:
         """Return why rules cannot hold together, perhaps in no words; None if they might."""
         try:
-            propagate([self.rules[i] for i in places], Domains(self.schema, self.start))
+            propagate([rules[i] for i in places], Domains(schema, start))
         except Impossible as impossible:
             return str(impossible)
         return None
 
-    def smallest(self, places: list[int]) -> list[int]:
-        """Return a set of rules that cannot hold together, each of which is needed for that."""
-        most = 2 if len(places) <= MOST_PAIRED else 1
-        for size in range(1, most + 1):
-            for few in combinations(places, size):
-                if self.objection(few) is not None:
-                    return list(few)
-        needed = places
-        for i in places:
-            without = [k for k in needed if k != i]
-            if self.objection(without) is not None:
-                needed = without
-        return needed
+    left, found = list(range(len(rules))), []
+    while objection(left) is not None:
+        few = smallest(left, objection)
+        found.append(message([f'"{texts[i]}"' for i in few], objection(few)))
+        left = [i for i in left if i not in few]
+    return found
 
-    def message(self, places: list[int]) -> str:
-        """Name the rules, and what they leave nothing of."""
-        quoted = [f'"{self.texts[i]}"' for i in places]
-        names = " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
-        verb = "can never hold" if len(places) == 1 else "cannot hold together"
-        reason = self.objection(places)
-        return f"{names} {verb}: {reason}." if reason else f"{names} {verb}."
+
+def smallest(places: list[int], objection: Objection) -> list[int]:
+    """Return a set of rules that cannot hold together, each of which is needed for that."""
+    for size in range(1, 3 if len(places) <= MOST_PAIRED else 2):
+        for few in combinations(places, size):
+            if objection(few) is not None:
+                return list(few)
+    needed = places
+    for i in places:
+        without = [k for k in needed if k != i]
+        if objection(without) is not None:
+            needed = without
+    return needed
+
+
+def message(quoted: list[str], reason: str | None) -> str:
+    """Name rules that contradict each other, and what they leave nothing of."""
+    names = " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+    verb = "can never hold" if len(quoted) == 1 else "cannot hold together"
+    return f"{names} {verb}: {reason}." if reason else f"{names} {verb}."
 
 
 class Linear(NamedTuple):
