@@ -188,16 +188,11 @@ def builder(form: Form, columns: Sequence[Feature]) -> Build:
     return build
 
 
-def holds_nan(feature: Feature) -> bool:
-    """Whether missing values of a column are the NaN of its floats, as they are of its genes."""
-    dtype = feature.dtype
-    is_float = isinstance(dtype, np.dtype) and dtype.kind == "f"
-    return feature.has_missing and is_float and feature.is_numeric
-
-
 def with_gaps(make: Maker, feature: Feature, fill: Callable[[Any, Bools], Any]) -> Maker:
     """Return a maker of columns that also takes NaN, of which `fill` makes a missing value."""
-    if not feature.has_missing or holds_nan(feature):
+    dtype = feature.dtype
+    is_nan = feature.is_numeric and isinstance(dtype, np.dtype) and dtype.kind == "f"
+    if is_nan or not feature.has_missing:  # what misses in a column of floats is NaN as in genes
         return make
 
     def make_some(genes: Floats) -> Any:
@@ -278,18 +273,13 @@ def arrow_maker(arrow: Any, feature: Feature, dtype: Any) -> Maker:
         number = plain_dtype(feature.dtype)
         return lambda genes: arrow.array(genes.astype(number), type=dtype, from_pandas=False)
     if not isinstance(feature.dtype, pd.CategoricalDtype):  # no kernel takes from all types
-        words = as_objects(feature.levels)
-        return lambda genes: arrow.array(words.take(genes.astype(np.int64)), type=dtype)
-    levels = arrow_dictionary(arrow, feature, dtype)
-    return lambda genes: levels.take(arrow.array(genes.astype(np.int64)))
-
-
-def arrow_dictionary(arrow: Any, feature: Feature, dtype: Any) -> Any:
-    """Return the levels of a feature as a dictionary array, with all the dictionary had."""
-    categories = feature.dtype.categories
+        own = as_objects(feature.levels)
+        return lambda genes: arrow.array(own.take(genes.astype(np.int64)), type=dtype)
+    categories = feature.dtype.categories  # all that the dictionary had
     places = arrow.array(categories.get_indexer(pd.Index(feature.levels)), type=dtype.index_type)
     words = arrow.array(categories.tolist(), type=dtype.value_type)
-    return arrow.DictionaryArray.from_arrays(places, words, ordered=dtype.ordered)
+    levels = arrow.DictionaryArray.from_arrays(places, words, ordered=dtype.ordered)
+    return lambda genes: levels.take(arrow.array(genes.astype(np.int64)))
 
 
 def array_builder(dtype: Any, columns: Sequence[Feature]) -> Build:

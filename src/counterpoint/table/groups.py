@@ -307,8 +307,13 @@ def as_switches(frame: pd.DataFrame) -> Bools:
 def encode_group(frame: pd.DataFrame, feature: Feature, argument: str) -> Floats:
     """Return the codes of a group's levels in rows that have its columns."""
     labels = [column.name for column in feature.columns]
-    for label in labels:
-        check_switches(frame[label], feature, argument)
+    for column in (frame[label] for label in labels):
+        for value in column.unique() if column.dtype.kind in "iufb" else column:
+            if not (isinstance(value, int | float | np.number | np.bool_) and value in (0, 1)):
+                raise InvalidInput(
+                    f"{argument} column {column.name!r} is one of the group {feature.name!r} and "
+                    f"must be 0 or 1, got {value!r}."
+                )
     on = as_switches(frame[labels])
     n_on = on.sum(axis=1)
     if (n_on > 1).any():
@@ -324,16 +329,6 @@ def encode_group(frame: pd.DataFrame, feature: Feature, argument: str) -> Floats
             f"show; set one of {listed(labels)} to 1."
         )
     return np.where(n_on == 0, float(len(labels)), on.argmax(axis=1).astype(np.float64))
-
-
-def check_switches(column: pd.Series[Any], feature: Feature, argument: str) -> None:
-    """Refuse values of a group's column that say neither on nor off."""
-    for value in column.unique() if column.dtype.kind in "iufb" else column:
-        if not (isinstance(value, int | float | np.number | np.bool_) and value in (0, 1)):
-            raise InvalidInput(
-                f"{argument} column {column.name!r} is one of the group {feature.name!r} and must "
-                f"be 0 or 1, got {value!r}."
-            )
 
 
 def expand(codes: Floats, n_columns: int) -> Floats:
