@@ -21,7 +21,7 @@ the same in JavaScript with the particles as numbers.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar
 
@@ -385,8 +385,18 @@ class Interview(Generic[Result]):
     def learnt(self) -> str:
         """What the answers so far tell of what matters, in words."""
         aims, minded = self.weights["objectives"], self.weights["features"]
-        names = self.found.encoding.schema.names
-        return learnt_of(aims, minded, [str(names[place]) for place in self._excluded[-1]])
+        told = []
+        if aims:
+            most = max(aims, key=aims.__getitem__)
+            told.append(f"Of the objectives {most} seems to matter most.")
+        if minded:
+            least = 0.8 * max(minded.values())
+            names = [str(name) for name, share in minded.items() if share >= least > 0.0][:3]
+            told.append(f"Changes of {joined(names, 'and')} seem to be minded most.")
+        if places := self._excluded[-1]:
+            names = [str(self.found.encoding.schema.names[place]) for place in places]
+            told.append(f"Nothing that changes {joined(names, 'and')} is shown.")
+        return " ".join(told)
 
     @property
     def best(self) -> Result:
@@ -418,22 +428,6 @@ class Interview(Generic[Result]):
 
     def __repr__(self) -> str:
         return f"<Interview: {len(self._answers)} answers, best is position {self.position}>"
-
-
-def learnt_of(
-    aims: Mapping[str, float], minded: Mapping[Any, float], excluded: Sequence[str]
-) -> str:
-    """Return what matters most to somebody, in words."""
-    told = []
-    if aims:
-        told.append(f"Of the objectives {max(aims, key=aims.__getitem__)} seems to matter most.")
-    if minded:
-        most = max(minded.values())
-        names = [str(name) for name, share in minded.items() if share >= 0.8 * most > 0.0][:3]
-        told.append(f"Changes of {joined(names, 'and')} seem to be minded most.")
-    if excluded:
-        told.append(f"Nothing that changes {joined(excluded, 'and')} is shown.")
-    return " ".join(told)
 
 
 def _candidates(found: ResultData, reader: Reader) -> Ints:

@@ -101,17 +101,12 @@ def _now(found: ResultData, wish: Wish, grammar: Grammar) -> str:
     if wish.aim == "value":
         return write_number(found.row_prediction, grammar.signs)
     if wish.aim == "probability":
-        return _share(found.row_prediction, grammar)
+        share = found.row_prediction  # with a decimal where it is within a percent of either end
+        return write_share(round(share, 2 if 0.01 <= share <= 0.99 else 5), grammar.signs)
     likeliest = int(np.argmax(found.facts.row_outputs))
     if len(found.facts.classes) < 3 or likeliest in found.target.wanted:
         return ""
     return class_text(found, found.facts.classes[likeliest], grammar)
-
-
-def _share(share: float, grammar: Grammar) -> str:
-    """Return a probability in percent, with a decimal where it is within one of either end."""
-    is_middle = 0.01 <= share <= 0.99
-    return write_share(round(share, 2) if is_middle else round(share, 5), grammar.signs)
 
 
 def _case(way: Way[Any], wish: Wish, grammar: Grammar) -> Case:
