@@ -49,6 +49,7 @@ from counterpoint import compiling
 from counterpoint.compiling import InnerCompiler, KernelCompiler, prefetch
 
 OURS = "counterpoint."
+PYTHON_AND_LEVEL = f"py{sys.version_info[0]}{sys.version_info[1]}" + "O" * sys.flags.optimize
 PATIENCE = 60.0  # seconds to wait for another process that compiles the same
 PAUSE = 10.0  # seconds without compiling after which the user is told again
 _log = logging.getLogger("counterpoint")
@@ -177,7 +178,7 @@ class KernelCache(FunctionCache):
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
-        self._base = f"{full_name(function)}.py{sys.version_info[0]}{sys.version_info[1]}"
+        self._base = f"{full_name(function)}.{PYTHON_AND_LEVEL}"
         self._lock = contextlib.ExitStack()  # empty unless this process compiles the function
 
     @property
@@ -322,14 +323,14 @@ def completeness_mark(names: Iterable[str]) -> Path | None:
         return None
     stamps = [code_stamp(each.py_func) for each in kernels]
     magic = cast(Any, kernels[0]).targetctx.codegen().magic_tuple()
-    versions = repr((numba.__version__, sys.version_info[:3], magic))
-    return Path(cache._cache_path) / f"counterpoint-{_digest(*stamps, versions)}.complete"
+    name = _digest(*stamps, repr((numba.__version__, sys.version_info[:3], magic)))
+    return Path(cache._cache_path) / f"counterpoint-{PYTHON_AND_LEVEL}-{name}.complete"
 
 
 def mark_as_complete(mark: Path) -> None:
     """Write a mark, unless the folder cannot be written to, and drop those of older sources."""
     with contextlib.suppress(OSError):
-        for old in mark.parent.glob("counterpoint-*.complete"):
+        for old in mark.parent.glob(f"{mark.name.rpartition('-')[0]}-*.complete"):
             old.unlink()
         mark.touch()
 

@@ -95,6 +95,27 @@ def test_processes_that_compile_at_once_leave_the_right_code_for_every_type(
         assert answers == ["45.0"] * len(TYPES)
 
 
+def test_python_without_assertions_leaves_the_kernels_of_python_with_them(tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(MODULE)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(Path(counterpoint.__file__).parents[1]),
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+    }
+
+    def run(*flags: str) -> dict[Path, bytes]:
+        command = [sys.executable, *flags, str(module), "int64"]
+        subprocess.run(command, env=environment, check=True, capture_output=True)  # noqa: S603
+        return {each: each.read_bytes() for each in (tmp_path / "cache").rglob("*.nb?")}
+
+    plain = run()
+    both = run("-OO")
+
+    assert {*plain.items()} < {*both.items()}
+    assert run() == both
+
+
 STAMPED = """
 import math
 import numpy as np
