@@ -17,6 +17,7 @@ from tests.strategies import every_kind, generator, limits_of_every_kind, rows_o
 import counterpoint as cp
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.problem.problem import Problem
+from counterpoint.search.explore.knowledge import once
 from counterpoint.search.feasibility import Candidates, search_space
 from counterpoint.search.nsga2 import variation
 from counterpoint.search.nsga2.loop import fit_trees, random_candidates
@@ -85,7 +86,7 @@ def cross(
 
 
 def operators(problem: Problem, search: cp.NSGA2, *, given: bool = False) -> Operators:
-    trees = problem.observed.once(fit_trees) if given else None
+    trees = once(problem.observed, fit_trees) if given else None
     allowed = search_space(problem.space, problem.box)
     return Operators(search, problem.space, allowed, trees, problem.keys)
 

@@ -6,10 +6,10 @@ earlier searches of a row, so that the model need not be asked again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -51,8 +51,6 @@ from counterpoint.problem.target import TIE, Target, lasting_margin
 from counterpoint.rules.rules import RowRules
 from counterpoint.streams import row_keys
 from counterpoint.table.space import Box, Space, search_box
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -119,17 +117,6 @@ class Observed:
         """
         typical = [mean_difference(genes[genes != MISSING]) for genes in self.genomes.T]
         return np.where(self.space.is_level, np.sign(typical), typical)
-
-    def once(self, make: Callable[..., T], *arguments: Hashable) -> T:
-        """Return what a function makes of the data; it is called once, for all searches.
-
-        Sorting the columns of a million rows takes longer than the search of a row.
-        """
-        key = (make, *arguments)
-        if key not in self.made:
-            self.made[key] = make(self, *arguments)
-        made: T = self.made[key]
-        return made
 
     def margin_of(self, target: Target) -> float:
         """Return how far inside a target a counterfactual should be; see `lasting_margin`."""

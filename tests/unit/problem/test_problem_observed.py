@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 import counterpoint as cp
-from counterpoint.search.explore.knowledge import spaced_columns
 
 COMPLETE = pd.DataFrame({"age": [20.0, 30.0, 40.0, 50.0], "pay": [1.0, 2.0, 3.0, 4.0]})
 
@@ -24,13 +23,3 @@ def test_rows_that_miss_values_do_not_count_for_nearness_if_others_are_complete(
 def test_scores_between_zero_and_one_are_taken_for_probabilities() -> None:
     assert cp.Explainer(lambda rows: rows["age"] / 100, COMPLETE).observed.are_probabilities
     assert not cp.Explainer(lambda rows: rows["age"], COMPLETE).observed.are_probabilities
-
-
-def test_what_is_made_of_the_data_is_made_once_for_each_request() -> None:
-    observed = cp.Explainer(lambda rows: rows["age"] / 100, COMPLETE).observed
-
-    columns = observed.once(spaced_columns, 3)
-
-    assert [column.tolist() for column in columns] == [[20.0, 30.0, 50.0], [1.0, 2.0, 4.0]]
-    assert observed.once(spaced_columns, 3) is columns
-    assert [len(column) for column in observed.once(spaced_columns, 9)] == [4, 4]

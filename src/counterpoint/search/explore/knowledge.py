@@ -6,7 +6,8 @@ lead to, come from the data, or from the thresholds of trees that are known.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Hashable
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -48,6 +49,7 @@ from counterpoint.search.feasibility import RETRIES, is_allowed, nearest_wanted
 from counterpoint.search.front import LANES
 from counterpoint.table.space import Space, empty_memory, onto_grid, remember_all
 
+T = TypeVar("T")
 N_WANTED = 20  # nearest observed rows with the wanted outcome that a search starts from
 MOST_LEVELS = 20  # levels of one feature tried as first candidates
 N_COPIED = 1  # wanted observed rows whose values are tried as first candidates
@@ -140,7 +142,7 @@ def plans_of(problem: Problem, knowledge: Knowledge, archive: Archive, slots: in
     """Return what candidates are planned by, of which each wave has so many of a sort."""
     return Plans(
         empty_niches(knowledge, problem.rows.shape[1], slots),
-        problem.observed.once(trial_values),
+        once(problem.observed, trial_values),
         empty_finish(step_costs(problem), slots, archive.members.shape[1]),
         step_values(problem.observed, problem.predictor.additive),
     )
@@ -183,6 +185,18 @@ def empty_classes(n_members: int, d: int) -> ParentClasses:
     start, size = np.zeros((2, 2 * (d + 1)), dtype=np.int64)
     kind = np.empty(-(-n_members // LANES) * LANES, dtype=np.int64)
     return ParentClasses(np.empty(n_members, dtype=np.int64), start, size, kind, np.empty(2))
+
+
+def once(observed: Observed, make: Callable[..., T], *arguments: Hashable) -> T:
+    """Return what a function makes of the data; it is called once, for all searches.
+
+    Sorting the columns of a million rows takes longer than the search of a row.
+    """
+    key = (make, *arguments)
+    if key not in observed.made:
+        observed.made[key] = make(observed, *arguments)
+    made: T = observed.made[key]
+    return made
 
 
 def trial_values(observed: Observed) -> TrialValues:
@@ -307,7 +321,7 @@ def empty_finish(costs: StepCosts, slots: int, capacity: int) -> Finish:
 
 def step_values(observed: Observed, additive: AdditiveModel | None) -> StepValues:
     """Return the values that lists are made of; of long columns evenly spaced ones."""
-    columns = observed.once(spaced_columns, MOST_STEPS)
+    columns = once(observed, spaced_columns, MOST_STEPS)
     below, above = columns.copy(), columns.copy()
     forest = None if additive is None else additive.forest
     if forest is not None:

@@ -20,6 +20,7 @@ from counterpoint.kernels import kernel
 from counterpoint.problem.problem import Observed, Problem
 from counterpoint.progress import Watch
 from counterpoint.search.archive import Archive
+from counterpoint.search.explore.knowledge import once
 from counterpoint.search.explore.moves import GOES_MISSING
 from counterpoint.search.feasibility import Candidates, SearchSpace, feasible, search_space
 from counterpoint.search.nsga2.selection import Population, select_mates, select_survivors
@@ -39,7 +40,7 @@ def evolve(problem: Problem, search: NSGA2, watch: Watch | None = None) -> Archi
     deadline = search.deadline()
     space, size = problem.space, search.population
     n_mates = size + size % 2
-    trees = problem.observed.once(fit_trees) if search.mutation == "conditional" else None
+    trees = once(problem.observed, fit_trees) if search.mutation == "conditional" else None
 
     operators = Operators(search, space, search_space(space, problem.box), trees, problem.keys)
     rows = np.arange(len(problem.rows))  # those still searched

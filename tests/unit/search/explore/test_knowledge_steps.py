@@ -10,7 +10,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 import counterpoint as cp
 from counterpoint.models.additive import AdditiveModel
-from counterpoint.search.explore.knowledge import across_thresholds, step_values
+from counterpoint.search.explore.knowledge import (
+    across_thresholds,
+    once,
+    spaced_columns,
+    step_values,
+)
 
 SPREAD = np.outer(np.arange(298), np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0, 13.0])) % 1.0
 DATA = pd.DataFrame(np.vstack([np.zeros(6), np.ones(6), SPREAD.round(4)]), columns=list("abcdef"))
@@ -83,3 +88,14 @@ def test_of_a_single_tree_the_nearest_leaf_is_found(seed: int, i: int) -> None:
 
     least = least_of_leaves(model, DATA.iloc[i].to_numpy(), wanted)
     assert found.to_frame()["distance"].min() == pytest.approx(least, abs=1e-9)
+
+
+def test_what_is_made_of_the_data_is_made_once_for_each_request() -> None:
+    data = pd.DataFrame({"age": [20.0, 30.0, 40.0, 50.0], "pay": [1.0, 2.0, 3.0, 4.0]})
+    observed = cp.Explainer(lambda rows: rows["age"] / 100, data).observed
+
+    columns = once(observed, spaced_columns, 3)
+
+    assert [column.tolist() for column in columns] == [[20.0, 30.0, 50.0], [1.0, 2.0, 4.0]]
+    assert once(observed, spaced_columns, 3) is columns
+    assert [len(column) for column in once(observed, spaced_columns, 9)] == [4, 4]
