@@ -5,6 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
 
 # Threads of OpenMP that wait for work sleep: by default they spin, and where several processes
 # share the cores, as with pytest -n, a model that is fitted in 0.3 s takes 20. Libraries read it
@@ -12,6 +15,7 @@ import signal
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import pytest
+from _pytest.doctest import DoctestModule
 from benchmarks import published
 from hypothesis import settings
 
@@ -33,6 +37,14 @@ def pytest_configure() -> None:
     """Let Ctrl-C be heard: shells start what runs in the background with it ignored."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, list[Any], list[Any]]:
+    """Look for examples in the package only: tests have none, and their helpers load much."""
+    found = yield
+    has_none = "tests" in file_path.relative_to(Path(__file__).parent).parts
+    return [each for each in found if not (has_none and isinstance(each, DoctestModule))]
 
 
 def pytest_collection_finish() -> None:

@@ -7,9 +7,11 @@ import json
 import os
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from sklearn.tree import DecisionTreeClassifier
 from tests.golden import reference_runs as runs
 
@@ -23,21 +25,21 @@ AS_PYTHON = """
 import json
 from tests.unit import test_kernels_python as own
 
-print(json.dumps(own.%s()))
+print(json.dumps([own.verdicts(), own.searches()]))
 """
 
 
-def said_as_python(function: str) -> object:
-    """Return what a function of this module says in a process whose kernels run as Python."""
+@pytest.fixture(scope="module")
+def said_as_python() -> Any:
+    """Return what functions of this module say in a process whose kernels run as Python."""
     done = subprocess.run(  # noqa: S603 - our own interpreter and code
-        [sys.executable, "-c", AS_PYTHON % function],
+        [sys.executable, "-c", AS_PYTHON],
         env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
         capture_output=True,
         text=True,
         check=True,
     )
-    said: object = json.loads(done.stdout)
-    return said
+    return json.loads(done.stdout)
 
 
 def verdicts() -> list[int]:
@@ -71,9 +73,9 @@ def _hash_of(results: list[cp.Counterfactuals]) -> str:
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
-def test_rules_hold_for_the_same_rows_as_python_and_compiled() -> None:
-    assert said_as_python("verdicts") == verdicts()
+def test_rules_hold_for_the_same_rows_as_python_and_compiled(said_as_python: Any) -> None:
+    assert said_as_python[0] == verdicts()
 
 
-def test_searches_find_the_same_bits_as_python_and_compiled() -> None:
-    assert said_as_python("searches") == searches()
+def test_searches_find_the_same_bits_as_python_and_compiled(said_as_python: Any) -> None:
+    assert said_as_python[1] == searches()
