@@ -235,7 +235,7 @@ def wait_for_lines(journal: Path, n: int, process: subprocess.Popen[str]) -> Non
     raise AssertionError("the job did not get anywhere")
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_killed_job_goes_on_and_ends_with_the_same_bytes(
     run: Any, folder: Path, tmp_path: Path, clean: dict[str, bytes], number: signal.Signals
 ) -> None:
