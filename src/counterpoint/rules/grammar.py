@@ -304,8 +304,11 @@ class _Parser(Reader):
         """Say how a name of several words is written, if two words stand beside each other."""
         if last.kind != "word" or self.token.kind not in ("word", "keyword", "number"):
             return ""
-        words = re.match(r"\w+(?:\s+\w+)*", self.text[last.span[0] :])
-        return "" if words is None else f'; a name of several words goes in quotes: "{words[0]}"'
+        end = self.at + 1
+        while self.tokens[end].kind in ("word", "number"):
+            end += 1
+        name = self.text[last.span[0] : self.tokens[end - 1].span[1]]
+        return f'; a name of several words goes in quotes: "{name}"'
 
     def after_number(self) -> str:
         """Say how a number is written that a comma or a unit follows."""
@@ -421,7 +424,9 @@ class _Parser(Reader):
 
     def as_condition(self, node: tree.RuleNode) -> tree.Condition:
         if isinstance(node, EXPRESSIONS):
-            raise self.fault("expected a condition such as age >= 21, found a value.", node.span)
+            hint = self.several_words(self.tokens[self.at - 1])
+            told = f"expected a condition such as age >= 21, found a value{hint}."
+            raise self.fault(told, node.span)
         return cast(tree.Condition, node)
 
     def as_value(self, node: tree.RuleNode) -> tree.Expression:

@@ -359,3 +359,16 @@ def test_what_is_not_understood_is_answered_with_sentences_to_write(text: str) -
 )
 def test_no_rule_is_taken_for_something_that_people_say(rule: str) -> None:
     assert rewritten(rule) == rule
+
+
+@pytest.mark.parametrize(
+    ("rule", "name"),
+    [
+        ("sensor 03 mean increases", "sensor 03 mean"),
+        ("sensor 03 mean >= 2", "sensor 03 mean"),
+        ("job title in {x}", "job title"),
+    ],
+)
+def test_a_name_of_several_words_without_quotes_is_shown_in_quotes(rule: str, name: str) -> None:
+    with pytest.raises(InvalidInput, match=f'a name of several words goes in quotes: "{name}"'):
+        parse(rule)
