@@ -60,7 +60,10 @@ class LinearSolver:
         none = [np.empty(0)] * len(self.row)
         self.options, self.is_open = options_of(found.problem, none, self.ruled, is_whole=True)
         self._measure = share_measure(found.problem)
-        self.moves = [self._moves(j) for j in range(len(self.row))]
+        places = range(len(self.row))
+        keeps_rules = np.array([self.ruled.allow(j, self.row[[j]])[0] for j in places])
+        self.is_forced = found.problem.box.is_forced[0] | ~keeps_rules
+        self.moves = [self._moves(j) for j in places]
 
     def answer(self, question: Question) -> Claim:
         """Return the least distance of what is asked for, as far as it is known."""
@@ -151,12 +154,11 @@ class LinearProgram:
 
     def __init__(self, solver: LinearSolver, question: Question) -> None:
         self.solver, self.row = solver, solver.row
-        box = solver.found.problem.box
         self.is_possible = True
         self.places: list[tuple[int, Move]] = []
         groups: list[tuple[list[int], float]] = []
         for j, moves in enumerate(solver.moves):
-            is_forced = bool(box.is_forced[0, j]) or (question.must and bool(question.changes[j]))
+            is_forced = bool(solver.is_forced[j]) or (question.must and bool(question.changes[j]))
             allowed = moves if question.changes[j] else []
             self.is_possible &= bool(allowed) or not is_forced
             first = len(self.places)
