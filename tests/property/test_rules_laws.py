@@ -479,6 +479,7 @@ def test_repair_depends_on_the_genome_and_its_draws_alone(
 @given(rule_sets, schemas, some_rows, st.sets(st.integers(0, 4), min_size=1), st.booleans())
 @example(["n >= 3", "not (n >= 3)"], SCHEMAS["float64"], 0, {0}, True)
 @example(["x <= 0.1 * n", "job = a or n = 4"], SCHEMAS["float64"], 0, {0}, False)
+@example(["changed(own) and n in ..1"], SCHEMAS["float64"], 0, {4}, False)
 def test_bounds_and_repair_keep_what_is_missing(
     texts: list[str], schema: Schema, i: int, missing: set[int], is_row_missing: bool
 ) -> None:

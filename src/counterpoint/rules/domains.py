@@ -363,9 +363,12 @@ def _as_emitted(values: Floats, domains: Domains) -> Floats:
 
 
 def narrow_box(
-    rows: Floats, box: Box, bounds: Sequence[Bounds], names: tuple[Hashable, ...]
+    rows: Floats, box: Box, bounds: Sequence[Bounds], names: tuple[Hashable, ...], may_miss: Bools
 ) -> Box:
     """Return the boxes of rows (r, d) within their bounds: what rules leave of them.
+
+    A feature (d,) that may be missing and must not stay as it is has that choice besides the
+    values that are left.
 
     Raises InvalidInput if more features are forced to change than may.
     """
@@ -385,7 +388,8 @@ def narrow_box(
         lower=np.array([each.lower for each in bounds]),
         upper=np.array([each.upper for each in bounds]),
         anchor=anchor,
-        may_change=box.may_change & np.array([each.may_change for each in bounds]),
+        may_change=box.may_change
+        & (np.array([each.may_change for each in bounds]) | (is_forced & may_miss)),
         is_forced=is_forced,
         max_free=max_free.astype(np.int64),
     )

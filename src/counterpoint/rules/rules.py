@@ -259,7 +259,7 @@ class Rules:
             self._about(~((row == MISSING) | space.may_miss)).bounds(row, start)
             for row, start in zip(rows, starts, strict=True)
         ]
-        narrowed = narrow_box(rows, box, bounds, self.schema.names)
+        narrowed = narrow_box(rows, box, bounds, self.schema.names, space.may_miss)
         return narrowed, domains_of_rows(rows, narrowed, bounds, space)
 
     def _about(self, is_known: Bools) -> Rules:
