@@ -484,6 +484,19 @@ def test_a_model_that_takes_no_missing_values_is_told_apart() -> None:
         cp.Explainer(lambda rows: rows["income"] / 100.0, data)
 
 
+def test_a_column_that_the_data_lack_is_named_where_a_model_fails() -> None:
+    data = draw_table()[["income", "age"]]
+    model = HistGradientBoostingClassifier().fit(data, accepts(draw_table()))
+
+    with pytest.raises(cp.PredictorError) as caught:
+        cp.Explainer(model, data[["income"]])
+
+    assert str(caught.value).endswith(
+        " The data lack the column 'age', which the model was fitted to; give the table that it "
+        "was fitted to, without the outcome."
+    )
+
+
 def test_what_cannot_be_done_with_missing_values_is_said(explainer: cp.Explainer) -> None:
     row = rejected(explainer, complete=False)
     conditional = cp.Search(method="nsga2", mutation="conditional")

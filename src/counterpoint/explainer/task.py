@@ -33,7 +33,7 @@ from counterpoint.rules.rules import Rules
 from counterpoint.search.confirmation import is_close
 from counterpoint.search.exact.finish import all_rows
 from counterpoint.search.feasibility import RETRIES
-from counterpoint.search.settings import Explore, Search, Variant, WhatIf
+from counterpoint.search.settings import Effort, Explore, Search, Variant, WhatIf
 from counterpoint.streams import check_seed
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.frames import in_form
@@ -99,8 +99,11 @@ def check_search(search: object) -> Search | WhatIf:
     if search is None:
         return DEFAULT_SEARCH
     if not isinstance(search, Search | WhatIf):
-        is_named = isinstance(search, str) and search in get_args(Variant)
-        example = f"Search.paper({search!r})" if is_named else "Search(evaluations=2000)"
+        example = "Search(evaluations=2000)"
+        if isinstance(search, str) and search in get_args(Variant):
+            example = f"Search.paper({search!r})"
+        elif isinstance(search, str) and search in get_args(Effort):
+            example = f"Search(effort={search!r})"
         raise InvalidInput(
             f"search must be a Search, WhatIf or NICE, got {search!r}; for example "
             f"search={example}."

@@ -153,6 +153,15 @@ def unknown_columns(model: Any, columns: Sequence[Any]) -> list[Any]:
     return [name for name in columns if name not in names]
 
 
+def lacking_columns(model: Any, columns: Sequence[Any]) -> list[Any]:
+    """Return the columns a model was trained on that a table lacks, if the table has fewer."""
+    known = getattr(awake(model), "feature_names_in_", None)
+    if known is None or len(columns) >= len(known):
+        return []
+    names = set(columns)
+    return [name for name in known if name not in names]
+
+
 def check_columns(model: Any, columns: list[Any]) -> None:
     """Refuse columns the model was not trained on: they would be searched for nothing."""
     if unknown := unknown_columns(model, columns):

@@ -13,7 +13,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from counterpoint.arrays import LARGEST, MISSING, Floats, Ints
-from counterpoint.errors import CounterpointError, PredictorError, listed, told_by
+from counterpoint.errors import CounterpointError, PredictorError, listed, named_columns, told_by
 from counterpoint.models.adapters.scorer import adapt, asked_method, is_scorer, unbound
 from counterpoint.models.additive import AdditiveModel, is_true, rows_at_thresholds
 from counterpoint.models.calls import (
@@ -26,6 +26,7 @@ from counterpoint.models.calls import (
     check_columns,
     codes_of,
     is_known,
+    lacking_columns,
     one_thread,
     remark_on,
     remark_on_repeats,
@@ -380,7 +381,13 @@ class Predictor:
             ) from error
 
     def _hint(self, genomes: Floats) -> str:
-        """Say that values are missing, if they are, which may be why a model fails."""
+        """Say what may be why a model fails: columns that the data lack, or missing values."""
+        columns = [column.name for column in self.encoding.schema.columns]
+        if lacking := lacking_columns(self.model, columns):
+            return (
+                f" The data lack the {named_columns(lacking)}, which the model was fitted to; give "
+                "the table that it was fitted to, without the outcome."
+            )
         is_missing = (genomes == MISSING).any(axis=0)
         if not is_missing.any():
             return ""

@@ -58,6 +58,7 @@ def test_rules_take_memory_and_functions_more() -> None:
     [
         ("mocmod", "search=Search.paper('mocmod')."),
         ("moc", "search=Search.paper('moc')."),
+        ("quick", "search=Search(effort='quick')."),
         ("fast", "search=Search(evaluations=2000)."),
         (500, "search=Search(evaluations=2000)."),
     ],
