@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+import datetime
+import re
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from inspect import signature
 from typing import Any, ClassVar, TypeAlias, TypedDict
@@ -12,16 +14,13 @@ import numpy as np
 from counterpoint.arrays import Bools, Floats
 from counterpoint.checks import as_float, check_list, check_whole, is_number
 from counterpoint.errors import InvalidInput, did_you_mean, listed
-from counterpoint.problem.ranges import (
-    Range,
-    check_ranges,
-    end_of,
-    range_text,
-    rule_of_levels,
-)
-from counterpoint.rules.rules import Rule, Rules
+from counterpoint.problem.target import is_same_label
+from counterpoint.rules.rules import Rule, Rules, as_levels, rule_of_levels
+from counterpoint.table.features import Feature, check_range, end_of
 from counterpoint.table.schema import Schema
 
+# The ends of a number or a date, None for the data's own end; or the levels of a category.
+Range: TypeAlias = tuple[Any, Any] | Collection[Any]
 # A text of the language of rules, or a function of a table like the data.
 Constraint: TypeAlias = str | Rule | Callable[[Any], Any]
 
@@ -100,7 +99,7 @@ class Limits:
         stated = {
             "fixed": _check_names("fixed", fixed),
             "vary": None if vary is None else _check_names("vary", vary),
-            "ranges": _check_ranges(ranges),
+            "ranges": _named_ranges(ranges),
             "max_changed": _check_max_changed(max_changed),
             "constraints": tuple(rule.function or rule.source or rule for rule in rules),
             "costs": _check_costs(costs),
@@ -314,13 +313,68 @@ def _check_names(argument: str, names: object) -> tuple[Hashable, ...]:
     return tuple(check_list(argument, names, "column names", f"{argument}=[{example!r}]"))
 
 
-def _check_ranges(ranges: object) -> dict[Hashable, Range]:
+def _named_ranges(ranges: object) -> dict[Hashable, Range]:
     """Return the caller's ranges by column name; none for None."""
     if ranges is None:
         return {}
     if not isinstance(ranges, Mapping):
         raise InvalidInput(f"ranges must be a dict of column name to (low, high), got {ranges!r}.")
     return {name: _frozen(ends) for name, ends in ranges.items()}
+
+
+def check_ranges(
+    ranges: Mapping[Hashable, Range], schema: Schema
+) -> tuple[dict[int, tuple[float, float]], dict[int, list[int]]]:
+    """Return the ends of numbers and dates, and the codes of levels, by the feature's position."""
+    intervals, levels = {}, {}
+    for j in schema.places_of(ranges, "ranges"):
+        feature = schema.features[j]
+        stated = ranges[feature.name]
+        if feature.is_numeric:
+            intervals[j] = check_range(feature, stated)
+        else:
+            levels[j] = _check_levels(feature, stated)
+    return intervals, levels
+
+
+def _check_levels(feature: Feature, stated: Any) -> list[int]:
+    """Return the codes of the levels a category may have, in the schema's order."""
+    where = f"ranges[{feature.name!r}]"
+    if isinstance(stated, str) or not isinstance(stated, Collection):
+        raise InvalidInput(
+            f"{where} must be a list of levels, for {feature.name!r} is {feature.kind}, not a "
+            f"number; got {stated!r}. {as_levels(feature)}"
+        )
+    codes = []
+    for level in stated:
+        known = [code for code, own in enumerate(feature.levels) if is_same_label(level, own)]
+        if not known:
+            hint = did_you_mean(level, feature.levels) or f"they are {listed(feature.levels)}."
+            raise InvalidInput(
+                f"{where} names {level!r}, which is not a level of {feature.name!r}, for it is "
+                f"{feature.kind}, not a number; {hint} {as_levels(feature)}"
+            )
+        codes += known
+    if not codes:
+        raise InvalidInput(f"{where} names no level; name some of {listed(feature.levels)}.")
+    return sorted(set(codes))
+
+
+def range_text(ends: Any) -> str:
+    """Return a range in words: a pair of numbers or dates is its ends, all else are levels."""
+    if not (isinstance(ends, tuple) and len(ends) == 2 and all(map(_is_end, ends))):
+        return f"one of {listed(ends)}" if isinstance(ends, Collection) else repr(ends)
+    low, high = (None if end is None else str(end) for end in ends)
+    if low is None:
+        return "within the data" if high is None else f"up to {high}"
+    return f"from {low}" if high is None else f"from {low} to {high}"
+
+
+def _is_end(value: object) -> bool:
+    """Whether a value is an end of a range rather than a level: a number, a date or None."""
+    is_written = isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value) is not None
+    is_moment = isinstance(value, datetime.date | np.datetime64 | None)
+    return is_number(value) or is_moment or is_written
 
 
 def _frozen(ends: Any) -> Any:

@@ -40,7 +40,8 @@ from counterpoint.rules.normal_form import Count, NormalRule, normalize, roundin
 from counterpoint.rules.program import Program, compile_rules, judge
 from counterpoint.rules.propagation import contradictions, propagate
 from counterpoint.rules.tokens import MOST_CHARACTERS
-from counterpoint.rules.tree import Statement, compared_places, invalid
+from counterpoint.rules.tree import InSet, Role, Statement, Word, compared_places, invalid
+from counterpoint.table.features import Feature
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import Box, Space
 
@@ -289,6 +290,24 @@ def _rule_of(constraint: object) -> Rule:
         f"constraints must hold texts or functions over rows, got {constraint!r}; "
         "for example 'age increases'."
     )
+
+
+def rule_of_levels(j: int, codes: list[int], schema: Schema) -> Rule:
+    """Return the rule that a category has one of some levels."""
+    feature = schema.features[j]
+    levels = [Word(str(feature.levels[code]), role=Role.LEVEL) for code in codes]
+    members = InSet(Word(str(feature.name), role=Role.FEATURE), tuple(levels))
+    return Rule(members).checked(schema)
+
+
+def as_levels(feature: Feature) -> str:
+    """Show how the levels of a category are limited, as a range and as a rule."""
+    some = feature.levels[:2]
+    rule = InSet(
+        Word(str(feature.name), role=Role.FEATURE),
+        tuple(Word(str(level), role=Role.LEVEL) for level in some),
+    )
+    return f'For example ranges={{{feature.name!r}: {list(some)!r}}}, or the rule "{rule}".'
 
 
 @dataclass(frozen=True)

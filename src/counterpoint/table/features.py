@@ -371,3 +371,38 @@ def check_levels(levels: Iterable[Any], name: str) -> tuple[Any, ...]:
             f"{name} must have at least one level and none twice, got {list(found)!r}."
         )
     return found
+
+
+def check_range(feature: Feature, interval: Any) -> tuple[float, float]:
+    """Return the ends of a number's or a date's range as floats; None means the observed end."""
+    if not isinstance(interval, tuple | list) or len(interval) != 2:
+        raise InvalidInput(f"ranges[{feature.name!r}] must be (low, high), got {interval!r}.")
+    ends = [_as_day(end, feature) if feature.kind is Kind.DATE else end for end in interval]
+    low = feature.low if ends[0] is None else ends[0]
+    high = feature.high if ends[1] is None else ends[1]
+    if not (is_number(low) and is_number(high)):
+        raise InvalidInput(f"ranges[{feature.name!r}] must hold numbers or None, got {interval!r}.")
+    if not np.isfinite([as_float(low), as_float(high)]).all() or low > high:
+        raise InvalidInput(
+            f"ranges[{feature.name!r}] must be finite with low <= high, got {interval!r}; None "
+            f"stands for the data's own end in {feature.shown(feature.low)} to "
+            f"{feature.shown(feature.high)}."
+        )
+    smallest, largest = feature.dtype_range
+    if low < smallest or high > largest:
+        reason = feature.why_refused(float(low if low < smallest else high))
+        raise InvalidInput(f"ranges[{feature.name!r}] is {interval!r}, {reason}")
+    return float(low), float(high)
+
+
+def _as_day(end: Any, feature: Feature) -> Any:
+    """Return an end of a range of dates in days; None and days stay what they are."""
+    is_day = end is None or is_number(end)
+    return end if is_day else day_of(end, f"ranges[{feature.name!r}]")
+
+
+def end_of(feature: Feature, end: float) -> float | int | str:
+    """Return an end of a range as a caller would write it."""
+    if feature.kind is Kind.DATE and end.is_integer():
+        return feature.shown(end)
+    return int(end) if end.is_integer() else float(end)

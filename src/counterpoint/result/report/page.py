@@ -24,8 +24,7 @@ import pandas as pd
 
 from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput
-from counterpoint.problem.limits import Limits
-from counterpoint.problem.ranges import range_text
+from counterpoint.problem.limits import Limits, range_text
 from counterpoint.progress import new_bar
 from counterpoint.result.choosing.orders import ordered
 from counterpoint.result.data import ResultData

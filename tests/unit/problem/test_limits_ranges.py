@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 
 from counterpoint.errors import InvalidInput
-from counterpoint.problem.ranges import check_ranges, end_of, range_text, rule_of_levels
+from counterpoint.problem.limits import check_ranges, range_text
+from counterpoint.rules.rules import rule_of_levels
+from counterpoint.table.features import end_of
 from counterpoint.table.schema import Schema
 
 SCHEMA = Schema.infer(
