@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         UnknownFeatureError,
     )
     from counterpoint.explainer.explainer import Explainer
-    from counterpoint.explainer.task import Verification
+    from counterpoint.explainer.verification import Verification
     from counterpoint.models.adapters.remote import RemoteModel
     from counterpoint.models.adapters.scorer import one_output
     from counterpoint.models.files import load_model
@@ -89,7 +89,7 @@ _HOMES = {
     "Target": "problem.target",
     "TooBusyError": "errors",
     "UnknownFeatureError": "errors",
-    "Verification": "explainer.task",
+    "Verification": "explainer.verification",
     "Way": "result.ways",
     "Ways": "result.ways",
     "WhatIf": "search.settings",

@@ -29,7 +29,7 @@ from counterpoint.batch.rows import (
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.group import MEMORY
-from counterpoint.explainer.task import Finding, proving
+from counterpoint.explainer.verification import Finding, proving
 from counterpoint.problem.limits import LimitKeywords, Limits, join_limits
 from counterpoint.problem.target import TargetLike
 from counterpoint.result.long_table import OutputSchema, Type

@@ -24,7 +24,8 @@ from counterpoint.explainer.building import (
 )
 from counterpoint.explainer.group import MEMORY, check_memory, check_results_fit, search_groups
 from counterpoint.explainer.processes import Searchers
-from counterpoint.explainer.task import Task, Verification, Work, proving, verify_rows
+from counterpoint.explainer.task import Task, Work
+from counterpoint.explainer.verification import Verification, proving, verify_rows
 from counterpoint.explainer.warm_up import warm_up
 from counterpoint.neighbours.gower import Gower
 from counterpoint.problem.limits import CheckedLimits, LimitKeywords, Limits, join_limits

@@ -32,8 +32,8 @@ import numpy as np
 from counterpoint.arrays import Ints
 from counterpoint.errors import CounterpointError, PredictorError, told_by
 from counterpoint.explainer.building import Built
-from counterpoint.explainer.group import GIB, can_start, search_again
-from counterpoint.explainer.task import Work
+from counterpoint.explainer.group import GIB, can_start
+from counterpoint.explainer.task import Work, search_again
 from counterpoint.models.files import pickled
 from counterpoint.progress import Watch
 from counterpoint.result.counterfactuals import Counterfactuals

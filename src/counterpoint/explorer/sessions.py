@@ -24,8 +24,7 @@ import pandas as pd
 
 from counterpoint.errors import CounterpointError, MissingDependency, TooBusyError
 from counterpoint.explainer.explainer import Explainer
-from counterpoint.explainer.group import explain_group
-from counterpoint.explainer.task import Task, Work, rows_as_given
+from counterpoint.explainer.task import Task, Work, explain_group, rows_as_given
 from counterpoint.explorer.requests import SearchRequest, is_same
 from counterpoint.problem.objectives import GAP
 from counterpoint.problem.problem import Problem, Recalled

@@ -6,6 +6,7 @@ import time
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from counterpoint.explainer.group import (
     GIB,
     MOST_TOGETHER,
     Grouping,
+    bytes_of_rules,
     check_memory,
     check_results_fit,
     check_workers,
@@ -24,7 +26,9 @@ from counterpoint.explainer.group import (
     plan_groups,
     search_groups,
 )
+from counterpoint.problem.limits import Limits
 from counterpoint.progress import Watch
+from counterpoint.table.schema import Schema
 
 SEARCH = cp.Search(evaluations=500)
 
@@ -152,3 +156,15 @@ def test_what_rules_take_leaves_room_for_fewer_rows() -> None:
 
     assert wide.row_bytes == lone.row_bytes + 10**7
     assert wide.together < lone.together
+
+
+def test_rules_take_memory_and_functions_more() -> None:
+    schema = Schema.infer(pd.DataFrame({"age": [20, 40, 60], "pay": [1.5, 2.5, 9.0]}))
+    none, written, asked = (
+        bytes_of_rules(Limits(constraints=each).check(schema).rules, n_candidates=1000)
+        for each in ([], ["age > 1"], [lambda rows: rows["age"] > 1])
+    )
+
+    assert none == 0
+    assert 0 < written < 1000
+    assert asked == written + 7 * 32 * 1000

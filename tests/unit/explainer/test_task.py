@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from counterpoint.errors import InvalidInput
-from counterpoint.explainer.task import bytes_of_rules, check_rules, check_search
+from counterpoint.explainer.task import check_rules, check_search
 from counterpoint.problem.limits import Limits
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
@@ -40,17 +40,6 @@ def test_a_single_row_is_not_named() -> None:
 def test_max_changed_counts() -> None:
     with pytest.raises(InvalidInput, match="which must all change, but max_changed allows 1"):
         check(DATA[:1], "age > 20", "pay > 2", max_changed=1)
-
-
-def test_rules_take_memory_and_functions_more() -> None:
-    none, written, asked = (
-        bytes_of_rules(Limits(constraints=each).check(SCHEMA).rules, n_candidates=1000)
-        for each in ([], ["age > 1"], [lambda rows: rows["age"] > 1])
-    )
-
-    assert none == 0
-    assert 0 < written < 1000
-    assert asked == written + 7 * 32 * 1000
 
 
 @pytest.mark.parametrize(
