@@ -27,12 +27,13 @@ from counterpoint.table.frames import (
     as_frame,
     builder,
     marked,
+    numbers_of,
     only_known,
     with_gaps,
 )
 from counterpoint.table.groups import encode_group, expand
 from counterpoint.table.schema import Schema
-from counterpoint.table.values import date_decoder, days_of, numbers_of
+from counterpoint.table.values import date_decoder, days_of
 
 
 class Encoding:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Bools, Floats
+from counterpoint.arrays import LARGEST, Bools, Floats
 from counterpoint.checks import require_package
 from counterpoint.errors import DataWarning, InvalidInput, listed, named_columns
 from counterpoint.table.features import Feature, Kind, plain_dtype
-from counterpoint.table.values import as_days
+from counterpoint.table.values import EXACT, LARGEST_WHOLE, as_days, write_number
 
 if TYPE_CHECKING:  # imported where there is a table that is not pandas'
     import narwhals as nw
@@ -168,6 +168,33 @@ def _is_arrow_dictionary(native: Any) -> bool:
 def _is_nested(kind: Any) -> bool:
     """Whether a type of pyarrow is made of others: its values cannot be levels."""
     return kind.num_fields > 0 or str(kind).startswith("dictionary<")
+
+
+def numbers_of(column: pd.Series[Any], argument: str) -> Floats:
+    """Return a numeric column as float64 without -0.0; refuse what it cannot hold or order."""
+    try:
+        values = column.to_numpy(dtype=np.float64) + 0.0
+    except OverflowError as error:
+        raise InvalidInput(
+            f"{argument} column {column.name!r} has a whole number that is too large to compute "
+            "with; use another unit."
+        ) from error
+    if not np.isfinite(values).all():
+        raise InvalidInput(
+            f"{argument} column {column.name!r} has infinite values; replace them by numbers."
+        )
+    if (huge := values[np.abs(values) > LARGEST]).size:
+        raise InvalidInput(
+            f"{argument} column {column.name!r} has {write_number(huge[0], digits=EXACT)}, beyond "
+            f"{write_number(LARGEST)}, which is too large to compute with; use another unit, or "
+            "NaN if it stands for a missing value."
+        )
+    if pd.api.types.is_integer_dtype(column.dtype) and np.abs(values).max() >= LARGEST_WHOLE:
+        raise InvalidInput(
+            f"{argument} column {column.name!r} holds whole numbers beyond 2**53, which look like "
+            "identifiers; drop the column or turn it into categories."
+        )
+    return values
 
 
 def builder(form: Form, columns: Sequence[Feature]) -> Build:

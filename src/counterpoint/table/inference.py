@@ -36,13 +36,13 @@ from counterpoint.table.features import (
     Real,
     plain_dtype,
 )
+from counterpoint.table.frames import numbers_of
 from counterpoint.table.values import (
     EXACT,
     LARGEST_WHOLE,
     days_of,
     holds_dates,
     is_date_dtype,
-    numbers_of,
     write_day,
     write_number,
 )

@@ -4,8 +4,8 @@ Errors and notes, printed results, sentences, figures, the report and the explor
 values here, so that a value reads the same wherever a person meets it. Languages differ by their
 `Signs` only. Data for machines (frames, JSON, files) hold values, not these texts.
 
-The functions that turn columns of numbers and dates into the numbers a search computes with are
-here, too. Dates are searched as days since 1970-01-01.
+Dates are searched as days since 1970-01-01; the functions that turn them into days and back are
+here, too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import LARGEST, Floats
+from counterpoint.arrays import Floats
 from counterpoint.checks import is_whole
 from counterpoint.errors import InvalidInput
 
@@ -153,33 +153,6 @@ def counted(n: int, noun: str, nouns: str = "") -> str:
     ('1 change', '3,520 evaluations', '2 near misses')
     """
     return f"{n:,} {noun if n == 1 else nouns or noun + 's'}"
-
-
-def numbers_of(column: pd.Series[Any], argument: str) -> Floats:
-    """Return a numeric column as float64 without -0.0; refuse what it cannot hold or order."""
-    try:
-        values = column.to_numpy(dtype=np.float64) + 0.0
-    except OverflowError as error:
-        raise InvalidInput(
-            f"{argument} column {column.name!r} has a whole number that is too large to compute "
-            "with; use another unit."
-        ) from error
-    if not np.isfinite(values).all():
-        raise InvalidInput(
-            f"{argument} column {column.name!r} has infinite values; replace them by numbers."
-        )
-    if (huge := values[np.abs(values) > LARGEST]).size:
-        raise InvalidInput(
-            f"{argument} column {column.name!r} has {write_number(huge[0], digits=EXACT)}, beyond "
-            f"{write_number(LARGEST)}, which is too large to compute with; use another unit, or "
-            "NaN if it stands for a missing value."
-        )
-    if pd.api.types.is_integer_dtype(column.dtype) and np.abs(values).max() >= LARGEST_WHOLE:
-        raise InvalidInput(
-            f"{argument} column {column.name!r} holds whole numbers beyond 2**53, which look like "
-            "identifiers; drop the column or turn it into categories."
-        )
-    return values
 
 
 def is_date_dtype(dtype: Any) -> bool:
