@@ -17,7 +17,8 @@ from sklearn.linear_model import LogisticRegression
 
 import counterpoint as cp
 from counterpoint.arrays import MISSING
-from counterpoint.neighbours.gower import gower_weights, gower_with_missing
+from counterpoint.neighbours.gower import gower_with_missing
+from counterpoint.neighbours.index import gower_weights
 from counterpoint.result.choosing.orders import neighbours_of
 from counterpoint.result.choosing.subset import By
 from counterpoint.streams import row_keys

@@ -14,25 +14,22 @@ from tests.strategies import generator
 
 from counterpoint.arrays import Floats
 from counterpoint.neighbours import gower as distance
-from counterpoint.neighbours.gower import (
-    LANES,
-    Gower,
-    Scale,
-    gower_to_all,
-    gower_weights,
-    single_slack,
-)
+from counterpoint.neighbours.gower import LANES, Gower, Scale
 from counterpoint.neighbours.index import (
     FarRows,
     NearRows,
     find_near_rows,
+    gower_to_all,
+    gower_weights,
     grow_tree,
     index_rows,
     nearest_first,
     rough_distances,
+    single_slack,
 )
 from counterpoint.neighbours.nearest import NEAR
-from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY, closeness
+from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY
+from counterpoint.problem.problem import closeness
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import Space, describe_space

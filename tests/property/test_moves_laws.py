@@ -15,7 +15,8 @@ from tests.strategies import every_kind, generator, limits_of_every_kind, rows_o
 
 import counterpoint as cp
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.neighbours.gower import gower_weights, terms
+from counterpoint.neighbours.gower import terms
+from counterpoint.neighbours.index import gower_weights
 from counterpoint.problem.objectives import CHANGES, GAP
 from counterpoint.problem.problem import Problem
 from counterpoint.search.archive import empty_front

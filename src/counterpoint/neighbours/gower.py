@@ -32,7 +32,6 @@ MIDDLE = (5.0, 95.0)  # percentiles, between which lie the middle 90 % of the da
 PER_MAD = 4.8773  # what lies between these of normal data, in median absolute deviations
 LANES = 16  # rows compared at once in single precision, where all features count
 BLOCK = 64  # and where only some do
-ROUGH = 2.0**-23  # what a distance is off there, for each feature and four more
 NOTHING = np.float32(0.0)
 THINNEST = 1e-6  # of a range: the least width, so that round-off stays below the slack of bounds
 
@@ -106,19 +105,6 @@ class Gower:
 RANGES = Gower()
 
 
-def gower_weights(rows: Floats, space: Space) -> tuple[Floats, Floats]:
-    """Return the weights (r, d) and caps (d,) of Gower's distance around each row (r, d).
-
-    Ranges too narrow to divide by are taken for `NARROWEST`: what differs there is hardly far.
-    """
-    rows = np.where(rows == MISSING, space.low, rows)
-    ranges = np.maximum(space.high, rows) - np.minimum(space.low, rows)
-    ranges = np.where(space.width > 0.0, space.width, ranges)
-    weight = np.where(ranges > 0, 1.0 / np.maximum(ranges, NARROWEST), 0.0)
-    weight = np.ascontiguousarray(np.where(space.is_level, 1.0, weight))
-    return weight, np.where(space.is_level | (space.width > 0.0), 1.0, np.inf)
-
-
 @part
 def term(difference: float, cap: float) -> float:
     """Return what a feature contributes, of its difference in units of its range or as a level."""
@@ -140,20 +126,6 @@ def gower(a: Floats, b: Floats, weight: Floats, cap: Floats) -> float:
     for j in range(len(a)):
         total += term((a[j] - b[j]) * weight[j], cap[j])
     return total / len(a)
-
-
-def gower_to_all(row: Floats, rows: Floats, weight: Floats, cap: Floats) -> Floats:
-    """Return Gower's distance of one genome (d,) to each of `rows` (n, d)."""
-    distances = np.empty(len(rows))
-    _measure_all(row, rows, weight, cap, distances)
-    return distances
-
-
-@kernel
-def _measure_all(row: Floats, rows: Floats, weight: Floats, cap: Floats, distances: Floats) -> None:
-    """Write Gower's distance of one genome (d,) to each of `rows` (n, d)."""
-    for i in range(len(rows)):
-        distances[i] = gower(row, rows[i], weight, cap)
 
 
 @part
@@ -218,16 +190,6 @@ def gower_with_missing(
     total = shares.sum(axis=2)
     summed = (shares * apart).sum(axis=2)
     return np.where(total > 0.0, summed / np.where(total > 0.0, total, 1.0), 1.0)
-
-
-def distances_to(row: Floats, genomes: Floats, weight: Floats, cap: Floats) -> Floats:
-    """Return the distances of a genome (d,) to others (n, d), whether or not some miss values.
-
-    Where none does they are those of `gower_to_all`, bit for bit.
-    """
-    if (row == MISSING).any() or (genomes == MISSING).any():
-        return np.asarray(gower_with_missing(row[None], genomes, weight, cap)[0])
-    return gower_to_all(row, genomes, weight, cap)
 
 
 def filled(genomes: Floats) -> Floats:
@@ -393,13 +355,3 @@ def fill_near_blocks(
                 for q in range(LANES):
                     value = genomes[which[block * BLOCK + first + q], j]
                     blocks[block, j, first + q] = (value - origin[j]) * unit[j]
-
-
-def single_slack(wide: Floats) -> float:
-    """Return how far a distance in single precision may be off.
-
-    `wide` (d,) tells how many units numbers spread over in the blocks, where that is more than one:
-    so many times as much are they off, and at most by the 1 that such a feature can count.
-    """
-    d = len(wide)
-    return float(ROUGH * (d + 4) + np.minimum(4.0 * ROUGH * wide, 1.0).sum() / d)

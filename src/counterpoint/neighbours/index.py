@@ -1,5 +1,6 @@
 """The nearest-neighbour index: all observed rows in blocks, and the near ones of each row.
 
+Around a row Gower's distance has weights of its own, for its range includes the row's values.
 For the few candidates that may be nearer to a row that is not at hand, all rows stand in a tree of
 boxes, which is made when it is first needed and which all explained rows share.
 """
@@ -19,9 +20,8 @@ from counterpoint.neighbours.gower import (
     fill_blocks,
     fill_near_blocks,
     gower,
-    gower_weights,
+    gower_with_missing,
     measure_roughly,
-    single_slack,
 )
 from counterpoint.neighbours.nearest import (
     DEEP,
@@ -34,6 +34,7 @@ from counterpoint.neighbours.nearest import (
 )
 from counterpoint.table.space import Space, first_copies
 
+ROUGH = 2.0**-23  # what a distance in single precision is off, for each feature and four more
 SINGLE = 4  # bytes of a number in single precision
 N_ASKED = 64  # rows that tell which feature differs most
 N_BINS = 1024  # of distances, to select the nearest rows without sorting all
@@ -52,6 +53,43 @@ class IndexedRows(NamedTuple):
     blocks: Singles
     places: Ints  # (n,): 0 … n - 1
     slack: float  # how far a distance in single precision may be off
+
+
+def gower_weights(rows: Floats, space: Space) -> tuple[Floats, Floats]:
+    """Return the weights (r, d) and caps (d,) of Gower's distance around each row (r, d).
+
+    Ranges too narrow to divide by are taken for `NARROWEST`: what differs there is hardly far.
+    """
+    rows = np.where(rows == MISSING, space.low, rows)
+    ranges = np.maximum(space.high, rows) - np.minimum(space.low, rows)
+    ranges = np.where(space.width > 0.0, space.width, ranges)
+    weight = np.where(ranges > 0, 1.0 / np.maximum(ranges, NARROWEST), 0.0)
+    weight = np.ascontiguousarray(np.where(space.is_level, 1.0, weight))
+    return weight, np.where(space.is_level | (space.width > 0.0), 1.0, np.inf)
+
+
+def gower_to_all(row: Floats, rows: Floats, weight: Floats, cap: Floats) -> Floats:
+    """Return Gower's distance of one genome (d,) to each of `rows` (n, d)."""
+    distances = np.empty(len(rows))
+    _measure_all(row, rows, weight, cap, distances)
+    return distances
+
+
+@kernel
+def _measure_all(row: Floats, rows: Floats, weight: Floats, cap: Floats, distances: Floats) -> None:
+    """Write Gower's distance of one genome (d,) to each of `rows` (n, d)."""
+    for i in range(len(rows)):
+        distances[i] = gower(row, rows[i], weight, cap)
+
+
+def distances_to(row: Floats, genomes: Floats, weight: Floats, cap: Floats) -> Floats:
+    """Return the distances of a genome (d,) to others (n, d), whether or not some miss values.
+
+    Where none does they are those of `gower_to_all`, bit for bit.
+    """
+    if (row == MISSING).any() or (genomes == MISSING).any():
+        return np.asarray(gower_with_missing(row[None], genomes, weight, cap)[0])
+    return gower_to_all(row, genomes, weight, cap)
 
 
 def index_rows(genomes: Floats, k: int, space: Space) -> IndexedRows:
@@ -75,6 +113,16 @@ def index_rows(genomes: Floats, k: int, space: Space) -> IndexedRows:
     fill_blocks(genomes, padded(places, LANES), origin, unit, blocks)
     wide = np.where(space.width > 0.0, span * unit, 0.0)
     return IndexedRows(genomes, which, origin, unit, blocks, places, single_slack(wide))
+
+
+def single_slack(wide: Floats) -> float:
+    """Return how far a distance in single precision may be off.
+
+    `wide` (d,) tells how many units numbers spread over in the blocks, where that is more than one:
+    so many times as much are they off, and at most by the 1 that such a feature can count.
+    """
+    d = len(wide)
+    return float(ROUGH * (d + 4) + np.minimum(4.0 * ROUGH * wide, 1.0).sum() / d)
 
 
 def empty_blocks(n: int, d: int) -> Singles:

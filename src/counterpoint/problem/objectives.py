@@ -14,13 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import MISSING, Floats
+from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.kernels import assign, kernel, part
 from counterpoint.neighbours.gower import gower, search_incomplete, terms
 from counterpoint.neighbours.index import (
-    FarRows,
     NearRows,
-    empty_neighbours,
     neighbourhood_at,
 )
 from counterpoint.neighbours.nearest import (
@@ -43,18 +41,29 @@ class IncompleteRows(NamedTuple):
     # whether others do not; else the indexed rows are made up, to lend values only
     has_complete: bool
     whole: Floats  # (m, d): those that miss nothing; all of them filled if there are none
-    weight: Floats  # (r, d): 1 / R_j of Gower's distance around each row
+    # (r, d): weights and caps of Gower's distance around each row
+    scale: tuple[Floats, Floats]
 
+    def drop_indexed(self, genomes: Floats, rows: Floats, reach: Floats, distances: Floats) -> None:
+        """Leave out the indexed rows near genomes (r, n, d) where they do not count, in place."""
+        is_alone = self._misses(genomes, rows) | (not self.has_complete)
+        distances[is_alone] = np.inf
+        reach[is_alone] = 0.0
 
-def gap(predictions: Floats, low: Floats, high: Floats) -> Floats:
-    """Return the distance of each prediction to its target interval [low, high] (o1).
+    def search(self, genomes: Floats, rows: Floats, distances: Floats) -> None:
+        """Put what else counts among the nearest of genomes (r, n, d), at distances (r, n, k)."""
+        misses, is_incomplete = self._misses(genomes, rows), (genomes == MISSING).any(axis=2)
+        search_incomplete(genomes, ~misses, self.incomplete, self.scale, distances)
+        if misses.any():
+            # A row that was filled is as plausible as complete rows are near: one that shares
+            # little with it would be near for what it lacks.
+            search_incomplete(genomes, misses & ~is_incomplete, self.whole, self.scale, distances)
+            search_incomplete(genomes, is_incomplete, self.observed, self.scale, distances)
 
-    Examples
-    --------
-    >>> gap(np.array([0.2, 0.9]), np.array(0.5), np.array(1.0))
-    array([0.3, 0. ])
-    """
-    return np.maximum(0.0, np.maximum(low - predictions, predictions - high))
+    def _misses(self, genomes: Floats, rows: Floats) -> Bools:
+        """Return which genomes (r, n, d) miss a value, or explain a row that does."""
+        is_lacking = (rows == MISSING).any(axis=1)[:, None]
+        return np.asarray((genomes == MISSING).any(axis=2) | is_lacking)
 
 
 def denied_gaps(gaps: Floats, predictions: Floats) -> Floats:
@@ -66,46 +75,6 @@ def denied_gaps(gaps: Floats, predictions: Floats) -> Floats:
     array([ True,  True])
     """
     return np.maximum(gaps, JUST_MISSED * (2.0 - predictions))
-
-
-def closeness(genomes: Floats, rows: Floats, near_rows: NearRows, far_rows: FarRows) -> Floats:
-    """Return objectives (r, n, 4) of genomes (r, n, d) around rows (r, d); the gap is left 0."""
-    measured, reach, distances = _closeness(np.ascontiguousarray(genomes), rows, near_rows)
-    for a in np.flatnonzero((reach > 0.0).any(axis=1)).tolist():
-        short = np.flatnonzero(reach[a])
-        found = distances[a, short]
-        far_rows.complete(int(near_rows.at[a]), np.ascontiguousarray(genomes[a, short]), found)
-        weighted = [found[:, q] * share for q, share in enumerate(near_rows.shares)]
-        measured[a, short, IMPLAUSIBILITY] = sum(weighted)
-    return measured
-
-
-def closeness_with_missing(
-    genomes: Floats, rows: Floats, near_rows: NearRows, far_rows: FarRows, missing: IncompleteRows
-) -> Floats:
-    """Return what `closeness` does where values are missing in the data, perhaps in rows too."""
-    genomes = np.ascontiguousarray(genomes)
-    measured, reach, distances = _closeness(genomes, rows, near_rows)
-    is_incomplete = (genomes == MISSING).any(axis=2)
-    misses = is_incomplete | (rows == MISSING).any(axis=1)[:, None]
-    is_alone = misses | (not missing.has_complete)  # their nearest indexed rows do not count
-    distances[is_alone] = np.inf
-    reach[is_alone] = 0.0
-    for a in np.flatnonzero((reach > 0.0).any(axis=1)).tolist():
-        short = np.flatnonzero(reach[a])
-        found = distances[a, short]
-        far_rows.complete(int(near_rows.at[a]), np.ascontiguousarray(genomes[a, short]), found)
-        distances[a, short] = found
-    scale = (missing.weight, near_rows.cap)
-    search_incomplete(genomes, ~misses, missing.incomplete, scale, distances)
-    if misses.any():
-        # A row that was filled is as plausible as complete rows are near: one that shares little
-        # with it would be near for what it lacks.
-        search_incomplete(genomes, misses & ~is_incomplete, missing.whole, scale, distances)
-        search_incomplete(genomes, is_incomplete, missing.observed, scale, distances)
-    weighted = [distances[..., q] * share for q, share in enumerate(near_rows.shares)]
-    measured[..., IMPLAUSIBILITY] = sum(weighted)
-    return measured
 
 
 class DistanceScale(NamedTuple):
@@ -183,22 +152,8 @@ def _measure_near(genomes: Floats, rows: Floats, near_rows: NearRows, measured: 
             measured[a, i, CHANGES] = n_changed
 
 
-def _closeness(genomes: Floats, rows: Floats, near_rows: NearRows) -> tuple[Floats, Floats, Floats]:
-    """Return objectives (r, n, 4) as far as the observed rows at hand tell, and what they lack.
-
-    The second is 0 where `implausibility` is exact, else the distance from the explained row up to
-    which observed rows would have to be known (r, n); the third, the distances to the nearest rows
-    at hand (r, n, k).
-    """
-    (r, n, _), k = genomes.shape, len(near_rows.shares)
-    measured, reach, distances = np.zeros((r, n, 4)), np.empty((r, n)), np.empty((r, n, k))
-    near = empty_neighbours(near_rows.cap, k, near_rows.n_near)
-    _measure_all(genomes, rows, near_rows, near, measured, reach, distances)
-    return measured, reach, distances
-
-
 @kernel
-def _measure_all(
+def measure_all(
     genomes: Floats,
     rows: Floats,
     near_rows: NearRows,
@@ -207,7 +162,12 @@ def _measure_all(
     reach: Floats,
     distances: Floats,
 ) -> None:
-    """Write what `_closeness` returns."""
+    """Write objectives (r, n, 4) as far as the observed rows at hand tell, and what they lack.
+
+    `reach` is 0 where `implausibility` is exact, else the distance from the explained row up to
+    which observed rows would have to be known (r, n); `distances` are those to the nearest rows at
+    hand (r, n, k).
+    """
     for a in range(genomes.shape[0]):
         for i in range(genomes.shape[1]):
             reach[a, i] = measure(genomes[a, i], rows[a], near_rows, a, near, measured[a, i])
@@ -223,7 +183,7 @@ def measure(
     near: Neighbours,
     measured: Floats,
 ) -> float:
-    """Write distance, changes and implausibility of a candidate of row a; see `_closeness`."""
+    """Write distance, changes and implausibility of a candidate of row a; see `measure_all`."""
     neighbourhood = neighbourhood_at(near_rows, near_rows.at[a], row)
     n_changed, own = compare(genome, neighbourhood, near)
     measured[DISTANCE], measured[CHANGES] = own, n_changed

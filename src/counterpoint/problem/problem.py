@@ -16,17 +16,14 @@ import pandas as pd
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.models.predictor import Predictor
-from counterpoint.neighbours.gower import (
-    complete_rows,
-    filled,
-    gower_weights,
-    weighted_distances,
-)
+from counterpoint.neighbours.gower import complete_rows, filled, weighted_distances
 from counterpoint.neighbours.index import (
     FarRows,
     IndexedRows,
     NearRows,
+    empty_neighbours,
     find_near_rows,
+    gower_weights,
     grow_tree,
     index_rows,
 )
@@ -35,19 +32,17 @@ from counterpoint.problem.limits import CheckedLimits
 from counterpoint.problem.objectives import (
     DISTANCE,
     GAP,
-    JUST_MISSED,
+    IMPLAUSIBILITY,
     DistanceScale,
     IncompleteRows,
-    closeness,
-    closeness_with_missing,
     correct_distance,
     denied_gaps,
-    gap,
     mean_difference,
+    measure_all,
     nearness,
 )
 from counterpoint.problem.own_objectives import PLAIN, Aims
-from counterpoint.problem.target import TIE, Target, lasting_margin
+from counterpoint.problem.target import TIE, Target, gap, lasting_margin
 from counterpoint.rules.rules import RowRules
 from counterpoint.streams import row_keys
 from counterpoint.table.space import Box, Space, search_box
@@ -297,7 +292,7 @@ class Problem:
         r, d = self.rows.shape
         worst = np.ones((r, 2)) if self.worst is None else self.worst
         each = zip(self.targets, self.row_scores.tolist(), worst, strict=True)
-        points = [reference_point(target, now, d, ends) for target, now, ends in each]
+        points = [target.reference(now, d, ends) for target, now, ends in each]
         return np.array(points).reshape(r, 2 + worst.shape[1])
 
     def predict(self, genomes: Floats) -> Floats:
@@ -345,7 +340,7 @@ class Problem:
             gaps = np.where(self.confirmed(genomes), 0.0, denied_gaps(gaps, predictions))
         aims = self.observed.aims
         if aims.plausibility is None:
-            objectives = self._closeness(genomes)
+            objectives = closeness(genomes, self.rows, self.near_rows, self.far_rows, self._missing)
         else:
             objectives = nearness(genomes, self.rows, self.near_rows)
         objectives[..., GAP] = gaps
@@ -355,25 +350,22 @@ class Problem:
             objectives[..., DISTANCE] = weighted_distances(
                 genomes, self.rows, near.weight, near.cap, costs, near.at
             )
-        if self.observed.has_missing:
-            weight, cap = gower_weights(self.rows, self.space)
-            shares = np.ones(len(cap)) if costs is None else costs
-            scale = DistanceScale(weight, cap, self.observed.typical_change, shares)
+        if self._missing is not None:
+            shares = np.ones(genomes.shape[2]) if costs is None else costs
+            scale = DistanceScale(*self._missing.scale, self.observed.typical_change, shares)
             correct_distance(objectives, genomes, self.rows, scale)
         if aims is not PLAIN:
             objectives = aims.applied(genomes, self.rows, objectives, self.predictor.encoding)
         return Evaluation(predictions, objectives)
 
-    def _closeness(self, genomes: Floats) -> Floats:
-        """Return the built-in objectives of genomes (r, n, d) but for the gap."""
-        observed, rows = self.observed, self.rows
-        if not observed.has_missing:
-            return closeness(genomes, rows, self.near_rows, self.far_rows)
-        weight, _ = gower_weights(rows, self.space)
-        has_complete = bool(observed.is_complete.any())
-        incomplete, whole = observed.incomplete, observed.whole
-        missing = IncompleteRows(observed.genomes, incomplete, has_complete, whole, weight)
-        return closeness_with_missing(genomes, rows, self.near_rows, self.far_rows, missing)
+    @cached_property
+    def _missing(self) -> IncompleteRows | None:
+        """What else counts for plausibility where values are missing in the data."""
+        known = self.observed
+        if not known.has_missing:
+            return None
+        has_complete, scale = bool(known.is_complete.any()), gower_weights(self.rows, self.space)
+        return IncompleteRows(known.genomes, known.incomplete, has_complete, known.whole, scale)
 
     def confirmed(self, genomes: Floats) -> Bools:
         """Return which genomes (r, n, d) the model's own `predict` puts into the wanted class."""
@@ -430,7 +422,28 @@ class Problem:
         return self.targets[0].is_decision and self.predictor.has_decision
 
 
-def reference_point(target: Target, prediction: float, d: int, worst: Floats) -> Floats:
-    """Return where hypervolume ends for one row, shape (m,); `worst` as in `Problem`."""
-    gap_of_row = max(target.gap_of(prediction), 3.0 * JUST_MISSED * target.is_decision)
-    return np.array([gap_of_row, worst[0], float(d), *worst[1:]])
+def closeness(
+    genomes: Floats,
+    rows: Floats,
+    near_rows: NearRows,
+    far_rows: FarRows,
+    missing: IncompleteRows | None = None,
+) -> Floats:
+    """Return objectives (r, n, 4) of genomes (r, n, d) around rows (r, d); the gap is left 0."""
+    genomes, places, shares = np.ascontiguousarray(genomes), near_rows.at, near_rows.shares
+    (r, n, _), k = genomes.shape, len(shares)
+    measured, reach, distances = np.zeros((r, n, 4)), np.empty((r, n)), np.empty((r, n, k))
+    near = empty_neighbours(near_rows.cap, k, near_rows.n_near)
+    measure_all(genomes, rows, near_rows, near, measured, reach, distances)
+    if missing is not None:
+        missing.drop_indexed(genomes, rows, reach, distances)
+    for a in np.flatnonzero((reach > 0.0).any(axis=1)).tolist():
+        short = np.flatnonzero(reach[a])
+        found = distances[a, short]
+        far_rows.complete(int(places[a]), np.ascontiguousarray(genomes[a, short]), found)
+        distances[a, short] = found
+        measured[a, short, IMPLAUSIBILITY] = sum(found[:, q] * shares[q] for q in range(k))
+    if missing is not None:
+        missing.search(genomes, rows, distances)
+        measured[..., IMPLAUSIBILITY] = sum(distances[..., q] * shares[q] for q in range(k))
+    return measured

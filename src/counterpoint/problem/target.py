@@ -16,7 +16,8 @@ import numpy as np
 from counterpoint.arrays import LARGEST, Floats, Ints
 from counterpoint.checks import as_float, is_number
 from counterpoint.errors import InvalidInput, did_you_mean, listed
-from counterpoint.neighbours.gower import gower_to_all, gower_weights
+from counterpoint.neighbours.index import gower_to_all, gower_weights
+from counterpoint.problem.objectives import JUST_MISSED
 from counterpoint.table.space import Space
 from counterpoint.table.values import EXACT, write_number
 
@@ -131,12 +132,17 @@ class Target:
 
     def gaps(self, scores: Floats) -> Floats:
         """Return the distances of scores (n,) to the interval; 0 where a tie is won."""
-        gaps = np.maximum(0.0, np.maximum(self.low - scores, scores - self.high))
+        gaps = gap(scores, np.array(self.low), np.array(self.high))
         return np.where(gaps == TIE, 0.0, gaps) if self.wins_ties else gaps
 
     def gap_of(self, score: float) -> float:
         """Return the distance of one score to the interval; 0 if a tie is won."""
         return float(self.gaps(np.array(score)))
+
+    def reference(self, score: float, d: int, worst: Floats) -> Floats:
+        """Return where hypervolume ends for a row of this score; `worst` as in `Problem`."""
+        gap_of_row = max(self.gap_of(score), 3.0 * JUST_MISSED * self.is_decision)
+        return np.array([gap_of_row, worst[0], float(d), *worst[1:]])
 
     def __str__(self) -> str:
         if self.is_complement:
@@ -150,6 +156,17 @@ class Target:
         if np.isinf(self.high):
             return f"{name} >= {low}"
         return f"{name} <= {high}" if np.isinf(self.low) else f"{name} between {low} and {high}"
+
+
+def gap(predictions: Floats, low: Floats, high: Floats) -> Floats:
+    """Return the distance of each prediction to its target interval [low, high] (o1).
+
+    Examples
+    --------
+    >>> gap(np.array([0.2, 0.9]), np.array(0.5), np.array(1.0))
+    array([0.3, 0. ])
+    """
+    return np.maximum(0.0, np.maximum(low - predictions, predictions - high))
 
 
 def decision(wanted: tuple[int, ...], classes: Sequence[Any]) -> Target:

@@ -16,7 +16,8 @@ import pandas as pd
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.checks import check_whole
 from counterpoint.errors import InvalidInput, listed
-from counterpoint.neighbours.gower import gower_weights, gower_with_missing, mean_pairwise
+from counterpoint.neighbours.gower import gower_with_missing, mean_pairwise
+from counterpoint.neighbours.index import gower_weights
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.result.choosing.interview import Interview
 from counterpoint.result.choosing.orders import matching, representatives, safety_frame, why_none

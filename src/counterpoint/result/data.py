@@ -18,7 +18,7 @@ from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.errors import InvalidInput
 from counterpoint.problem.limits import Limits
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
-from counterpoint.problem.problem import Problem, reference_point
+from counterpoint.problem.problem import Problem
 from counterpoint.problem.target import Target
 from counterpoint.result.facts import (
     Diagnosis,
@@ -245,7 +245,7 @@ class ResultData:
     def reference(self) -> Floats:
         """Where hypervolume ends, shape (m,)."""
         facts = self.facts
-        return reference_point(facts.target, self.row_score, len(self.genome), facts.worst)
+        return facts.target.reference(self.row_score, len(self.genome), facts.worst)
 
     @property
     def reaches(self) -> Bools:

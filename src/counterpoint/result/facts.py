@@ -13,12 +13,11 @@ import pandas as pd
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.errors import InvalidInput
 from counterpoint.models.predictor import Predictor
-from counterpoint.neighbours.gower import distances_to, gower_weights
+from counterpoint.neighbours.index import distances_to, gower_weights
 from counterpoint.problem.limits import CheckedLimits
-from counterpoint.problem.objectives import gap
 from counterpoint.problem.own_objectives import PLAIN, Aims, Objective
 from counterpoint.problem.problem import Observed, Problem
-from counterpoint.problem.target import Target
+from counterpoint.problem.target import Target, gap
 from counterpoint.result.file.document import encode_text, write_feature, write_form, write_label
 from counterpoint.rules.rules import Rule, Rules
 from counterpoint.search.archive import Archive

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
-from counterpoint.neighbours.gower import distances_to, gower_weights
+from counterpoint.neighbours.index import distances_to, gower_weights
 from counterpoint.problem.objectives import GAP, denied_gaps, feature_shares
 from counterpoint.problem.problem import Problem
 from counterpoint.problem.target import Target

@@ -16,8 +16,7 @@ import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints, Keys
 from counterpoint.kernels import inner, kernel
-from counterpoint.neighbours.gower import gower_to_all
-from counterpoint.neighbours.index import nearest_first, rough_distances
+from counterpoint.neighbours.index import gower_to_all, nearest_first, rough_distances
 from counterpoint.problem.problem import Problem
 from counterpoint.rules.domains import DOMAIN
 from counterpoint.rules.program import Program, Records, compile_rules, make_scratch

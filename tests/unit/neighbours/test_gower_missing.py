@@ -10,10 +10,10 @@ from counterpoint.arrays import MISSING, Floats
 from counterpoint.neighbours.gower import (
     complete_rows,
     filled,
-    gower_to_all,
     gower_with_missing,
     search_incomplete,
 )
+from counterpoint.neighbours.index import gower_to_all
 
 
 def table(seed: int, n: int, d: int, share: float) -> Floats:

@@ -8,8 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from counterpoint.arrays import LARGEST
-from counterpoint.neighbours.gower import gower_to_all, gower_weights
-from counterpoint.neighbours.index import find_near_rows, index_rows
+from counterpoint.neighbours.index import find_near_rows, gower_to_all, gower_weights, index_rows
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import describe_space
 

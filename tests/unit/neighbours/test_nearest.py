@@ -11,8 +11,14 @@ from tests.strategies import generator
 from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.neighbours import gower as distance
 from counterpoint.neighbours import nearest
-from counterpoint.neighbours.gower import BLOCK, LANES, gower_weights
-from counterpoint.neighbours.index import NearRows, empty_neighbours, find_near_rows, index_rows
+from counterpoint.neighbours.gower import BLOCK, LANES
+from counterpoint.neighbours.index import (
+    NearRows,
+    empty_neighbours,
+    find_near_rows,
+    gower_weights,
+    index_rows,
+)
 from counterpoint.neighbours.nearest import Neighbourhood
 from counterpoint.table.space import Space
 

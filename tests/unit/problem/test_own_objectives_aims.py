@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.neighbours.gower import gower_weights
+from counterpoint.neighbours.index import gower_weights
 from counterpoint.problem.own_objectives import PLAIN, check_aims, check_objectives
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.schema import Schema

@@ -18,7 +18,8 @@ from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.checks import check_list, check_whole
 from counterpoint.errors import InvalidInput
 from counterpoint.models.predictor import Predictor
-from counterpoint.neighbours.gower import gower_weights, terms
+from counterpoint.neighbours.gower import terms
+from counterpoint.neighbours.index import gower_weights
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY
 from counterpoint.problem.target import Target, decision
 from counterpoint.result.data import ResultData

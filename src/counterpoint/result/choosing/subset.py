@@ -18,7 +18,7 @@ from counterpoint.arrays import Floats, Ints
 from counterpoint.checks import check_choice, check_whole, is_number
 from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.kernels import kernel
-from counterpoint.neighbours.gower import distances_to, gower_weights
+from counterpoint.neighbours.index import distances_to, gower_weights
 from counterpoint.result.choosing import orders
 from counterpoint.result.choosing.orders import safest
 from counterpoint.result.data import PER_CANDIDATE, ResultData

@@ -21,7 +21,7 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats
 from counterpoint.models.trees import Forest, goes_left_at
-from counterpoint.neighbours.gower import gower_weights
+from counterpoint.neighbours.index import gower_weights
 from counterpoint.problem.problem import Problem
 from counterpoint.rules.normal_form import (
     All,

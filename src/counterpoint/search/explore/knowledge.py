@@ -14,8 +14,7 @@ import numpy as np
 from counterpoint.arrays import MISSING, Floats, Ints, Keys
 from counterpoint.models.additive import AdditiveModel
 from counterpoint.models.trees import BY_THRESHOLD, Forest, is_leaf
-from counterpoint.neighbours.gower import gower_weights
-from counterpoint.neighbours.index import NearRows, empty_neighbours
+from counterpoint.neighbours.index import NearRows, empty_neighbours, gower_weights
 from counterpoint.problem.own_objectives import Distance
 from counterpoint.problem.problem import Observed, Problem, Recalled
 from counterpoint.search.archive import Archive

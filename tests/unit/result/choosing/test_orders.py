@@ -13,7 +13,7 @@ from tests.unit.result.words.small import sentence
 
 import counterpoint as cp
 from counterpoint.arrays import MISSING
-from counterpoint.neighbours.gower import gower_to_all
+from counterpoint.neighbours.index import gower_to_all
 from counterpoint.result.choosing import orders
 from counterpoint.result.choosing.interview import WAYS_FIRST
 from counterpoint.result.choosing.orders import MARGIN_ONLY, neighbours_of
