@@ -3,18 +3,22 @@
 A `Watch` follows searches and ends them; `Progress` and `JobProgress` show a bar where somebody
 sees it, and lines for jobs elsewhere. Ctrl-C and SIGTERM only ask work to stop, and a second Ctrl-C
 stops it now: a signal that raised would come anywhere, between a file and its line in the journal
-or in a model's own code, and work of many seconds that is about to end would be lost.
+or in a model's own code, and work of many seconds that is about to end would be lost. A `Channel`
+is how processes that share work talk to each other.
 """
 
 from __future__ import annotations
 
 import logging
+import pickle
+import selectors
 import signal
+import socket
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -22,6 +26,7 @@ from counterpoint.errors import InvalidInput
 
 DELAY = 1.0  # seconds of work before a bar appears: short work shows none
 SECONDS_BETWEEN_LINES = 30.0  # where a job has no terminal
+HEADER = 8  # bytes that tell how long a message is
 LAYOUT = "explaining {percentage:3.0f}% |{bar}| {desc} [{elapsed}<{remaining}]"
 
 
@@ -273,3 +278,74 @@ class JobProgress:
         """Take the bar away."""
         if self._bar is not None:
             self._bar.close()
+
+
+class Channel:
+    """One end of a connection: pickles through a socket, sent by any thread and read by one.
+
+    The system puts a long message together, which `multiprocessing.connection` reads in pieces:
+    before each of them a reader waits for Python's lock, which a thread that searches holds.
+    """
+
+    def __init__(self, end: socket.socket) -> None:
+        self._end, self._lock = end, threading.Lock()
+        end.settimeout(None)  # whatever the caller's default is
+
+    @classmethod
+    def pair(cls) -> tuple[Self, Self]:
+        """Return both ends of a new connection."""
+        one, other = socket.socketpair()
+        return cls(one), cls(other)
+
+    @classmethod
+    def of(cls, number: int) -> Self:
+        """Return the end that another process has handed over by its number."""
+        return cls(socket.socket(fileno=number))
+
+    @property
+    def number(self) -> int:
+        """What the system calls this end."""
+        return self._end.fileno()
+
+    def send(self, message: Any) -> None:
+        """Send a message."""
+        self.send_packed(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+
+    def send_packed(self, packed: bytes) -> None:
+        """Send a message that is pickled already."""
+        with self._lock:
+            self._end.sendall(len(packed).to_bytes(HEADER, "little"))
+            self._end.sendall(packed)
+
+    def receive(self) -> Any:
+        """Wait for a message; EOFError if the other end is closed."""
+        return pickle.loads(self.receive_packed())  # noqa: S301 - of a process of ours
+
+    def receive_packed(self) -> bytearray:
+        """Wait for a message, and leave it pickled."""
+        return self._read(int.from_bytes(self._read(HEADER), "little"))
+
+    def has_message(self, seconds: float) -> bool:
+        """Wait at most so long for a message, or for the end; return whether there is one."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._end, selectors.EVENT_READ)
+            return bool(selector.select(seconds))
+
+    def end(self) -> None:
+        """Say nothing more; who waits for a message here is told that there will be none."""
+        with suppress(OSError):  # the other end may be closed already
+            self._end.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Close this end, of which nobody reads any more."""
+        self._end.close()
+
+    def _read(self, n: int) -> bytearray:
+        """Return the next n bytes."""
+        content, n_read = bytearray(n), 0
+        while n_read < n:  # nearly always once; a signal or a very long message may end it sooner
+            got = self._end.recv_into(memoryview(content)[n_read:], 0, socket.MSG_WAITALL)
+            if not got:
+                raise EOFError
+            n_read += got
+        return content

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from counterpoint.arrays import Ints
+from counterpoint.arrays import Floats, Ints
 from counterpoint.checks import check_number, check_whole
 from counterpoint.errors import InvalidInput
 from counterpoint.neighbours.index import SINGLE, bytes_per_near_row
@@ -32,6 +33,8 @@ from counterpoint.search.settings import Search, WhatIf
 
 MEMORY = 4.0  # GiB a call may use for rows in flight and for results, unless told otherwise
 MOST_TOGETHER = 128  # rows in one group: more fill no larger calls worth having, but spill caches
+ENOUGH = 0.85  # share of the cores that threads must fill to be left alone
+MOST_WAITS = 8000  # times a second that they may wait: more, and handing the lock over costs most
 GIB = 2.0**30
 MOST_MEMORY = 2.0**20  # GiB: no limit at all
 
@@ -141,6 +144,37 @@ def can_start() -> bool:
     return is_own and os.name == "posix"
 
 
+class Meter:
+    """Tells whether threads of this process have waited for each other since the meter was made.
+
+    They leave cores idle where a model holds Python's lock for long. Where it is handed over
+    thousands of times a second, the cores look busy, but two threads do little more than one.
+    """
+
+    def __init__(self) -> None:
+        self._start = self._now()
+
+    @property
+    def seconds(self) -> float:
+        """How long it has run."""
+        return float(self._now()[0] - self._start[0])
+
+    def shows_waiting(self, n_threads: int) -> bool:
+        """Whether `n_threads` did less than they could."""
+        seconds, cpu, n_waits = self._now() - self._start
+        return bool(cpu < ENOUGH * n_threads * seconds or n_waits > MOST_WAITS * seconds)
+
+    @staticmethod
+    def _now() -> Floats:
+        """Return seconds of the wall and of the processor, and how often a thread has waited."""
+        n_waits = 0
+        if os.name == "posix":  # others do not have the module, and no process is started there
+            import resource
+
+            n_waits = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
+        return np.array([time.monotonic(), time.process_time(), n_waits])
+
+
 def search_groups(
     grouping: Grouping, search_group: SearchGroup, watch: Watch
 ) -> Iterator[list[Counterfactuals]]:
@@ -167,11 +201,11 @@ def search_groups(
 def _in_order(
     pool: ThreadPoolExecutor, grouping: Grouping, search_group: SearchGroup, watch: Watch
 ) -> Iterator[list[Counterfactuals]]:
-    """Yield the groups in order; one more than there are threads may be begun, none waits idly."""
+    """Yield the groups in order; two more than there are threads may be begun, none waits idly."""
     waiting = deque(grouping.groups)
     begun: deque[Future[list[Counterfactuals]]] = deque()
     while (waiting and not watch.is_stopped) or begun:
-        while waiting and len(begun) <= grouping.workers and not watch.is_stopped:
+        while waiting and len(begun) < grouping.workers + 2 and not watch.is_stopped:
             begun.append(pool.submit(search_group, waiting.popleft()))
         with stopped_by_signals(watch):
             results = begun.popleft().result()

@@ -79,7 +79,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(processes, "BEGINS_AFTER", 0.0)
     monkeypatch.setattr(processes, "IS_WORTH", 0.0)
-    monkeypatch.setattr(processes, "ENOUGH", 99.0)
+    monkeypatch.setattr(group, "ENOUGH", 99.0)
     monkeypatch.setattr(group, "MOST_TOGETHER", 3)
     monkeypatch.setattr(Helper, "search", noted)
     return rows
@@ -216,3 +216,43 @@ def test_copies_that_do_not_fit_into_the_memory_are_not_made(
 
     assert not eager
     assert "no other process helps: copies of the data would take" in caplog.text
+
+
+def test_a_meter_sees_that_threads_leave_cores_idle_or_hand_the_lock_over_too_often(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = iter([[0.0, 0.0, 0.0], [1.0, 1.9, 100.0], [1.0, 1.9, 20_000.0], [1.0, 1.2, 100.0]])
+    monkeypatch.setattr(group.Meter, "_now", lambda *_: np.array(next(told)))
+    meter = group.Meter()
+
+    assert [meter.shows_waiting(2) for _ in range(3)] == [False, True, True]
+
+
+def test_while_a_process_gets_ready_one_thread_searches(
+    eager: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explainer, n_at_once, now = cp.Explainer(fitted(), DATA), list[int](), list[int]()
+    search, begin = Work.search, processes.Helpers.start
+    started = threading.Event()
+
+    def noted(self: Work, group: Ints, watch: Any) -> Any:
+        was_started = started.is_set()
+        now.append(1)
+        time.sleep(0.01)
+        if was_started:
+            n_at_once.append(len(now))
+        found = search(self, group, watch)
+        now.pop()
+        return found
+
+    def start(self: Helpers) -> None:
+        begin(self)
+        threading.Timer(0.1, started.set).start()
+
+    monkeypatch.setattr(Work, "search", noted)
+    monkeypatch.setattr(Helpers, "start", start)
+    monkeypatch.setattr(Helpers, "_start_all", lambda _: None)  # so that none is ever ready
+    explainer.explain_many(DATA, "opposite", SMALL, workers=2)
+
+    assert not eager
+    assert set(n_at_once) == {1}

@@ -27,8 +27,8 @@ from counterpoint.batch.rows import Order, explain_rows, id_dtype
 from counterpoint.checks import require_package
 from counterpoint.errors import CounterpointError, EngineError, InvalidInput
 from counterpoint.explainer.explainer import Explainer
-from counterpoint.explainer.group import MEMORY, can_start, check_workers
-from counterpoint.explainer.processes import BEGINS_AFTER, ENOUGH, Helper, Helpers
+from counterpoint.explainer.group import MEMORY, Meter, can_start, check_workers
+from counterpoint.explainer.processes import BEGINS_AFTER, BETWEEN, Helper, Helpers
 from counterpoint.models.files import MOST_BYTES, load_model, pickled
 from counterpoint.progress import Watch
 from counterpoint.result.long_table import OutputSchema
@@ -292,7 +292,7 @@ class Threads:
         self._tickets: dict[Chunk, int] = {}  # the submission that counts; others are void
         self._begun: dict[Chunk, float] = {}
         self._n_submitted = self.n_abandoned = 0
-        self._watch, self._begin, self._cpu = Watch(), time.monotonic(), time.process_time()
+        self._watch, self._meter = Watch(), Meter()
         self._is_decided = self.workers == 1 or not can_start()
         n_bytes, n_most = 2 * recipe.explainer().observed.genomes.nbytes, self.workers - 1
         asked = ChunkWork(recipe, order)  # of processes, each of which takes a thread's place
@@ -315,16 +315,23 @@ class Threads:
     def _consider(self) -> None:
         """Start processes if chunks wait and the threads are seen to leave cores idle."""
         with self._lock:
-            spent = time.monotonic() - self._begin
-            if self._is_decided or spent < BEGINS_AFTER or self._waiting.empty():
+            is_early = self._meter.seconds < 2.0 * BEGINS_AFTER  # how much is left is not known
+            if self._is_decided or is_early or self._waiting.empty():
                 return
             self._is_decided = True
-        if (time.process_time() - self._cpu) / spent < ENOUGH * self.workers:
+        if self._meter.shows_waiting(self.workers):
             self._helpers.start()
+
+    def _next(self) -> tuple[Chunk, int, pd.DataFrame] | None:
+        """Wait for a chunk; if others work, not before processes that get ready had a core."""
+        while self._helpers.are_awaited and len(self._begun) > len(self._there):
+            if self._watch.wait(BETWEEN):
+                break
+        return self._waiting.get()
 
     def _work(self) -> None:
         """Work on one chunk after the other, until told to end or left behind."""
-        while (taken := self._waiting.get()) is not None:
+        while (taken := self._next()) is not None:
             chunk, ticket, rows = taken
             with self._lock:
                 if self._tickets.get(chunk) != ticket:
@@ -372,7 +379,7 @@ class Threads:
         """Have a chunk worked on."""
         with self._lock:
             if not self._n_submitted:
-                self._begin, self._cpu = time.monotonic(), time.process_time()
+                self._meter = Meter()
             self._n_submitted += 1
             self._tickets[chunk] = self._n_submitted
         self._waiting.put((chunk, self._n_submitted, rows))

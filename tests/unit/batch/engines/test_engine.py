@@ -16,6 +16,7 @@ import counterpoint as cp
 from counterpoint.batch.engines import engine
 from counterpoint.batch.engines.engine import Chunk, Done, Lost, Recipe, Threads, work
 from counterpoint.batch.rows import Order
+from counterpoint.explainer import group
 from counterpoint.explainer.processes import Helper
 
 DATA = pd.DataFrame({"age": np.arange(60) % 47 + 18, "debt": np.arange(60) % 13 / 4.0})
@@ -41,7 +42,7 @@ class Hanging:
 def helped(monkeypatch: pytest.MonkeyPatch) -> Iterator[Threads]:
     """Threads that begin and wait until another process is ready."""
     monkeypatch.setattr(engine, "BEGINS_AFTER", 0.0)
-    monkeypatch.setattr(engine, "ENOUGH", 99.0)
+    monkeypatch.setattr(group, "ENOUGH", 99.0)
     is_ready, welcome = threading.Event(), Threads._welcome
 
     def noted(self: Threads, helper: Helper) -> None:
