@@ -47,10 +47,16 @@ def pytest_collect_file(file_path: Path) -> Generator[None, list[Any], list[Any]
     return [each for each in found if not (has_none and isinstance(each, DoctestModule))]
 
 
-def pytest_collection_finish() -> None:
-    """Keep what was imported from the garbage collector, which takes long to look through it."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Keep the garbage collector from what is imported: it looks through it again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
