@@ -53,7 +53,7 @@ def parallel(
         *line_layers(n_axes, colors, min(n, len(found.genomes))),
         *tick_layers(n_axes, colors, width // n_axes - 8),
     ]
-    chart = alt.layer(*layers).properties(width=width, height=HEIGHT)
+    chart = theme.sized(alt.layer(*layers), width, HEIGHT)
     return theme.finished(
         chart, frames, colors, say("figure.parallel"), [how_many(found, n), left_out]
     )
@@ -73,7 +73,7 @@ def axis_layers(n_axes: int, n_lines: int, colors: theme.Palette) -> list[Any]:
     """Return the axes and their names."""
     base = theme.drawn_from("axes").encode(x=across(n_axes))
     rules = base.mark_rule(color=colors.line, strokeWidth=1.5).encode(
-        y=alt.value(0), y2=alt.value(HEIGHT)
+        y=theme.constant(alt.YValue, 0), y2=theme.constant(alt.Y2Value, HEIGHT)
     )
     names = base.mark_text(
         baseline="line-bottom",
@@ -82,7 +82,7 @@ def axis_layers(n_axes: int, n_lines: int, colors: theme.Palette) -> list[Any]:
         color=colors.ink,
         lineBreak="\n",
         lineHeight=LINE,
-    ).encode(text="label:N", y=alt.value(-30 - LINE * (n_lines - 1)))
+    ).encode(text="label:N", y=theme.constant(alt.YValue, -30 - LINE * (n_lines - 1)))
     return [rules, names]
 
 
@@ -106,13 +106,13 @@ def line_layers(n_axes: int, colors: theme.Palette, n: int) -> list[Any]:
     drawn = others.mark_line(strokeWidth=1.6).encode(
         color=tint,
         strokeDash=theme.coded(alt.StrokeDash, theme.DASHES.values(), legend),
-        opacity=alt.condition(picked, alt.value(strength), alt.value(0.06)),
+        opacity=theme.chosen(alt.OpacityValue, picked, alt.value(strength), 0.06),
         order="axis:Q",
         tooltip=notes,
     )
     dots = others.mark_point(filled=True, size=34, opacity=1).encode(
-        color=alt.condition("datum.changed", tint, alt.value(colors.quiet)),
-        opacity=alt.condition(picked, alt.value(0.95), alt.value(0.1)),
+        color=theme.chosen(alt.ColorValue, "datum.changed", tint, colors.quiet),
+        opacity=theme.chosen(alt.OpacityValue, picked, alt.value(0.95), 0.1),
         tooltip=notes,
     )
     own = everyone.transform_filter("datum.counterfactual === 0")
@@ -149,7 +149,7 @@ def tick_layers(n_axes: int, colors: theme.Palette, room: int) -> list[Any]:
             **style, stroke=colors.paper, strokeWidth=4, strokeJoin="round", color=colors.paper
         )
         words = base.mark_text(**style).encode(
-            color=alt.condition("datum.is_row", alt.value(colors.row), alt.value(colors.faint))
+            color=theme.chosen(alt.ColorValue, "datum.is_row", alt.value(colors.row), colors.faint)
         )
         layers += [halo, words]
     return layers
@@ -175,7 +175,7 @@ def strips(
         lanes = 1 + arrows.loc[arrows["panel"] == number, "lane"].max() if len(arrows) else 0
         lanes = 1 if pd.isna(lanes) else max(1, int(lanes))
         panel = strip_of(axis, number, lanes, colors)
-        panels.append(panel.properties(width=each, height=round(LANE * (TALL + lanes + 1))))
+        panels.append(theme.sized(panel, each, round(LANE * (TALL + lanes + 1))))
     is_cut = (arrows["lane"] < 0).any() if len(arrows) else False
     subtitle = [
         how_many(found, n),
@@ -272,10 +272,9 @@ def objectives(found: ResultData, n: int, width: int | None, dark: bool) -> Any:
     each = PANEL if width is None else max(LEAST_PANEL, width // last - 20)
     pairs = [(across, up) for up in range(1, last + 1) for across in range(up)]
     views = {pair: f"objectives_{pair[0]}_{pair[1]}" for pair in pairs}  # one brush serves all
-    panels = {
-        pair: scatter(names, pair, colors).properties(name=view, width=each, height=each)
-        for pair, view in views.items()
-    }
+    panels = {pair: theme.sized(scatter(names, pair, colors), each, each) for pair in pairs}
+    for pair, view in views.items():
+        panels[pair].name = view
     rows = [
         alt.hconcat(*(panels[across, up] for across in range(up)), spacing=14, bounds="flush")
         for up in range(1, last + 1)
@@ -318,6 +317,7 @@ def scatter(names: list[str], pair: tuple[int, int], colors: theme.Palette) -> A
         )
 
     brush = alt.selection_interval(name="brush")  # the one all panels share
+    own = "datum.counterfactual === 0"
     zero = alt.Scale(zero=False, nice=True, padding=6)
     notes = {f"objective_{m}:Q": name for m, name in enumerate(names)}
     return (
@@ -326,10 +326,10 @@ def scatter(names: list[str], pair: tuple[int, int], colors: theme.Palette) -> A
         .encode(
             x=alt.X(f"objective_{across}:Q", scale=zero, axis=axis(across, up == last)),
             y=alt.Y(f"objective_{up}:Q", scale=zero, axis=axis(up, across == 0)),
-            color=alt.condition(brush, theme.color(colors), alt.value(colors.quiet)),
+            color=theme.chosen(alt.ColorValue, brush, theme.color(colors), colors.quiet),
             shape=theme.shape(),
-            opacity=alt.condition("datum.counterfactual === 0", alt.value(1), alt.value(0.7)),
-            size=alt.condition("datum.counterfactual === 0", alt.value(130), alt.value(46)),
+            opacity=theme.chosen(alt.OpacityValue, own, alt.value(1), 0.7),
+            size=theme.chosen(alt.SizeValue, own, alt.value(130), 46),
             tooltip=theme.candidate_tooltip({"prediction:Q": say("tip.prediction"), **notes}),
         )
     )
@@ -357,10 +357,8 @@ def frequency(found: ResultData, most: int, width: int | None, dark: bool) -> An
     cut = say("figure.frequency.cut", most=most, n=n_features)
     share = "figure.frequency.share" if some_reach else "figure.frequency.share misses"
     layers = bar_layers(say(share), colors)
-    chart = alt.layer(*layers).properties(
-        width=420 if width is None else width,
-        height=(TALL_BAR if any("\n" in name for name in names) else BAR) * len(frame),
-    )
+    tall = TALL_BAR if any("\n" in name for name in names) else BAR
+    chart = theme.sized(alt.layer(*layers), 420 if width is None else width, tall * len(frame))
     about = say("figure.frequency.for", target=target_text(found))
     subtitle = [about, cut if n_features > most else ""]
     title = say("figure.frequency", counts=counts)
@@ -395,7 +393,7 @@ def bar_layers(title: str, colors: theme.Palette) -> list[Any]:
     words = base.mark_text(align="left", dx=5, fontSize=11).encode(
         x=share,
         text="text:N",
-        color=alt.condition("datum.count > 0", alt.value(colors.ink), alt.value(colors.quiet)),
+        color=theme.chosen(alt.ColorValue, "datum.count > 0", alt.value(colors.ink), colors.quiet),
     )
     return [bars, words]
 
@@ -423,7 +421,7 @@ def history(found: ResultData, width: int | None, dark: bool) -> Any:
     )
     line = base.mark_line(color=colors.valid, strokeWidth=2, interpolate="step-after")
     dots = base.mark_point(color=colors.valid, filled=True, size=20, opacity=1)
-    chart = alt.layer(line, dots).properties(width=480 if width is None else width, height=260)
+    chart = theme.sized(alt.layer(line, dots), 480 if width is None else width, 260)
     stopped = f"Ended by {say(f'ended.{found.stopped}')}" if found.stopped else ""
     return theme.finished(
         chart,

@@ -38,8 +38,8 @@ def ice(
     steps = np.arange(1, max(2, round(HATCHES * (high - low) / (ends[1] - ends[0]))))
     frames["hatch"] = pd.DataFrame({"at": low + (high - low) * steps / (len(steps) + 1)})
     panels = [
-        panel_of(found, axis, number, ends, colors).properties(
-            width=each, height=max(LEAST_TALL, round(each * 0.62))
+        theme.sized(
+            panel_of(found, axis, number, ends, colors), each, max(LEAST_TALL, round(each * 0.62))
         )
         for number, axis in enumerate(axes)
     ]
@@ -117,7 +117,7 @@ def bands_of(found: ResultData, ends: tuple[float, float], colors: theme.Palette
     scale = alt.Scale(domain=list(ends), nice=False, zero=False)
     style: dict[str, Any] = {"align": "right", "dx": -4, "fontSize": 10, "color": colors.valid}
     name = base.mark_text(**style, baseline="top", dy=3).encode(
-        x=alt.value("width"), y=alt.Y("high:Q", scale=scale), text="text:N"
+        x=theme.constant(alt.XValue, "width"), y=alt.Y("high:Q", scale=scale), text="text:N"
     )
     if found.target.low == found.target.high:
         line = base.mark_rule(color=colors.valid, strokeDash=[6, 4]).encode(
@@ -159,9 +159,10 @@ def surface(
         heat(axes, colors, found, width, is_share(found, frames["grid"]["prediction"].to_numpy())),
         *contours(axes, colors),
         *people(len(points), axes, colors, width),
-    ).properties(width=width, height=height)
-    above = bars(axes[0], "x", colors).properties(width=width, height=SIDE)
-    beside = bars(axes[1], "y", colors).properties(width=SIDE, height=height)
+    )
+    above = theme.sized(bars(axes[0], "x", colors), width, SIDE)
+    beside = theme.sized(bars(axes[1], "y", colors), SIDE, height)
+    main = theme.sized(main, width, height)
     chart = alt.vconcat(
         above, alt.hconcat(main, beside, spacing=18, bounds="flush"), spacing=10, bounds="flush"
     )
@@ -221,6 +222,7 @@ def contours(axes: tuple[Axis, Axis], colors: theme.Palette) -> list[Any]:
     if any(axis.is_level for axis in axes):
         return []
     where = {"x": theme.position(axes[0], alt.X, "x"), "y": theme.position(axes[1], alt.Y, "y")}
+    target = "datum.is_target"
     lines = (
         theme.drawn_from("lines")
         .mark_line(color=colors.ink, interpolate="linear")
@@ -228,9 +230,9 @@ def contours(axes: tuple[Axis, Axis], colors: theme.Palette) -> list[Any]:
             **where,
             detail="line:N",
             order="order:Q",
-            strokeWidth=alt.condition("datum.is_target", alt.value(2.2), alt.value(0.7)),
-            opacity=alt.condition("datum.is_target", alt.value(0.95), alt.value(0.6)),
-            strokeDash=alt.condition("datum.is_target", alt.value([6, 4]), alt.value([1, 0])),
+            strokeWidth=theme.chosen(alt.StrokeWidthValue, target, alt.value(2.2), 0.7),
+            opacity=theme.chosen(alt.OpacityValue, target, alt.value(0.95), 0.6),
+            strokeDash=theme.chosen(alt.StrokeDashValue, target, alt.value([6, 4]), [1, 0]),
         )
     )
     labels = theme.drawn_from("labels").encode(**where, text="text:N")
@@ -264,7 +266,7 @@ def people(n: int, axes: tuple[Axis, Axis], colors: theme.Palette, width: int) -
     row = coded.transform_filter("datum.counterfactual === 0").mark_point(
         filled=True, opacity=1, size=200, stroke=colors.paper, strokeWidth=1.5
     )
-    seen = alt.condition(picked, alt.value(1), alt.value(0.25))
+    seen = theme.chosen(alt.OpacityValue, picked, alt.value(1), 0.25)
     numbers = base.transform_filter("datum.is_numbered").encode(text="counterfactual:Q")
     style: dict[str, Any] = {"dx": 8, "dy": -8, "fontSize": 10, "fontWeight": 600}
     halo = numbers.mark_text(**style, stroke=colors.paper, strokeWidth=3, color=colors.paper)

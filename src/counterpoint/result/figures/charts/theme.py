@@ -93,6 +93,30 @@ def _cells(column: pd.Series[Any], name: str) -> list[Any]:
     return [None if isinstance(cell, float) and not np.isfinite(cell) else cell for cell in cells]
 
 
+def sized(chart: Any, width: int, height: int) -> Any:
+    """Set the size of a chart that was made here, and return it.
+
+    Altair's `properties` does the same to a copy, and copies each layer several times for it.
+    """
+    chart.width, chart.height = width, height
+    return chart
+
+
+def constant(channel: Any, value: Any) -> Any:
+    """Return a channel that is the same for all, such as a place in pixels."""
+    return channel(value)
+
+
+def chosen(channel: Any, test: Any, then: Any, otherwise: Any) -> Any:
+    """Return a channel that is `then` where the test holds, and a single value elsewhere.
+
+    Altair would take what `condition` returns, and go through all classes of its schema to find
+    out which channel that is.
+    """
+    told = alt.condition(test, then, alt.value(otherwise))
+    return channel(told["value"], condition=told["condition"])
+
+
 def outcomes() -> list[str]:
     """Return what the outcomes are called, in their order."""
     return [say(f"figure.outcome.{outcome}") for outcome in OUTCOMES]
@@ -226,12 +250,10 @@ def finished(
     """
     said = [line for line in subtitle if line]
     lines = [part for line in said for part in textwrap.wrap(line, MOST_SIGNS)]
-    chart = chart.properties(
-        title=alt.TitleParams(textwrap.wrap(title, MOST_TITLE), subtitle=lines),
-        usermeta={"title": title, "subtitle": said},  # for a page that breaks lines itself
-        config=looks(colors),
-    )
-    # Set at last: altair copies all of a chart, data included, at every step before.
+    # Set, not handed to `properties`: altair copies all of a chart, data included, at every step.
+    chart.title = alt.TitleParams(textwrap.wrap(title, MOST_TITLE), subtitle=lines)
+    chart.usermeta = {"title": title, "subtitle": said}  # for a page that breaks lines itself
+    chart.config = looks(colors)
     chart.datasets = {name: records(in_drawing_order(frame)) for name, frame in frames.items()}
     return chart
 
@@ -315,6 +337,6 @@ def nothing(found: ResultData, colors: Palette, title: str, width: int | None) -
     words = (
         drawn_from("note")
         .mark_text(align="left", baseline="top", fontSize=13, color=colors.faint, lineBreak="\n")
-        .encode(text="text:N", x=alt.value(0), y=alt.value(4))
+        .encode(text="text:N", x=constant(alt.XValue, 0), y=constant(alt.YValue, 4))
     )
-    return finished(words.properties(width=width, height=70), {"note": frame}, colors, title)
+    return finished(sized(words, width, 70), {"note": frame}, colors, title)
