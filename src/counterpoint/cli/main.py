@@ -1,6 +1,6 @@
 """The command line: its flags, its commands, errors in one line, and the exit status.
 
-The help, from which one can learn it, is in `help.toml`.
+The flags, and the help from which one can learn them, are in `help.toml`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from counterpoint.errors import CounterpointError, PredictorError, did_you_mean
 from counterpoint.version import __version__
@@ -25,11 +25,8 @@ if TYPE_CHECKING:
     from counterpoint.result.counterfactuals import Counterfactuals
 
 HELP: dict[str, Any] = tomllib.loads(files(__package__).joinpath("help.toml").read_text("utf-8"))
-FLAGS: dict[str, str] = HELP["flags"]
-METHODS = [
-    *("default", "moc", "mocice", "moccond", "mocmod", "random", "what-if"),
-    *("nice-sparsity", "nice-proximity", "nice-plausibility"),
-]
+FLAGS: dict[str, dict[str, Any]] = HELP["flags"]
+TYPES: dict[str, Any] = {"whole": int, "number": float, "file": Path}
 FOUND, NOTHING, WRONG, MODEL_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
 
@@ -247,173 +244,36 @@ class Plain(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=26)
 
 
-Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
-
-
 def build_parser() -> Parser:
-    """Return the parser of all commands."""
+    """Return the parser of all commands, which `help.toml` lists with their flags."""
     parser = Parser(prog="counterpoint", description=HELP["about"], formatter_class=Plain)
     parser.add_argument("--version", action="version", version=f"counterpoint {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    add_explain(commands)
-    add_batch(commands)
-    add_serve(commands)
-    of_schema = add_command(commands, "schema", HELP["kinds"])
-    add_table(of_schema)
-    add_columns(of_schema, is_read_only=True)
-    of_show = commands.add_parser("show", help=FLAGS["show"])
-    add(of_show, "file", type=Path)
-    add(add_output(of_show), "--labels", type=Path, metavar="FILE")
-    commands.add_parser("warm-up", help=FLAGS["warm-up"])
-    flags = {name: command.format_usage() for name, command in commands.choices.items()}
-    for name, usage in flags.items():
+    for name, about in HELP["commands"].items():
+        settings: Any = {"help": about["help"]} | (
+            {"description": HELP[name]} if name in HELP else {}
+        )
+        if "end" in about:
+            end = "".join(HELP[part] for part in about["end"])
+            settings |= {"epilog": end, "formatter_class": Plain}
+        command = commands.add_parser(name, **settings)
+        for title, flags in about.get("groups", {}).items():
+            add_flags(command.add_argument_group(title) if title else command, flags, name)
+        usage = command.format_usage()
         parser.flags[name] = list(dict.fromkeys(re.findall(r"--[a-z][a-z-]*", usage)))
     return parser
 
 
-def add(group: argparse._ActionsContainer, flag: str, about: str = "", **settings: Any) -> None:
-    """Add an argument with its help, which may differ from command to command."""
-    group.add_argument(flag, help=FLAGS[about or flag], **settings)
-
-
-def add_several(group: argparse._ActionsContainer, flag: str, parameter: str, form: str) -> None:
-    """Add an option that may be repeated."""
-    settings: Any = {"dest": parameter, "action": "append", "default": [], "metavar": form}
-    group.add_argument(flag, help=f"{FLAGS[flag]}; may be repeated", **settings)
-
-
-def add_command(commands: Commands, name: str, end: str) -> Parser:
-    """Add a command that reads a table; return it."""
-    about: Any = {"description": HELP[name]} if name in HELP else {}
-    settings: Any = {"help": FLAGS[name], "epilog": end, "formatter_class": Plain}
-    return commands.add_parser(name, **about, **settings)
-
-
-def add_model_command(commands: Commands, name: str) -> Parser:
-    """Add a command that needs a model and its data, in one file or in several; return it."""
-    end = HELP["asked"] + HELP["kinds"] + HELP.get(f"{name}_end", "")
-    command = add_command(commands, name, end)
-    model = command.add_argument_group("the model")
-    add(model, "--model", type=Path, required=True, metavar="FILE")
-    add(model, "--classes", metavar="A,B")
-    add_several(model, "--trust", "trust", "TYPE")
-    add(model, "--most-bytes", type=int, default=2**30, metavar="N")
-    add(model, "--allow-pickle", action="store_true")
-    add_table(command, several=name == "batch")
-    add_columns(command)
-    return command
-
-
-def add_explain(commands: Commands) -> None:
-    """Add the command that explains rows."""
-    explain = add_model_command(commands, "explain")
-    asked = explain.add_argument_group("what is asked")
-    which = asked.add_mutually_exclusive_group(required=True)
-    add(which, "--row", "explain --row", type=int, action="append", metavar="N")
-    add(which, "--rows", "explain --rows", type=Path, metavar="FILE")
-    add(asked, "--target", required=True)
-    add(asked, "--seed", type=int, default=0, metavar="N")
-    add_limits(explain)
-    add_search(explain)
-    add(add_output(explain), "--out", "explain --out", type=Path, metavar="FILE")
-
-
-def add_batch(commands: Commands) -> None:
-    """Add the command that explains all rows of many files."""
-    batch = add_model_command(commands, "batch")
-    asked = batch.add_argument_group("what is asked")
-    add(asked, "--rows", "batch --rows", nargs="+", required=True, metavar="FILE")
-    add(asked, "--target", required=True)
-    add(asked, "--id", metavar="COLUMN")
-    add(asked, "--seed", type=int, default=0, metavar="N")
-    add_limits(batch)
-    add_search(batch, seconds=False)
-    engine = batch.add_argument_group("who does the work")
-    add(engine, "--engine", choices=["threads", "dask"], default="threads")
-    add(engine, "--scheduler", metavar="ADDRESS")
-    add(engine, "--workers", type=int, metavar="N")
-    add(engine, "--row-timeout", type=float, default=120.0, metavar="S")
-    output = batch.add_argument_group("the output")
-    add(output, "--out", "batch --out", required=True, metavar="FOLDER")
-    add(output, "--keep", type=int, default=10, metavar="N")
-    add(output, "--part-rows", type=int, default=10_000, metavar="N")
-    add(output, "--prefix", metavar="TEXT")
-    add(output, "--json", "batch --json", action="store_true")
-
-
-def add_serve(commands: Commands) -> None:
-    """Add the command that opens the explorer."""
-    serve = add_model_command(commands, "serve")
-    server = serve.add_argument_group("the server")
-    add(server, "--port", type=int, default=0, metavar="N")
-    add(server, "--open", action="store_true")
-    add(server, "--lang", "serve --lang", choices=["en", "de"], default="en")
-    add(server, "--seconds", "serve --seconds", type=float, default=60.0, metavar="S")
-    add(server, "--searches", type=int, default=2, metavar="N")
-    asked = serve.add_argument_group("what the page starts with")
-    add(asked, "--row", "serve --row", type=int, default=0, metavar="N")
-    add(asked, "--rows", "serve --rows", type=Path, metavar="FILE")
-    add(asked, "--target", "serve --target")
-    add(asked, "--seed", type=int, default=0, metavar="N")
-    add_limits(serve, costs=False)
-
-
-def add_table(parser: Parser, *, several: bool = False) -> None:
-    """Add where the observed rows are: in one file, or in several."""
-    table = parser.add_argument_group("the data")
-    if several:
-        add(table, "--data", "batch --data", nargs="+", required=True, metavar="FILE")
-    else:
-        add(table, "--data", type=Path, required=True, metavar="FILE")
-    add_several(table, "--drop", "drop", "COLUMN")
-
-
-def add_columns(parser: Parser, *, is_read_only: bool = False) -> None:
-    """Add what the columns are; who only looks at them needs neither remarks nor permissions."""
-    columns = parser.add_argument_group("what the columns are")
-    add_several(columns, "--feature", "features", "COLUMN=KIND")
-    add_several(columns, "--group", "groups", "NAME=A,B")
-    add(columns, "--precision", choices=["observed", "full"], default="observed")
-    add_several(columns, "--unit", "units", "NAME=UNIT")
-    add(columns, "--labels", type=Path, metavar="FILE")
-    add_several(columns, "--protected", "protected", "NAME")
-    if is_read_only:
-        return
-    add(columns, "--distance", default="range", choices=["range", "percentile", "mad"])
-    missing: Any = {"action": "append", "nargs": "?", "const": True, "default": []}
-    add(columns, "--allow-missing", metavar="NAME", **missing)
-
-
-def add_limits(parser: Parser, *, costs: bool = True) -> None:
-    """Add what may change: the parameters of `Limits`."""
-    limits = parser.add_argument_group("what may change")
-    add_several(limits, "--fixed", "fixed", "NAME")
-    add(limits, "--vary", action="append", metavar="NAME")
-    add_several(limits, "--range", "ranges", "NAME=A..B")
-    add(limits, "--max-changed", type=int, metavar="N")
-    add_several(limits, "--constraint", "constraints", "TEXT")
-    if costs:
-        add_several(limits, "--cost", "costs", "NAME=X")
-
-
-def add_search(parser: Parser, *, seconds: bool = True) -> None:
-    """Add budget and method; what ends by the clock differs from run to run."""
-    search = parser.add_argument_group("the search")
-    add(search, "--evaluations", type=int, metavar="N")
-    if seconds:
-        add(search, "--seconds", "explain --seconds", type=float, metavar="S")
-    add(search, "--method", default="default", choices=METHODS, metavar="NAME")
-
-
-def add_output(parser: Parser) -> argparse._ArgumentGroup:
-    """Add how results are shown; return the group."""
-    output = parser.add_argument_group("the output")
-    add(output, "--show", type=int, default=10, metavar="N")
-    add(output, "--json", "explain --json", action="store_true")
-    add(output, "--lang", "explain --lang", choices=["en", "de"])
-    add(output, "--reader", choices=["customer", "analyst"])
-    for flag in ("--report", "--letter", "--csv"):
-        add(output, flag, type=Path, metavar="FILE")
-    add(output, "--sender", default="", metavar="TEXT")
-    add(output, "--closing", default="", metavar="TEXT")
-    return output
+def add_flags(group: argparse._ActionsContainer, flags: str, command: str) -> None:
+    """Add the flags of a group, as they are for a command."""
+    for several in flags.split():
+        names = several.split("|")
+        one = group.add_mutually_exclusive_group(required=True) if len(names) > 1 else group
+        for name in names:
+            settings = {**FLAGS.get(f"{command} {name}", FLAGS.get(name, {}))}
+            if "type" in settings:
+                settings["type"] = TYPES[settings["type"]]
+            if "several" in settings:
+                settings |= {"dest": settings.pop("several"), "action": "append", "default": []}
+                settings["help"] += "; may be repeated"
+            one.add_argument(name, **settings)
