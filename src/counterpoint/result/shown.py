@@ -339,7 +339,7 @@ def told(found: ResultData, few: ResultData, marks: tuple[str, str]) -> list[str
     if found.reaches.any():
         ways = ways_of(found).safe_first()[: len(few.genomes)]
         return [way_sentence(way, marks) for way in ways]
-    return [said(few, k, ENGLISH, "analyst", marks) for k in range(len(few.genomes))]
+    return [said(few, k, ENGLISH, marks) for k in range(len(few.genomes))]
 
 
 def more_lines(found: ResultData, n_shown: int) -> list[str]:
@@ -411,16 +411,11 @@ def notebook(found: ResultData, n: int = FEW) -> str:
     few = shown_first(found, n)
     if n_shown := len(few.genomes):
         parts.append(f"<p>The row: {escape(row_line(found))}.</p>")
-        parts.append(_as_list(told(found, few, (OPEN, CLOSE))))
+        texts = "".join(f"<li>{escape(text)}</li>" for text in told(found, few, (OPEN, CLOSE)))
+        parts.append(f"<ol>{texts.replace(OPEN, '<em>').replace(CLOSE, '</em>')}</ol>")
         parts.append(_as_table(changes_frame(few)))
         parts += [f"<p>{escape(line)}</p>" for line in more_lines(found, n_shown)]
     return f'<div class="counterpoint">{"".join(parts)}</div>'
-
-
-def _as_list(texts: list[str]) -> str:
-    """Return sentences as a list, the names of features emphasised."""
-    items = [escape(text).replace(OPEN, "<em>").replace(CLOSE, "</em>") for text in texts]
-    return f"<ol>{''.join(f'<li>{item}</li>' for item in items)}</ol>"
 
 
 def _as_table(frame: pd.DataFrame) -> str:

@@ -117,11 +117,10 @@ class _English(Grammar):
         instead = f" The likeliest result was {now}." if now else ""
         return f"{subject} was not {self._state(wish)}.{instead}"
 
-    def would(self, wish: Wish, changes: Sequence[Change], *, is_met: bool = True) -> str:
+    def would(self, wish: Wish, changes: Sequence[Change]) -> str:
         comma = "," if len(changes) > 1 else ""
         case = f"With {joined([self._case(change) for change in changes], 'and')}{comma}"
-        would = "would have been" if is_met else "would still not have been"
-        end = f"{self._subject(wish)} {would} {self._state(wish)}"
+        end = f"{self._subject(wish)} would have been {self._state(wish)}"
         return f"{case} and everything else unchanged, {end}."
 
     def many(self, wish: Wish, names: Sequence[str]) -> str:
@@ -255,12 +254,11 @@ class _German(Grammar):
             return "wurde", "wäre", wish.predicate
         return "ist", "wäre", f"{wish.predicate} ausgefallen"
 
-    def _would(self, wish: Wish, *, is_met: bool = True) -> str:
+    def _would(self, wish: Wish) -> str:
         """Return the clause on what might have been, its verb first."""
         was, would, end = self._state(wish)
         worden = " worden" if was == "wurde" else ""
-        still = "" if is_met else " dennoch nicht"
-        return f"{would} {self._subject(wish)}{still} {end}{worden}"
+        return f"{would} {self._subject(wish)} {end}{worden}"
 
     def decided(self, wish: Wish, now: str, *, is_met: bool) -> str:
         subject = started(self._subject(wish))
@@ -287,11 +285,10 @@ class _German(Grammar):
         noun = "eine Wahrscheinlichkeit" if is_met else "einer Wahrscheinlichkeit"
         return f"{noun} {of}{self.within(wish)}"
 
-    def would(self, wish: Wish, changes: Sequence[Change], *, is_met: bool = True) -> str:
+    def would(self, wish: Wish, changes: Sequence[Change]) -> str:
         cases = joined([self._case(change) for change in changes], "und")
         link = "sowie" if len(changes) > 1 else "und"
-        would = self._would(wish, is_met=is_met)
-        return f"Bei {cases} {link} sonst gleichen Angaben {would}."
+        return f"Bei {cases} {link} sonst gleichen Angaben {self._would(wish)}."
 
     def many(self, wish: Wish, names: Sequence[str]) -> str:
         return (

@@ -228,24 +228,8 @@ class Grammar(Protocol):
         return f"{started(self._if(changes))}."
 
     def reached(self, outcome: str, changes: Sequence[Change]) -> str:
-        """Return the sentence for an analyst on one way, without its full stop."""
+        """Return the sentence for an analyst on a way or a candidate, without its full stop."""
         return self.phrase("reached", started(outcome), self._if(changes))
-
-    def shift(
-        self, outcome: str, before: str, after: str, changes: Sequence[Change], *, is_met: bool
-    ) -> str:
-        """Return the sentence for an analyst on one candidate, without its full stop."""
-        start = started(outcome) if is_met else self.phrase("missed", outcome)
-        shift = f"{start} ({before} \N{RIGHTWARDS ARROW} {after})"
-        return self.phrase("reached", shift, self._if(changes))
-
-    def marked(self, names: Sequence[str]) -> str:
-        """Return the mark of a candidate that changes protected features."""
-        return self.phrase("marked", ", ".join(names))
-
-    def heading(self, outcome: str, before: str) -> str:
-        """Return the analyst's first line."""
-        return self.phrase("heading", outcome, before)
 
     def counts(self, n: int, n_missed: int, n_shown: int) -> str:
         """Return how many counterfactuals and near misses there are, and how many are shown."""
@@ -277,7 +261,7 @@ class Grammar(Protocol):
     def decided(self, wish: Wish, now: str, *, is_met: bool) -> str:
         """Return what was decided, for a customer; `now` is the prediction or the class."""
 
-    def would(self, wish: Wish, changes: Sequence[Change], *, is_met: bool = True) -> str:
+    def would(self, wish: Wish, changes: Sequence[Change]) -> str:
         """Return the sentence for a customer on one case: with these changes, it would have."""
 
     def many(self, wish: Wish, names: Sequence[str]) -> str:
@@ -286,21 +270,9 @@ class Grammar(Protocol):
     def none(self, wish: Wish, *, is_limited: bool, is_proved: bool) -> str:
         """Return that there is no other case for a customer."""
 
-    def nearest(self, at: str) -> str:
-        """Return how far the nearest case that was found came."""
-        return self.phrase("nearest", at)
-
-    def edge(self, *, is_close: bool) -> str:
-        """Return how close another result was to one that is as wanted."""
-        return self.phrase("close" if is_close else "not close")
-
     def proved(self, *, is_nearest: bool, fewest: int) -> str:
         """Return what is proved of the cases that a customer reads; empty if nothing is."""
         said = [self.phrase("proved.nearest")] if is_nearest else []
         if fewest > 1:
             said.append(self.phrase("proved.single" if fewest == 2 else "proved.fewer", fewest))
         return self.phrase("proved", self.phrase("proved.and").join(said)) if said else ""
-
-    def caveat(self, reader: Reader) -> str:
-        """Return what a reader must not conclude."""
-        return self.phrase(f"caveat.{reader}")

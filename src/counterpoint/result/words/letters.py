@@ -73,13 +73,13 @@ def tell(found: ResultData, lang: Lang, n: int) -> Story:
     decided = grammar.decided(wish, _now(found, wish, grammar), is_met=is_met)
     if is_met:
         margin = found.facts.margin  # 0 where near rows tell nothing
-        edge = [grammar.edge(is_close=inside_by(found) < margin)] if margin > 0.0 else []
-        return Story(decided, [], edge, "")
+        edge = grammar.phrase("close" if inside_by(found) < margin else "not close")
+        return Story(decided, [], [edge] if margin > 0.0 else [], "")
     cases = [_case(way, wish, grammar) for way in open_ways(found)[:n]]
     if not cases:
         return Story(decided, [], _nothing(found, wish, grammar), "")
     proved = _proved(found, [case.way for case in cases], grammar)
-    return Story(decided, cases, [proved] if proved else [], grammar.caveat("customer"))
+    return Story(decided, cases, [proved] if proved else [], grammar.phrase("caveat.customer"))
 
 
 def open_ways(found: ResultData) -> list[Way[Any]]:
@@ -130,7 +130,7 @@ def _nothing(found: ResultData, wish: Wish, grammar: Grammar) -> list[str]:
     at = float(found.predictions[best])
     is_share = wish.aim == "probability"
     text = write_share(at, grammar.signs) if is_share else write_number(at, grammar.signs)
-    return [*lines, grammar.nearest(text)]
+    return [*lines, grammar.phrase("nearest", text)]
 
 
 def _proved(found: ResultData, shown: Sequence[Way[Any]], grammar: Grammar) -> str:
@@ -223,12 +223,15 @@ def letter_page(
     title, assessed = phrase("letter.title"), escape(phrase("letter.details"))
     while (size := _size(story, own)) > MOST and len(story.cases) > 1:
         story = story._replace(cases=story.cases[:-1])
+    cases = [escape(case.text) for case in story.cases]
     parts = [
         f"<address>{escape(sender)}</address>" if sender else "",
         f'<p class="date">{escape(write_date(today, SIGNS[lang]))}</p>',
         f"<h1>{escape(title)}</h1>",
         f"<p>{escape(story.decided)}</p>",
-        _listed(story.cases),
+        f"<ol>{''.join(f'<li>{text}</li>' for text in cases)}</ol>"
+        if len(cases) > 1
+        else "".join(f"<p>{text}</p>" for text in cases),
         *(f"<p>{escape(text)}</p>" for text in story.remarks),
         f"<p>{escape(story.caveat)}</p>" if story.caveat else "",
         f'<p class="closing">{escape(closing)}</p>' if closing else "",
@@ -242,13 +245,6 @@ def letter_page(
 def _size(story: Story, own: tuple[str, str]) -> int:
     """Return how many characters a letter has; a line of the sender's counts as a whole one."""
     return sum(map(len, [*story.lines, own[1]])) + 80 * sum(len(text.splitlines()) for text in own)
-
-
-def _listed(cases: list[Case]) -> str:
-    """Return the sentences of the cases as a list; one by itself is a paragraph."""
-    if len(cases) < 2:
-        return "".join(f"<p>{escape(case.text)}</p>" for case in cases)
-    return f"<ol>{''.join(f'<li>{escape(case.text)}</li>' for case in cases)}</ol>"
 
 
 def _details(found: ResultData, lang: Lang) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from counterpoint.arrays import MISSING, Bools
 from counterpoint.checks import check_choice, check_whole
 from counterpoint.problem.objectives import GAP
-from counterpoint.problem.target import Target, safety_margins
+from counterpoint.problem.target import safety_margins
 from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.result.data import ResultData
 from counterpoint.result.ways import Result, Way, ways_of
@@ -29,6 +29,7 @@ from counterpoint.result.words.language import (
     joined,
     say,
     spoken_now,
+    started,
     translated,
 )
 from counterpoint.search.exact.proof import Proof
@@ -40,29 +41,16 @@ GRAMMARS: dict[str, Grammar] = {"en": ENGLISH, "de": GERMAN}
 
 
 def said(
-    found: ResultData,
-    position: int,
-    grammar: Grammar,
-    reader: Reader,
-    marks: tuple[str, str] = ("", ""),
+    found: ResultData, position: int, grammar: Grammar, marks: tuple[str, str] = ("", "")
 ) -> str:
-    """Return one counterfactual in a sentence: plain text, not escaped for HTML.
-
-    An analyst also sees the predictions, and protected features marked. `marks` stand around the
-    names of features.
-    """
+    """Return one candidate in a sentence for analysts, with marks around the names of features."""
     changes = [change.marked(marks) for change in changes_of(found, position, grammar)]
-    is_met = bool(found.reaches[position])
-    wish = wish_of(found, grammar, reader)
-    if reader == "customer":
-        landed = landing(found, position, wish, grammar) if is_met else wish
-        return grammar.would(landed, changes, is_met=is_met)
-    before, after = write_numbers(
-        found.row_prediction, float(found.predictions[position]), grammar.signs
-    )
-    text = grammar.shift(grammar.outcome(wish), before, after, changes, is_met=is_met)
-    names = protected_changes(found, position, grammar)
-    return f"{text} [{grammar.marked(names)}]." if names else f"{text}."
+    outcome = grammar.outcome(wish_of(found, grammar, "analyst"))
+    start = started(outcome) if found.reaches[position] else grammar.phrase("missed", outcome)
+    now, then = found.row_prediction, float(found.predictions[position])
+    shift = " \N{RIGHTWARDS ARROW} ".join(write_numbers(now, then, grammar.signs))
+    text = grammar.reached(f"{start} ({shift})", changes)
+    return f"{text}{protected_mark(found, position, grammar)}."
 
 
 def grammar_of(lang: str, reader: str = "analyst") -> Grammar:
@@ -154,23 +142,18 @@ def wish_of(found: ResultData, grammar: Grammar, reader: Reader) -> Wish:
         predicate = _predicate(found, target.labels[0], grammar) if is_one else ""
         return Wish("class", joined(texts, grammar.either), "", "", subject, predicate)
     aim: Aim = "value" if target.label is None else "probability"
+    ends = low, high = target.low, target.high
+    if target.label is not None and (low > 0.0 or high < 1.0):  # what none can pass is open
+        ends = low if low > 0.0 else -np.inf, high if high < 1.0 else np.inf
     texts = [
         ""
         if np.isinf(end)
         else write_share(end, signs)
         if aim == "probability" and reader == "customer"
         else write_number(end, signs, EXACT)
-        for end in _ends_of(target)
+        for end in ends
     ]
     return Wish(aim, name, texts[0], texts[1], subject)
-
-
-def _ends_of(target: Target) -> tuple[float, float]:
-    """Return both ends of an interval; those that no probability can pass are open."""
-    low, high = target.low, target.high
-    if target.label is not None and (low > 0.0 or high < 1.0):
-        return (low if low > 0.0 else -np.inf), (high if high < 1.0 else np.inf)
-    return low, high
 
 
 def class_text(found: ResultData, label: Hashable, grammar: Grammar) -> str:
@@ -199,15 +182,16 @@ def landing(found: ResultData, position: int, wish: Wish, grammar: Grammar) -> W
     )
 
 
-def protected_changes(found: ResultData, position: int, grammar: Grammar = ENGLISH) -> list[str]:
-    """Return what the protected features that one counterfactual changes are called."""
+def protected_mark(found: ResultData, position: int, grammar: Grammar) -> str:
+    """Return the mark of a candidate with the protected features it changes; empty if none."""
     pairs = zip(found.encoding.schema.features, found.changed[position], strict=True)
-    labels = found.labels
-    return [
-        labels.feature(feature.name, grammar.lang)
+    names = [
+        found.labels.feature(feature.name, grammar.lang)
         for feature, changed in pairs
         if changed and feature.is_protected
     ]
+    marked = grammar.phrase("marked", ", ".join(names))
+    return f" [{marked}]" if names else ""
 
 
 def changes_protected(found: ResultData) -> Bools:
@@ -247,7 +231,7 @@ def explain(found: ResultData, lang: Lang, n: int) -> str:
     check_whole("explain_text.n", n, 1, MOST_TOLD)
     wish = wish_of(found, grammar, "analyst")
     now = write_number(found.row_prediction, grammar.signs)
-    lines = [grammar.heading(grammar.outcome(wish), now)]
+    lines = [grammar.phrase("heading", grammar.outcome(wish), now)]
     if found.status == "already_met":
         return "\n".join([*lines, grammar.met(*edge_texts(found, grammar))])
     few = shown_first(found, n)
@@ -256,9 +240,9 @@ def explain(found: ResultData, lang: Lang, n: int) -> str:
     if headline := protected_headline(found, grammar.lang):
         lines.append(headline)
     for k in range(n_shown):
-        text = said(few, k, grammar, "analyst")
+        text = said(few, k, grammar)
         lines.append(f"{k + 1}. {text} ({', '.join(measures_of(few, k, grammar))})")
-    return "\n".join([*lines, grammar.caveat("analyst")] if n_shown else lines)
+    return "\n".join([*lines, grammar.phrase("caveat.analyst")] if n_shown else lines)
 
 
 def inside_by(found: ResultData) -> float:
@@ -296,9 +280,7 @@ def way_sentence(way: Way[Any], marks: tuple[str, str] = ("", ""), lang: Lang = 
     grammar = GRAMMARS[lang]
     changes = [change.marked(marks) for change in changes_of_way(way, grammar)]
     outcome = grammar.outcome(wish_of(way.representative, grammar, "analyst"))
-    names = protected_changes(way.representative, 0, grammar)
-    marked = f" [{grammar.marked(names)}]" if names else ""
-    return f"{grammar.reached(outcome, changes)}{marked}."
+    return f"{grammar.reached(outcome, changes)}{protected_mark(way.representative, 0, grammar)}."
 
 
 ENDED = ("seconds", "interrupt", "exhausted", "repeats")  # what is said of how a search ended

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 import counterpoint as cp
-from counterpoint.result.words.language import Lang, Reader
+from counterpoint.result.words.language import Lang
 from counterpoint.result.words.sentences import grammar_of, said
 
 DATA = pd.DataFrame(
@@ -29,8 +29,6 @@ def by_age(rows: pd.DataFrame) -> Any:
     return rows["age"] / 100.0
 
 
-def sentence(
-    found: cp.Counterfactuals, position: int, lang: Lang = "en", reader: Reader = "analyst"
-) -> str:
+def sentence(found: cp.Counterfactuals, position: int, lang: Lang = "en") -> str:
     """Return one candidate in a sentence."""
-    return said(found, position, grammar_of(lang, reader), reader)
+    return said(found, position, grammar_of(lang))

@@ -114,12 +114,6 @@ def test_what_was_decided_and_what_would_have_been(
     assert ENGLISH.would(wish, [number()]).endswith(f"unchanged, {would}")
 
 
-def test_a_miss_is_negated() -> None:
-    assert ENGLISH.would(APPROVED, [number()], is_met=False).endswith(
-        "the application would still not have been approved."
-    )
-
-
 @pytest.mark.parametrize(
     ("is_nearest", "fewest", "text"),
     [

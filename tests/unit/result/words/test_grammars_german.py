@@ -144,12 +144,6 @@ def test_what_is_as_wanted_is_said_in_the_nominative(wish: Wish, text: str) -> N
     assert GERMAN.decided(wish, "120", is_met=True) == text
 
 
-def test_a_miss_is_negated() -> None:
-    said = GERMAN.would(APPROVED, [number()], is_met=False)
-
-    assert said.endswith("wäre der Antrag dennoch nicht bewilligt worden.")
-
-
 def test_nothing_found_has_its_verb_last() -> None:
     limited = GERMAN.none(APPROVED, is_limited=True, is_proved=False)
     proved = GERMAN.none(APPROVED, is_limited=False, is_proved=True)
