@@ -328,17 +328,8 @@ def in_polars(rows: Any, found: pd.DataFrame, schema: OutputSchema) -> Any:
     for name, kind in schema.types.items():
         column = found[name]
         cells = [None if gone else cell for gone, cell in zip(column.isna(), column, strict=True)]
-        columns[name] = polars.Series(name, cells, dtype=polars_type(polars, kind))
+        columns[name] = polars.Series(name, cells, dtype=kind.polars(polars))
     ids = (
         {} if schema.id is None else {schema.id: rows[schema.id].gather(found[schema.id].to_list())}
     )
     return polars.DataFrame(ids | columns)
-
-
-def polars_type(polars: Any, kind: Type) -> Any:
-    """Return what polars calls a type."""
-    if kind is Type.NAMES:
-        return polars.List(polars.String)
-    names = {Type.DATE: "Datetime", Type.TEXT: "String", Type.REAL: "Float64"}
-    truths = (Type.TRUTH, Type.TRUTH_OR_NONE)
-    return getattr(polars, names.get(kind, "Boolean" if kind in truths else "Int64"))

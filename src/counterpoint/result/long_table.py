@@ -29,16 +29,16 @@ ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of an object in an error: another
 
 
 class Type(Enum):
-    """What a column of the table holds: by its dtype, its Arrow type and its Spark type."""
+    """What a column of the table holds: as pandas, Arrow, Spark and polars call it."""
 
-    WHOLE = ("int64", "int64", "BIGINT")
-    WHOLE_OR_NONE = ("Int64", "int64", "BIGINT")
-    REAL = ("float64", "float64", "DOUBLE")
-    TRUTH = ("bool", "bool_", "BOOLEAN")
-    TRUTH_OR_NONE = ("boolean", "bool_", "BOOLEAN")
-    TEXT = ("string[python]", "string", "STRING")
-    DATE = ("datetime64[us]", "timestamp[us]", "TIMESTAMP_NTZ")
-    NAMES = ("object", "list", "ARRAY<STRING>")
+    WHOLE = ("int64", "int64", "BIGINT", "Int64")
+    WHOLE_OR_NONE = ("Int64", "int64", "BIGINT", "Int64")
+    REAL = ("float64", "float64", "DOUBLE", "Float64")
+    TRUTH = ("bool", "bool_", "BOOLEAN", "Boolean")
+    TRUTH_OR_NONE = ("boolean", "bool_", "BOOLEAN", "Boolean")
+    TEXT = ("string[python]", "string", "STRING", "String")
+    DATE = ("datetime64[us]", "timestamp[us]", "TIMESTAMP_NTZ", "Datetime")
+    NAMES = ("object", "list", "ARRAY<STRING>", "List")
 
     @property
     def dtype(self) -> Any:
@@ -51,10 +51,9 @@ class Type(Enum):
             return pa.timestamp("us")
         return pa.list_(pa.string()) if self is Type.NAMES else getattr(pa, self.value[1])()
 
-    @property
-    def ddl(self) -> str:
-        """The type of Spark."""
-        return str(self.value[2])
+    def polars(self, pl: Any) -> Any:
+        """Return the type of polars."""
+        return pl.List(pl.String) if self is Type.NAMES else getattr(pl, self.value[3])
 
 
 def type_of(column: Feature) -> Type:
@@ -178,7 +177,7 @@ class OutputSchema:
     def ddl(self) -> str:
         """Return the schema as Spark writes it: names in backticks, and types."""
         own = {} if self.id is None else {self.id: _spark_type(self.id_dtype)}
-        types = own | {name: kind.ddl for name, kind in self.types.items()}
+        types = own | {name: kind.value[2] for name, kind in self.types.items()}
         return ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in types.items())
 
     def table(self, frame: pd.DataFrame) -> Any:
