@@ -56,15 +56,16 @@ class Grove(NamedTuple):
     right: Ints
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How the forest is grown; see `ForestPlausibility`."""
+    """How the forest is grown; see `ForestPlausibility`, which adds what makes a score of it."""
 
-    trees: int
-    min_leaf: int
-    rounds: int
-    delta: float
-    seed: int
+    trees: int = 50
+    min_leaf: int = 5
+    rounds: int = 10
+    delta: float = 0.0
+    rows: int = 5000
+    seed: int = 0
 
 
 def columns_of(genomes: Floats, space: Space) -> Columns:
@@ -98,7 +99,7 @@ def grow(genomes: Floats, columns: Columns, settings: Settings) -> tuple[Grove, 
     The observed rows (n, d) have their levels `grouped`. Also returned is how well each forest told
     observed from synthetic rows, out of bag.
     """
-    keys = row_keys(settings.seed, np.zeros((1, 1)))
+    keys = row_keys(int(settings.seed), np.zeros((1, 1)))
     u = uniforms(keys, Stage.FOREST_MARGIN, 0, *genomes.shape)[0]
     synthetic = np.take_along_axis(genomes, (u * len(genomes)).astype(np.int64), axis=0)
     grove, accuracy = _tell_apart(genomes, synthetic, columns, settings, 0)
@@ -126,7 +127,7 @@ def _tell_apart(
         min_samples_leaf=settings.min_leaf,
         oob_score=True,
         n_jobs=-1,  # on threads; the trees are the same on any number of them
-        random_state=(settings.seed + round_) % 2**32,
+        random_state=(int(settings.seed) + round_) % 2**32,
     )
     rows = as_columns(np.concatenate([genomes, synthetic]), columns)
     is_real = np.repeat([1, 0], [len(genomes), len(synthetic)])

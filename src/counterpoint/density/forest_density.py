@@ -268,7 +268,7 @@ def _rate(
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForestPlausibility:
+class ForestPlausibility(Settings):
     """Plausibility as the likelihood under an adversarial random forest (Watson et al. 2023).
 
     `implausibility` is then the share of the data that is likelier than the candidate, by the
@@ -311,13 +311,6 @@ class ForestPlausibility:
     generative modeling, AISTATS.
     """
 
-    trees: int = 50
-    min_leaf: int = 5
-    rounds: int = 10
-    delta: float = 0.0
-    rows: int = 5000
-    seed: int = 0
-
     def __post_init__(self) -> None:
         wholes = {"trees": 10_000, "min_leaf": 2**31, "rounds": 1000, "rows": MAX_INDIVIDUALS}
         for name, most in wholes.items():
@@ -344,10 +337,7 @@ class ForestPlausibility:
         grove, accuracy = Grove(empty, empty, empty, np.zeros(0), empty, empty), [0.5]
         if len(rows) >= LEAST_ROWS:
             check_scikit_learn()
-            settings = Settings(
-                self.trees, self.min_leaf, self.rounds, float(self.delta), int(self.seed)
-            )
-            grove, accuracy = grow(grouped(rows, columns), columns, settings)
+            grove, accuracy = grow(grouped(rows, columns), columns, self)
         density = ForestDensity(grove, columns, rows, space)
         return ForestScore(density, np.sort(density.own), tuple(accuracy))
 
