@@ -77,18 +77,13 @@ def check_objective(objective: Objective, data: Any) -> None:
         _is_close(values, mixed) and _is_close(values, np.array(alone)),
         f"{called} judges a candidate otherwise in other company.",
     )
-    _check_inputs(objective, encoding, genomes, called)
-    if isinstance(objective, Distance):
-        _require(values[0] == 0.0, f"{called} is {values[0]:g} from the row to itself, not 0.")
-
-
-def _check_inputs(objective: Objective, encoding: Encoding, genomes: Floats, called: str) -> None:
-    """Fail if an objective's function writes to the tables it is given."""
-    frame, row = encoding.to_rows(genomes), encoding.to_rows(genomes[:1])
-    objective.function(frame, row)
-    after = [encoding.encode(read_data(table)[0]) for table in (frame, row)]
+    frame, one = encoding.to_rows(genomes), encoding.to_rows(genomes[:1])
+    objective.function(frame, one)
+    after = [encoding.encode(read_data(table)[0]) for table in (frame, one)]
     is_same = _is_equal(after[0], genomes) and _is_equal(after[1], genomes[:1])
     _require(is_same, f"{called} writes to the tables it is given.")
+    if isinstance(objective, Distance):
+        _require(values[0] == 0.0, f"{called} is {values[0]:g} from the row to itself, not 0.")
 
 
 def check_scorer(scorer: Scorer, data: pd.DataFrame) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Literal, Unpack
 from counterpoint.batch.engines.engine import Engine, Recipe, Threads
 from counterpoint.batch.folder import (
     NAME,
+    PART,
     Folder,
     describe_job,
     read_manifest,
@@ -233,7 +234,7 @@ class Batch:
         """Write the manifest of a new job; of one that was begun, see what is done."""
         known = read_manifest(self.out)  # once more, now that nobody else may write it
         if known is None:
-            if strange := folder.strange_parts():
+            if strange := sorted(p.name for p in self.out.iterdir() if PART.fullmatch(p.name)):
                 raise InvalidInput(
                     f"out {str(self.out)!r} has {strange[0]!r}, but no manifest that says what it "
                     "is; give another folder, or take such files away."

@@ -122,10 +122,6 @@ class Folder:
                 line = line if file.read(1) == b"\n" else "\n" + line  # a line cut by a crash
             file.write(line.encode() + b"\n")
 
-    def strange_parts(self) -> list[str]:
-        """Return the names of files we would write over."""
-        return sorted(p.name for p in self.place.iterdir() if PART.fullmatch(p.name))
-
     def forget_work(self) -> None:
         """Take away what our work left in ``work/``, but for the lock; nothing of others."""
         for path in self.work.iterdir():

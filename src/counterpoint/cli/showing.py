@@ -213,20 +213,14 @@ def new_table() -> Any:
     return tables.Table(box=boxes.SIMPLE_HEAD, pad_edge=False, header_style="bold")
 
 
-def own_cells(found: Counterfactuals) -> pd.DataFrame:
-    """Return the row by feature: as it was given, if that was by feature."""
-    encoding = found.encoding
-    if isinstance(found.row, pd.DataFrame) and not encoding.schema.has_groups:
-        return found.row
-    return encoding.by_feature(found.genome[None].copy())
-
-
 def as_json(found: Counterfactuals, n: int) -> dict[str, Any]:
     """Return a result as plain values: what it says, the row, and at most n counterfactuals.
 
     Where nothing reaches the target, at most n near misses are there instead.
     """
-    names, own = found.encoding.schema.names, own_cells(found)
+    encoding, own = found.encoding, found.row
+    if not isinstance(own, pd.DataFrame) or encoding.schema.has_groups:  # not given by feature
+        own = encoding.by_feature(found.genome[None].copy())
     row: dict[Any, Any] = dict(zip(own.columns, own.astype(object).iloc[0], strict=True))
     few = found.select(n) if n > 0 else found.take([])
     few = few.valid() if found else few
@@ -236,7 +230,7 @@ def as_json(found: Counterfactuals, n: int) -> dict[str, Any]:
         "message": found.message,
         "target": str(found.target),
         "index": plain_value(as_frame(found.row, "row").index[0]),
-        "row": {str(name): plain_value(row[name]) for name in names},
+        "row": {str(name): plain_value(row[name]) for name in encoding.schema.names},
         "row_prediction": plain_value(found.row_prediction),
         "constraints": list(found.constraints),
         "notes": list(found.notes),

@@ -93,10 +93,8 @@ class Desk:
 
     async def list_rows(self, request: Request) -> Response:
         """Return a page of rows."""
-        text = request.query_params.get("start", "0")
-        if not text.isdecimal() or len(text) > 12:
-            raise InvalidInput(f"start must be a whole number of at least 0, got {text!r}.")
         sent = request.query_params
+        start = whole(sent.get("start", "0"), 10**12, "start must be a whole number of at least 0")
         wanted = requests.RowsWanted(
             sent.get("find", ""),
             sent.get("where", ""),
@@ -104,8 +102,10 @@ class Desk:
             sent.get("descending", "") == "1",
         )
         if sent.get("at"):  # the page that has this row, in their own order
-            text = str(self._row(sent["at"]) // requests.ROWS_PER_PAGE * requests.ROWS_PER_PAGE)
-        arguments = (self.rows, self.explainer, int(text), wanted)
+            n = len(self.rows)
+            row = whole(sent["at"], n, f"a row must be a number below {n}")
+            start = row // requests.ROWS_PER_PAGE * requests.ROWS_PER_PAGE
+        arguments = (self.rows, self.explainer, start, wanted)
         return reply(await self.in_thread(requests.describe_rows, *arguments))
 
     async def list_points(self, request: Request) -> Response:
@@ -121,18 +121,10 @@ class Desk:
         async with self.predictions:
             return reply(await self.in_thread(requests.curve_of, self.explainer, genome, place))
 
-    def _row(self, text: str) -> int:
-        """Return which row is meant by its place."""
-        if not text.isdecimal() or len(text) > 12 or int(text) >= len(self.rows):
-            raise InvalidInput(f"a row must be a number below {len(self.rows)}, got {text!r}.")
-        return int(text)
-
     def _place(self, text: str) -> int:
         """Return which feature is meant by its place."""
         d = len(self.explainer.schema.features)
-        if not text.isdecimal() or len(text) > 6 or int(text) >= d:
-            raise InvalidInput(f"a feature's place must be a whole number below {d}, got {text!r}.")
-        return int(text)
+        return whole(text, d, f"a feature's place must be a whole number below {d}")
 
     async def predict(self, request: Request) -> Response:
         """Return what the model says of a row as it is edited."""
@@ -224,6 +216,13 @@ class Desk:
         if text and text not in known:
             raise HTTPException(404, f"there is no answer {text} any more; ask again.")
         return known[text] if text else answers[-1]
+
+
+def whole(text: str, below: int, expected: str) -> int:
+    """Return a whole number from 0 on that a request names; say what was expected instead."""
+    if not text.isdecimal() or len(text) > 12 or int(text) >= below:
+        raise InvalidInput(f"{expected}, got {text!r}.")
+    return int(text)
 
 
 READERS = ("analyst", "customer")

@@ -23,7 +23,6 @@ from counterpoint.rules.rules import Rule, Rules
 from counterpoint.search.archive import Archive
 from counterpoint.search.feasibility import is_reaching, is_wanted, observed_predictions
 from counterpoint.search.settings import Search, WhatIf
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.space import search_box
 
 Stopped = Literal[
@@ -201,18 +200,19 @@ def smallest_relaxation(problem: Problem) -> str:
     is_against = broken_rules(problem, genomes)
     n_broken = is_broken.sum(axis=1) + (n_surplus > 0) + is_against.sum(axis=1)
     best = int(np.lexsort((distances, n_broken))[0])
-    steps = [_relax(problem, int(j), genomes[best]) for j in np.flatnonzero(is_broken[best])]
+    limits, features = problem.limits, problem.predictor.encoding.schema.features
+    steps = [
+        f"free {features[j].name!r}"
+        if limits.is_fixed[j]
+        else f"widen ranges[{features[j].name!r}] to {features[j].shown(genomes[best, j])}"
+        for j in np.flatnonzero(is_broken[best])
+    ]
     if n_surplus[best] > 0:
-        steps.append(f"raise max_changed to {problem.limits.max_changed + int(n_surplus[best])}")
-    if problem.row_rules is not None:
-        steps += [_relax_rule(problem, int(k)) for k in np.flatnonzero(is_against[best])]
+        steps.append(f"raise max_changed to {limits.max_changed + int(n_surplus[best])}")
+    for k in np.flatnonzero(is_against[best]):  # one for levels is a range as the caller stated it
+        is_own = k < len(limits.constraints)
+        steps.append(f'{"drop" if is_own else "widen ranges beyond"} "{limits.rules.rules[k]}"')
     return " and ".join([", ".join(steps[:-1]), steps[-1]] if len(steps) > 1 else steps)
-
-
-def _relax_rule(problem: Problem, k: int) -> str:
-    """Say what lets rule k be broken; one for levels is a range as the caller stated it."""
-    rules, n_own = problem.limits.rules.rules, len(problem.limits.constraints)
-    return f'drop "{rules[k]}"' if k < n_own else f'widen ranges beyond "{rules[k]}"'
 
 
 def broken_limits(problem: Problem, genomes: Floats) -> tuple[Bools, Floats]:
@@ -233,16 +233,6 @@ def broken_rules(problem: Problem, genomes: Floats) -> Bools:
     rules = problem.row_rules.rules
     frame = problem.predictor.encoding.to_rows(genomes.copy()) if rules.functions else None
     return ~rules.all_verdicts(genomes, problem.rows[0], frame)
-
-
-def _relax(problem: Problem, j: int, genome: Floats) -> str:
-    """Say what lets feature j take the value of this genome."""
-    encoding = problem.predictor.encoding
-    name = encoding.schema.names[j]
-    if problem.limits.is_fixed[j]:
-        return f"free {name!r}"
-    feature = encoding.schema.features[j]
-    return f"widen ranges[{name!r}] to {feature.shown(genome[j])}"
 
 
 DIGITS = 6  # of a score: enough to tell models apart, few enough to forgive another machine
@@ -266,27 +256,18 @@ def take_fingerprints(observed: Observed, predictor: Predictor) -> Fingerprints:
     """Return the fingerprints of data and model, computed once per explainer."""
     kept = observed.__dict__  # where its cached properties live, shared by all results
     if "fingerprints" not in kept:
-        of_data = _of_data(observed, predictor.encoding)
-        kept["fingerprints"] = Fingerprints(of_data, _of_model(observed, predictor.own))
+        encoding, own = predictor.encoding, predictor.own
+        text = encode_text([write_feature(feature) for feature in encoding.schema.features])
+        if (form := write_form(encoding)) is not None:
+            text += encode_text(form)
+        # Who keeps the text depends on what is installed. In levels these quotes would be escaped.
+        text = text.replace('"storage":"pyarrow"', '"storage":"python"')
+        kind, classes = type(own.model), [write_label(each, "class") for each in own.classes or ()]
+        about = [kind.__module__, kind.__qualname__, own.method, classes]
+        of_model = _digest(encode_text(about), round_digits(observed.outputs))
+        kept["fingerprints"] = Fingerprints(_digest(text, observed.genomes), of_model)
     found: Fingerprints = kept["fingerprints"]
     return found
-
-
-def _of_data(observed: Observed, encoding: Encoding) -> str:
-    text = encode_text([write_feature(feature) for feature in encoding.schema.features])
-    if (form := write_form(encoding)) is not None:
-        text += encode_text(form)
-    # Who keeps the text depends on what is installed. In levels these quotes would be escaped.
-    text = text.replace('"storage":"pyarrow"', '"storage":"python"')
-    return _digest(text, observed.genomes)
-
-
-def _of_model(observed: Observed, predictor: Predictor) -> str:
-    """Return the fingerprint of the model: who answers, and what it says of the observed rows."""
-    kind = type(predictor.model)
-    classes = [write_label(label, "class") for label in predictor.classes or ()]
-    about = [kind.__module__, kind.__qualname__, predictor.method, classes]
-    return _digest(encode_text(about), round_digits(observed.outputs))
 
 
 def _digest(text: str, numbers: Floats) -> str:

@@ -222,9 +222,8 @@ def _read_timestamp(node: Node) -> pd.Timestamp:
 
 _FLOATS = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}
 _NUMBERS = (float, np.floating, Decimal)
-_NANS: dict[
-    str, Any
-] = {}  # what equals nothing, itself included, is found by being the same object
+# What equals nothing, itself included, is found by being the same object.
+_NANS: dict[str, Any] = {}
 _LABELS = {
     "float": lambda node: _FLOATS[node.one_of(set(_FLOATS))],
     "missing": lambda node: {"<NA>": pd.NA, "NaT": pd.NaT}[node.one_of({"<NA>", "NaT"})],

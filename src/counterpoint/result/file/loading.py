@@ -87,7 +87,11 @@ def load(path: Pathlike, *, most_bytes: int = MOST_BYTES) -> Counterfactuals:
         If there is no such file: an error that is both.
     """
     name = check_path(path)
-    content = read_file(name, most_bytes)
+    size = check_file(name, check_whole("most_bytes", most_bytes, 1))
+    with readable(name), open(name, "rb") as file:
+        content = file.read(size + 1)
+    if len(content) > size:
+        raise InvalidInput(f"{name!r} grew while it was read; load it when it is finished.")
     try:
         return read_document(parse(content))
     except CounterpointError as error:
@@ -197,17 +201,6 @@ def load_logged(uri: str) -> Counterfactuals | list[Counterfactuals]:
     with tempfile.TemporaryDirectory() as folder:
         file = mlflow.artifacts.download_artifacts(artifact_uri=uri, dst_path=folder)
         return load(file) if file.endswith(".json") else list(load_many(file))
-
-
-def read_file(name: str, most_bytes: int) -> bytes:
-    """Return the content of a file of limited size."""
-    check_whole("most_bytes", most_bytes, 1)
-    size = check_file(name, most_bytes)
-    with readable(name), open(name, "rb") as file:
-        content = file.read(size + 1)
-    if len(content) > size:
-        raise InvalidInput(f"{name!r} grew while it was read; load it when it is finished.")
-    return content
 
 
 def check_file(name: str, most_bytes: int) -> int:

@@ -195,14 +195,6 @@ def _read_rule(node: Node, schema: Schema) -> Rule:
     return rule
 
 
-def check_rules(node: Node, genomes: Floats, rules: Rules, row: Floats) -> None:
-    """Refuse counterfactuals that break a rule of the same file."""
-    verdicts = rules.verdicts(genomes, row)
-    if not verdicts.all():
-        i, k = np.argwhere(~verdicts)[0].tolist()
-        raise InvalidInput(f'{node.path}[{i}] breaks the rule "{rules.written[k]}".')
-
-
 def read_proof(node: Node, names: Sequence[Hashable]) -> Proof | None:
     """Return what is proved, every field checked; None if nothing is."""
     if node.value is None:
@@ -360,7 +352,9 @@ def read_genomes(node: Node, row: Floats, rules: Rules) -> Floats:
             Node(genomes[i, j].item(), f"{node.path}[{i}][{j}]").refuse(
                 f"{what} that {feature.name!r} can have"
             )
-    check_rules(node, genomes, rules, row)
+    if not (verdicts := rules.verdicts(genomes, row)).all():
+        i, k = np.argwhere(~verdicts)[0].tolist()
+        raise InvalidInput(f'{node.path}[{i}] breaks the rule "{rules.written[k]}".')
     return genomes
 
 
@@ -407,7 +401,10 @@ def read_form(node: Node, features: tuple[Feature, ...]) -> Encoding:
     if kind == "pandas":
         return Encoding(schema)
     if kind == "numpy":
-        made = [_array_dtype(entries[0])]
+        name = entries[0].text()
+        if ARRAY.fullmatch(name) is None:
+            entries[0].refuse("the name of an array's dtype")
+        made = [np.dtype(f"<U{name[3:]}" if name.startswith("str") else name)]
     else:
         library = require_package(kind, f"a result on a table of {kind}", kind)
         read = _polars_dtype if kind == "polars" else _arrow_type
@@ -441,10 +438,3 @@ def _arrow_type(arrow: Any, node: Node, _: Feature) -> Any:
     values = arrow.type_for_alias(Node(parts[1], node.path).one_of(ARROW))
     places = arrow.type_for_alias(Node(parts[2], node.path).one_of(ARROW))
     return arrow.dictionary(places, values, parts[3] == "1")
-
-
-def _array_dtype(node: Node) -> Any:
-    name = node.text()
-    if ARRAY.fullmatch(name) is None:
-        node.refuse("the name of an array's dtype")
-    return np.dtype(f"<U{name[3:]}" if name.startswith("str") else name)

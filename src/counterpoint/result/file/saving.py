@@ -25,7 +25,7 @@ from counterpoint.problem.limits import CheckedLimits
 from counterpoint.problem.own_objectives import PLAIN, Distance, Objective
 from counterpoint.problem.target import Target
 from counterpoint.result.data import ResultData
-from counterpoint.result.facts import Facts, Trace
+from counterpoint.result.facts import Facts
 from counterpoint.result.file.document import (
     FORMAT,
     VERSION,
@@ -208,7 +208,11 @@ def write_document(found: ResultData) -> dict[str, Any]:
         "way_rows": write_ways(found.way_rows),
         "proof": write_proof(found.proof, found.encoding.schema.names),
         "margin": found.facts.margin,
-        "trace": _write_trace(found.trace),
+        "trace": {
+            each.name: value.tolist() if isinstance(value, np.ndarray) else value
+            for each in fields(found.trace)
+            for value in [getattr(found.trace, each.name)]
+        },
         "notes": [*found.notes, *notes],
         "diagnosis": None if origin.diagnosis is None else asdict(origin.diagnosis),
     }
@@ -290,17 +294,6 @@ def _write_search(search: Any) -> dict[str, Any]:
         f.name: write_label(getattr(search, f.name), f"{name}.{f.name}") for f in fields(search)
     }
     return {"type": name, "settings": settings}
-
-
-def _write_trace(trace: Trace) -> dict[str, Any]:
-    return {
-        "objectives": trace.objectives.tolist(),
-        "generation": trace.generation.tolist(),
-        "evaluations": trace.evaluations.tolist(),
-        "replies": trace.replies.tolist(),
-        "stopped": str(trace.stopped),
-        "confirmations": int(trace.confirmations),
-    }
 
 
 def write_aims(facts: Facts) -> dict[str, Any] | None:

@@ -120,16 +120,8 @@ def _recoloured(part: Any, colours: dict[str, str]) -> Any:
 
 # In the order they need each other: a module imports from those before it only.
 MODULES = (
-    *(
-        "dom.js",
-        "texts.js",
-        "numbers.js",
-        "report.js",
-        "store.js",
-        "limits.js",
-        "ranking.js",
-        "sorting.js",
-    ),
+    *("dom.js", "texts.js", "numbers.js", "report.js", "store.js", "limits.js"),
+    *("ranking.js", "sorting.js"),
     *("interview.js", "bookmarks.js", "receipt.js", "theme.js", "scale.js", "figures.js"),
     *("strip.js", "groups.js", "map.js", "empty.js", "header.js", "cards.js", "weights_panel.js"),
     *("finder.js", "limits_panel.js", "interview_panel.js", "table.js", "results.js", "details.js"),

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from counterpoint.arrays import MISSING, Floats, Ints
+from counterpoint.arrays import MISSING, Floats
 from counterpoint.problem.objectives import DISTANCE, GAP
 from counterpoint.result.choosing import interview as preference
 from counterpoint.result.choosing.orders import (
@@ -77,7 +77,9 @@ def write_questions(
     if width == 0:
         return None
     order = [*ways.tolist(), *ordered(found, "knee").tolist()]
-    kept = _first_of(order, candidates, max(2, MOST_NUMBERS // width))
+    places = {position: place for place, position in enumerate(candidates.tolist())}
+    known = [places[position] for position in dict.fromkeys(order) if position in places]
+    kept = np.array(sorted(known[: max(2, MOST_NUMBERS // width)]), dtype=np.int64)
     n_particles = max(1, min(preference.N_PARTICLES, MOST_NUMBERS // width))
     n_aims, n_features = len(attributes.aims), len(attributes.features)
     particles = preference.draw_particles(n_aims, n_features, n_particles, SEED)
@@ -90,13 +92,6 @@ def write_questions(
         "aims": list(attributes.aims),
         "features": [found.encoding.schema.names.index(name) for name in attributes.features],
     }
-
-
-def _first_of(order: list[int], candidates: Ints, most: int) -> Ints:
-    """Return the places of at most so many of the candidates, the first in an order."""
-    places = {position: place for place, position in enumerate(candidates.tolist())}
-    kept = [places[position] for position in dict.fromkeys(order) if position in places]
-    return np.array(sorted(kept[:most]), dtype=np.int64)
 
 
 def pack_shares(shares: Floats) -> str:

@@ -290,7 +290,18 @@ def looks(colors: Palette) -> alt.Config:
             titlePadding=8,
             titleLimit=320,
         ),
-        legend=legend_looks(colors),
+        legend=alt.LegendConfig(
+            labelColor=colors.ink,
+            titleColor=colors.ink,
+            labelFontSize=12,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            orient="bottom",
+            symbolSize=90,
+            symbolStrokeWidth=2,
+            labelLimit=260,
+            titleLimit=260,
+        ),
     )
 
 
@@ -312,22 +323,6 @@ def _locale() -> dict[str, Any]:
         "shortMonths": [month[:3] for month in signs.months],
     }
     return {"locale": {"number": {**number, "currency": ["", ""]}, "time": time}}
-
-
-def legend_looks(colors: Palette) -> alt.LegendConfig:
-    """Return fonts, sizes and colours of legends."""
-    return alt.LegendConfig(
-        labelColor=colors.ink,
-        titleColor=colors.ink,
-        labelFontSize=12,
-        titleFontSize=12,
-        titleFontWeight="normal",
-        orient="bottom",
-        symbolSize=90,
-        symbolStrokeWidth=2,
-        labelLimit=260,
-        titleLimit=260,
-    )
 
 
 def nothing(found: ResultData, colors: Palette, title: str, width: int | None) -> Any:
