@@ -498,6 +498,17 @@ def test_a_column_that_the_data_lack_is_named_where_a_model_fails() -> None:
     )
 
 
+def test_a_value_that_the_row_lacks_too_is_no_limit_that_had_to_be_widened() -> None:
+    data = pd.DataFrame({"income": [10.0, 20.0, 30.0, np.nan, np.nan], "age": [20, 25, 30, 60, 70]})
+    explainer = cp.Explainer(lambda rows: rows["age"] / 100.0, data)
+
+    found = explainer.explain({"income": np.nan, "age": 20}, (0.5, 1.0), ranges={"age": (None, 40)})
+
+    assert found.message.endswith(
+        "2 observed rows do reach it, but the limits exclude all of them: widen ranges['age'] to 60."
+    )
+
+
 def test_what_cannot_be_done_with_missing_values_is_said(explainer: cp.Explainer) -> None:
     row = rejected(explainer, complete=False)
     conditional = cp.Search(method="nsga2", mutation="conditional")

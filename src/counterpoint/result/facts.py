@@ -10,7 +10,7 @@ from typing import Any, Literal, NoReturn, TypeVar
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.errors import InvalidInput
 from counterpoint.models.predictor import Predictor
 from counterpoint.neighbours.index import distances_to, gower_weights
@@ -21,7 +21,7 @@ from counterpoint.problem.target import Target, gap
 from counterpoint.result.file.document import encode_text, write_feature, write_form, write_label
 from counterpoint.rules.rules import Rule, Rules
 from counterpoint.search.archive import Archive
-from counterpoint.search.feasibility import is_reaching, is_wanted, observed_predictions
+from counterpoint.search.feasibility import is_allowed, meets_target, observed_predictions
 from counterpoint.search.settings import Search, WhatIf
 from counterpoint.table.space import search_box
 
@@ -177,23 +177,28 @@ class Diagnosis:
 
 def diagnose(problem: Problem) -> Diagnosis:
     """Return what the observed rows tell of the target of one row."""
-    everything = slice(None)
-    n_reaching = int(is_reaching(problem, 0, everything).sum())
-    if n_reaching == 0:
+    observed, everything = problem.observed, slice(None)
+    could_be = np.ones(len(observed.genomes), dtype=np.bool_)
+    if observed.has_missing:  # of what others lack, a counterfactual lacks only what it may
+        may_miss = (problem.rows[0] == MISSING) | problem.space.may_miss
+        could_be = ((observed.genomes != MISSING) | may_miss).all(axis=1)
+    reaching = observed.genomes[meets_target(problem, 0, everything) & could_be]
+    if len(reaching) == 0:
         predictions, target = observed_predictions(problem, 0, everything), problem.targets[0]
         gaps = gap(predictions, np.array(target.low), np.array(target.high))
-        nearest = problem.observed.outputs[int(np.argmin(gaps))]
+        gaps = np.where(could_be | ~could_be.any(), gaps, np.inf)
+        nearest = observed.outputs[int(np.argmin(gaps))]
         return Diagnosis(0, float(target.prediction(nearest)), "")
-    is_bound = not is_wanted(problem, 0, everything).any()
-    return Diagnosis(n_reaching, None, smallest_relaxation(problem) if is_bound else "")
+    is_bound = not is_allowed(problem, 0, reaching).any()
+    relaxation = smallest_relaxation(problem, reaching) if is_bound else ""
+    return Diagnosis(len(reaching), None, relaxation)
 
 
-def smallest_relaxation(problem: Problem) -> str:
-    """Say what would admit the observed row that breaks the fewest limits, the nearest of these.
+def smallest_relaxation(problem: Problem, genomes: Floats) -> str:
+    """Say what would admit one of the genomes (n, d): that which breaks the fewest limits.
 
-    For example "free 'sex' and raise max_changed to 4".
+    The nearest of these counts. For example "free 'sex' and raise max_changed to 4".
     """
-    genomes = problem.observed.genomes[is_reaching(problem, 0, slice(None))]
     is_broken, n_surplus = broken_limits(problem, genomes)
     weight, cap = gower_weights(problem.rows, problem.space)
     distances = distances_to(problem.rows[0], genomes, weight[0], cap)
@@ -220,8 +225,10 @@ def broken_limits(problem: Problem, genomes: Floats) -> tuple[Bools, Floats]:
     row, box, is_fixed = problem.rows[0], problem.box, problem.limits.is_fixed
     if problem.row_rules is not None:  # the box is the rules' too, which are judged by themselves
         box = search_box(problem.rows, problem.space, problem.limits)
+    may_miss = (row == MISSING) | problem.space.may_miss
+    is_outside = (genomes < box.lower[0]) | (genomes > box.upper[0])
     is_broken = is_fixed & (genomes != row)
-    is_broken |= ~is_fixed & ((genomes < box.lower[0]) | (genomes > box.upper[0]))
+    is_broken |= ~is_fixed & is_outside & ~((genomes == MISSING) & may_miss)
     surplus = (genomes != row).sum(axis=1) - problem.limits.max_changed
     return is_broken, np.maximum(surplus, 0).astype(np.float64)
 

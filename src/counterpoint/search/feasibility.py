@@ -233,17 +233,22 @@ def observed_predictions(problem: Problem, a: int, which: Ints | slice) -> Float
     return problem.targets[a].score(problem.observed.outputs[which])
 
 
-def is_reaching(problem: Problem, a: int, which: Ints | slice) -> Bools:
-    """Return which of these observed rows reach row a's target; `predict` decides on classes.
-
-    Those with missing values do not, for a counterfactual has all.
-    """
+def meets_target(problem: Problem, a: int, which: Ints | slice) -> Bools:
+    """Return which of these observed rows reach row a's target; `predict` decides on classes."""
     target = problem.targets[a]
     if target.is_decision:
         reaches: Bools = target.accepts_label(problem.predictor.observed_labels[which])
-    else:
-        predictions = observed_predictions(problem, a, which)
-        reaches = (predictions >= target.low) & (predictions <= target.high)
+        return reaches
+    predictions = observed_predictions(problem, a, which)
+    return (predictions >= target.low) & (predictions <= target.high)
+
+
+def is_reaching(problem: Problem, a: int, which: Ints | slice) -> Bools:
+    """Return which of these observed rows reach row a's target and lack no value.
+
+    A search begins with complete rows only.
+    """
+    reaches = meets_target(problem, a, which)
     if problem.observed.has_missing:
         reaches &= problem.observed.is_complete[which]
     return reaches
