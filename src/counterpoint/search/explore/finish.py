@@ -10,12 +10,15 @@ then values are made cheaper as long as the gains still do.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.kernels import assign, inner, kernel, part
 from counterpoint.problem.objectives import DISTANCE, GAP
-from counterpoint.search.explore.moves import Draws, draw, pick
+from counterpoint.search.explore.moves import Draws, draw, pick, tighten
+from counterpoint.search.explore.niches import gain_of
 from counterpoint.search.explore.small_steps import (
     NOBODY,
     ROW,
@@ -26,11 +29,9 @@ from counterpoint.search.explore.small_steps import (
     cost,
     cost_of,
     enter_leaf,
-    gain_of,
     learn,
     list_values,
     shift,
-    tighten,
     usual_gain,
 )
 from counterpoint.search.front import LANES
@@ -67,30 +68,31 @@ def finish_wave(finish: Finish, source: FinishSource, wave: int, first: int, eve
     for w, a in enumerate(source.places):
         learn(finish, a, w, source, first, every)
         n_eligible, nearest = find_eligible(finish, a, source)
-        finish.n_before[a] = source.archive.size[a]
+        row, lists = finish.rows[a], finish.lists[a]
+        row.n_before = source.archive.size[a]
         for slot in range(finish.parent.shape[1]):
             finish.parent[a, slot] = NOBODY
-        if nearest < 0 or finish.costs.power[a] == 0.0:
+        if nearest < 0 or row.power == 0.0:
             continue
         genome, anchor = source.archive.genomes[a, nearest], source.space.anchor[w]
-        least = cost_of(genome, anchor, a, finish)
-        finish.n_stale[a] = 0 if least < NEARER * finish.least[a] else finish.n_stale[a] + 1
-        finish.least[a] = least
-        if finish.least[a] < FINER * finish.listed[a]:
+        least = cost_of(genome, anchor, lists, row.power)
+        row.n_stale = 0 if least < NEARER * row.least else row.n_stale + 1
+        row.least = least
+        if row.least < FINER * row.listed:
             list_values(finish, a, w, source)
-        finish.usual[a] = max(usual_gain(finish, a), LEAST * source.niches.needed[a])
+        row.usual = max(usual_gain(lists), LEAST * source.goals[a].needed)
         draws = Draws(finish.state)
-        few = n_apart(finish.n_stale[a], source.steps)
+        few = n_apart(row.n_stale, source.steps)
         for slot in range(0, finish.parent.shape[1], few):
             draws.state[0] = word_at(source.keys[w], FINISH, wave, slot, WHOLE)
             child = finish.candidate[a, slot]
-            if slot % 2 == 0 and next_single(child, finish, a, w, source):
+            if slot % 2 == 0 and next_single(child, row, lists, w, source):
                 finish.parent[a, slot] = ROW
                 continue
             for _ in range(ATTEMPTS):
                 parent = choose_parent_near(finish, a, source, n_eligible, nearest, draws)
                 parent = step(child, parent, finish, a, w, source, draws)
-                if parent != NOBODY and is_worth(child, finish, a, w, source):
+                if parent != NOBODY and is_worth(child, row, lists, w, source):
                     finish.parent[a, slot] = parent
                     break
 
@@ -122,18 +124,18 @@ def find_eligible(finish: Finish, a: int, source: FinishSource) -> tuple[int, in
 
 
 @part
-def next_single(child: Floats, finish: Finish, a: int, w: int, source: FinishSource) -> bool:
+def next_single(child: Floats, row: Any, lists: Any, w: int, source: FinishSource) -> bool:
     """Make the next single change to an end or the middle of a list; False if there are no more."""
-    d = finish.value.shape[1]
-    while finish.n_single[a] < 4 * d:
-        j, which = finish.n_single[a] // 4, finish.n_single[a] % 4
-        finish.n_single[a] += 1
-        home, last = finish.home[a, j], finish.n_values[a, j] - 1
+    while row.n_single < 4 * len(child):
+        j, which = row.n_single // 4, row.n_single % 4
+        row.n_single += 1
+        own = lists[j]
+        home, last = own.home, own.n_values - 1
         ends = home // 2 if which == 2 else (home + last + 1) // 2
         q = 0 if which == 0 else (last if which == 1 else ends)
-        if last >= 0 and not finish.is_tried[a, j, q]:
+        if last >= 0 and not own.is_tried[q]:
             assign(child, source.space.anchor[w])
-            child[j] = finish.value[a, j, q]
+            child[j] = own.value[q]
             if not is_remembered(source.memory[w], child):
                 return True
     return False
@@ -146,11 +148,12 @@ def choose_parent_near(
     """Return the nearest counterfactual, or the best of three members that are about as near."""
     if n == 0 or draw(draws) < P_NEAREST:
         return nearest
+    predictions, goal = source.archive.predictions[a], source.goals[a]
     best = finish.eligible[pick(n, draws)]
-    most = gain_of(best, a, source)
+    most = gain_of(predictions[best], goal)
     for _ in range(2):
         other = finish.eligible[pick(n, draws)]
-        gain = gain_of(other, a, source)
+        gain = gain_of(predictions[other], goal)
         if gain > most:
             best, most = other, gain
     return int(best)
@@ -175,7 +178,7 @@ def step(
     elif lot < P_TIGHTEN:
         return parent if tighten(child, anchor, features, draws) else NOBODY
     elif lot < P_TIGHTEN + P_NUDGE:
-        nudge(child, finish, a, anchor, features, draws)
+        nudge(child, finish.rows[a], finish.lists[a], anchor, features, draws)
         return parent
     elif n_trees > 0 and lot < P_TIGHTEN + P_NUDGE + P_LEAF:
         is_enough = draw(draws) * n_trees < 1.0  # few trees: a leaf of one may be all it needs
@@ -196,51 +199,52 @@ def combine(
 ) -> int:
     """Set features free and give them values by a knapsack; what the parent has not stays."""
     anchor, features, is_row = source.space.anchor[w], source.space.features[w], parent == ROW
-    set_free(child, anchor, finish, is_row, draws)
-    gained = 0.0 if is_row else gain_of(parent, a, source)
-    room, n_free = finish.least[a], 0
+    row, lists, work, goal = finish.rows[a], finish.lists[a], finish.work, source.goals[a]
+    set_free(child, anchor, work, is_row, draws)
+    gained = 0.0 if is_row else gain_of(source.archive.predictions[a, parent], goal)
+    room, n_free = row.least, 0
     for j in range(len(child)):
         before = anchor[j] if is_row else source.archive.genomes[a, parent, j]
         if child[j] != before:
-            finish.is_free[j] = False
-            gained += believed(child[j], j, a, finish) - believed(before, j, a, finish)
-        if finish.is_free[j]:
-            gained -= believed(child[j], j, a, finish)
-            finish.free[n_free] = j
+            work[j].is_free = False
+            gained += believed(child[j], lists[j]) - believed(before, lists[j])
+        if work[j].is_free:
+            gained -= believed(child[j], lists[j])
+            work[n_free].free = j
             n_free += 1
         else:
-            room -= cost(child[j], j, anchor[j], a, finish)
+            room -= cost(child[j], anchor[j], lists[j], row.power)
     if room <= 0.0:
         return NOBODY
-    draw_gains(finish, a, n_free, room, draws)
-    spare = choose_values(finish, a, n_free, source.niches.needed[a] - gained, room)
+    draw_gains(row, lists, work, n_free, room, draws)
+    spare = choose_values(lists, work, n_free, goal.needed - gained, room)
     for k in range(n_free):
-        j = finish.free[k]
-        child[j] = finish.value[a, j, finish.chosen[j]]
+        j = work[k].free
+        child[j] = lists[j].value[work[j].chosen]
     if len(source.steps.trees.roots) == 0 and spare > 0.0 and draw(draws) < P_SHORTEN:
-        shorten(child, finish, a, n_free, spare, features)
+        shorten(child, lists, work, n_free, spare, features)
     return parent
 
 
 @part
 def nudge(
-    child: Floats, finish: Finish, a: int, anchor: Floats, features: Features, draws: Draws
+    child: Floats, row: Any, lists: Any, anchor: Floats, features: Features, draws: Draws
 ) -> None:
     """Give a number a value beside the row's, by a step of any magnitude within reach."""
     j = pick(len(child), draws)
-    weight = finish.costs.weight[a, j]
+    weight = lists[j].weight
     if features[j].is_level or anchor[j] == MISSING or weight <= 0.0:
         return
-    reach = finish.least[a] ** (1.0 / finish.costs.power[a]) / weight * 0.5 ** (5.0 * draw(draws))
+    reach = row.least ** (1.0 / row.power) / weight * 0.5 ** (5.0 * draw(draws))
     child[j] = snap(anchor[j] + (reach if draw(draws) < 0.5 else -reach), features[j])
 
 
 @part
-def set_free(child: Floats, anchor: Floats, finish: Finish, has_all: bool, draws: Draws) -> None:
+def set_free(child: Floats, anchor: Floats, work: Any, has_all: bool, draws: Draws) -> None:
     """Set some features free: half of them changed ones; or all."""
     d, n_changed = len(child), 0
     for j in range(d):
-        finish.is_free[j] = has_all
+        work[j].is_free = has_all
         n_changed += child[j] != anchor[j]
     n = 1
     while n < d and draw(draws) < P_MORE:
@@ -251,41 +255,38 @@ def set_free(child: Floats, anchor: Floats, finish: Finish, has_all: bool, draws
             for j in range(d):
                 if child[j] != anchor[j]:
                     if rest == 0:
-                        finish.is_free[j] = True
+                        work[j].is_free = True
                     rest -= 1
         else:
-            finish.is_free[pick(d, draws)] = True
+            work[pick(d, draws)].is_free = True
 
 
 @part
-def draw_gains(finish: Finish, a: int, n_free: int, room: float, draws: Draws) -> None:
+def draw_gains(row: Any, lists: Any, work: Any, n_free: int, room: float, draws: Draws) -> None:
     """Draw what each value of the free features gains, around what is believed.
 
     Kept are the values within the room that gain more than all cheaper ones: no other can be best.
     """
-    scale = finish.usual[a] * min(1.0 + BOLDER * finish.n_stale[a], BOLDEST)
+    scale = row.usual * min(1.0 + BOLDER * row.n_stale, BOLDEST)
     scale *= 2.45 * 0.5 ** (QUIETEST * draw(draws))  # the difference of two draws times 2.45 …
     for k in range(n_free):  # … has variance 1
-        j = finish.free[k]
-        home = finish.home[a, j]
-        first, last = draw_list(finish, a, j, room, scale, draws)
-        finish.kept[j, 0], finish.n_kept[j] = home, 1
-        keep_better(finish, j, range(home - 1, first - 1, -1))
-        finish.middle[j] = finish.n_kept[j]
-        keep_better(finish, j, range(home + 1, last + 1))
-        keep_hull(finish, a, j)
+        own, at = lists[work[k].free], work[work[k].free]
+        first, last = draw_list(own, at, room, scale, draws)
+        at.kept[0], at.n_kept = own.home, 1
+        keep_better(at, range(own.home - 1, first - 1, -1))
+        at.middle = at.n_kept
+        keep_better(at, range(own.home + 1, last + 1))
+        keep_hull(own, at)
 
 
 @inner
-def draw_list(
-    finish: Finish, a: int, j: int, room: float, scale: float, draws: Draws
-) -> tuple[int, int]:
+def draw_list(own: Any, work: Any, room: float, scale: float, draws: Draws) -> tuple[int, int]:
     """Draw what the values of a list gain that cost less than the room; return first and last.
 
     The sequence of draws goes down from the row's own value, and then up.
     """
-    home, n, paid = finish.home[a, j], finish.n_values[a, j], finish.paid[a, j]
-    belief, is_tried, drawn = finish.belief[a, j], finish.is_tried[a, j], finish.drawn[j]
+    home, n, paid = own.home, own.n_values, own.paid
+    belief, is_tried, drawn = own.belief, own.is_tried, work.drawn
     first, last = home, home
     for q in range(n):  # values cost more the farther they are: those within the room are counted
         is_within = paid[q] < room
@@ -302,26 +303,26 @@ def draw_list(
 
 
 @inner
-def keep_better(finish: Finish, j: int, places: range) -> None:
+def keep_better(work: Any, places: range) -> None:
     """Keep the values at these places, cheapest first, that gain more than those before them.
 
     They are kept without a branch, which nobody could guess: each is written, and stays if the next
     place is taken then.
     """
-    most, n = 0.0, finish.n_kept[j]
-    kept, drawn = finish.kept[j], finish.drawn[j]
+    most, n = 0.0, work.n_kept
+    kept, drawn = work.kept, work.drawn
     for q in places:
         kept[n] = q
         n += drawn[q] > most
         most = max(most, drawn[q])
-    finish.n_kept[j] = n
+    work.n_kept = n
 
 
 @part
-def keep_hull(finish: Finish, a: int, j: int) -> None:
+def keep_hull(own: Any, work: Any) -> None:
     """Write which of the kept values, those before the middle and the others, are on the hull."""
-    kept, hull, paid, drawn = finish.kept[j], finish.hull[j], finish.paid[a, j], finish.drawn[j]
-    middle, end = finish.middle[j], finish.n_kept[j]
+    kept, hull, paid, drawn = work.kept, work.hull, own.paid, work.drawn
+    middle, end = work.middle, work.n_kept
     down, up, n = 1, middle, 1
     hull[0] = kept[0]
     for _ in range(1, end):  # the cheaper of both sides comes next; no branch to guess
@@ -340,72 +341,71 @@ def keep_hull(finish: Finish, a: int, j: int) -> None:
             n -= 1
         hull[n] = q
         n += 1
-    finish.n_hull[j] = n
+    work.n_hull = n
 
 
 @part
-def choose_values(finish: Finish, a: int, n_free: int, needed: float, room: float) -> float:
+def choose_values(lists: Any, work: Any, n_free: int, needed: float, room: float) -> float:
     """Give the free features the cheapest values that should gain enough, within the room.
 
     What they gain more than is needed is returned.
     """
     total, spent = 0.0, 0.0
     for k in range(n_free):
-        j = finish.free[k]
-        finish.chosen[j], finish.at[k] = finish.home[a, j], 0
-        finish.steep[k] = steepness(finish, a, j, 0)
+        j = work[k].free
+        work[j].chosen, work[k].at = lists[j].home, 0
+        work[k].steep = steepness(lists[j], work[j], 0)
     while total < needed and spent < room:
         best, steepest = -1, 0.0
         for k in range(n_free):
-            if finish.steep[k] > steepest:
-                best, steepest = k, finish.steep[k]
+            if work[k].steep > steepest:
+                best, steepest = k, work[k].steep
         if best < 0:
             break
-        j = finish.free[best]
-        now = finish.chosen[j]
-        finish.at[best] += 1
-        value = finish.hull[j, finish.at[best]]
-        finish.chosen[j] = value
-        total += finish.drawn[j, value] - finish.drawn[j, now]
-        spent += finish.paid[a, j, value] - finish.paid[a, j, now]
-        finish.steep[best] = steepness(finish, a, j, finish.at[best])
-    return make_cheaper(finish, a, n_free, total - needed, spent - room)
+        j = work[best].free
+        own, at, now = lists[j], work[j], work[j].chosen
+        work[best].at += 1
+        value = at.hull[work[best].at]
+        at.chosen = value
+        total += at.drawn[value] - at.drawn[now]
+        spent += own.paid[value] - own.paid[now]
+        work[best].steep = steepness(own, at, work[best].at)
+    return make_cheaper(lists, work, n_free, total - needed, spent - room)
 
 
 @inner
-def steepness(finish: Finish, a: int, j: int, at: int) -> float:
+def steepness(own: Any, work: Any, at: int) -> float:
     """Return what the step to the next value on the hull gains by its cost; 0 if there is none."""
-    if at + 1 >= finish.n_hull[j]:
+    if at + 1 >= work.n_hull:
         return 0.0
-    now, other = finish.hull[j, at], finish.hull[j, at + 1]
-    dearer = finish.paid[a, j, other] - finish.paid[a, j, now]
-    return float((finish.drawn[j, other] - finish.drawn[j, now]) / (dearer + TINY))
+    now, other = work.hull[at], work.hull[at + 1]
+    dearer = own.paid[other] - own.paid[now]
+    return float((work.drawn[other] - work.drawn[now]) / (dearer + TINY))
 
 
 @part
-def make_cheaper(finish: Finish, a: int, n_free: int, spare: float, excess: float) -> float:
+def make_cheaper(lists: Any, work: Any, n_free: int, spare: float, excess: float) -> float:
     """Save as much distance as the gains to spare allow, one value at a time, the most first."""
     for _ in range(n_free):
         most, feature, value, lost = 1e-12, -1, 0, 0.0
         for k in range(n_free):
-            j = finish.free[k]
-            now = finish.chosen[j]
-            if now == finish.home[a, j]:
+            j = work[k].free
+            own, at = lists[j], work[j]
+            if at.chosen == own.home:
                 continue
-            paid, gain = finish.paid[a, j, now], finish.drawn[j, now]
-            middle, end = finish.middle[j], finish.n_kept[j]
-            for start, stop in ((0, middle), (middle, end)):
+            paid, gain = own.paid[at.chosen], at.drawn[at.chosen]
+            for start, stop in ((0, at.middle), (at.middle, at.n_kept)):
                 for place in range(start, stop):  # what comes later costs more, and gains more
-                    q = finish.kept[j, place]
-                    loses = gain - finish.drawn[j, q]
+                    q = at.kept[place]
+                    loses = gain - at.drawn[q]
                     if loses <= spare or excess >= 0.0:
-                        saved = paid - finish.paid[a, j, q]
+                        saved = paid - own.paid[q]
                         if saved > most:
                             most, feature, value, lost = saved, j, q, loses
                         break
         if feature < 0:
             break
-        finish.chosen[feature] = value
+        work[feature].chosen = value
         spare -= lost
         excess -= most
     return spare
@@ -413,36 +413,36 @@ def make_cheaper(finish: Finish, a: int, n_free: int, spare: float, excess: floa
 
 @part
 def shorten(
-    child: Floats, finish: Finish, a: int, n_free: int, spare: float, features: Features
+    child: Floats, lists: Any, work: Any, n_free: int, spare: float, features: Features
 ) -> None:
     """Move one number towards the row between values of its list, as far as the gains allow."""
     most, feature, share = 0.0, -1, 0.0
     for k in range(n_free):
-        j = finish.free[k]
-        now, home = finish.chosen[j], finish.home[a, j]
+        j = work[k].free
+        now, home, drawn, paid = work[j].chosen, lists[j].home, work[j].drawn, lists[j].paid
         if now == home or features[j].is_level:
             continue
         inside = now - 1 if now > home else now + 1
-        lost = finish.drawn[j, now] - finish.drawn[j, inside]
+        lost = drawn[now] - drawn[inside]
         if lost <= spare:
             continue
-        saved = spare / lost * (finish.paid[a, j, now] - finish.paid[a, j, inside])
+        saved = spare / lost * (paid[now] - paid[inside])
         if saved > most:
             most, feature, share = saved, j, spare / lost
     if feature >= 0:
-        now, home = finish.chosen[feature], finish.home[a, feature]
+        now, home, value = work[feature].chosen, lists[feature].home, lists[feature].value
         inside = now - 1 if now > home else now + 1
-        start, end = finish.value[a, feature, now], finish.value[a, feature, inside]
+        start, end = value[now], value[inside]
         child[feature] = snap(start + share * (end - start), features[feature])
 
 
 @part
-def is_worth(child: Floats, finish: Finish, a: int, w: int, source: FinishSource) -> bool:
+def is_worth(child: Floats, row: Any, lists: Any, w: int, source: FinishSource) -> bool:
     """Whether a candidate is nearer than the nearest counterfactual, allowed, and new."""
     anchor, n_changed = source.space.anchor[w], 0
     for j in range(len(child)):
         n_changed += child[j] != anchor[j]
     if n_changed == 0 or n_changed > source.space.max_free[w]:
         return False
-    is_nearer = cost_of(child, anchor, a, finish) < finish.least[a] * (1.0 - 1e-12)
+    is_nearer = cost_of(child, anchor, lists, row.power) < row.least * (1.0 - 1e-12)
     return is_nearer and not is_remembered(source.memory[w], child)

@@ -22,10 +22,12 @@ from counterpoint.search.explore.moves import ParentClasses
 from counterpoint.search.explore.niches import (
     MOST_FEATURES,
     MOST_PAIRED,
-    MOST_TRIED,
     N_NICHES,
     NICHE,
+    NICHE_ROW,
+    SINGLES,
     Niches,
+    NicheTable,
     TrialValues,
 )
 from counterpoint.search.explore.offspring import (
@@ -37,8 +39,10 @@ from counterpoint.search.explore.offspring import (
     OffspringScratch,
 )
 from counterpoint.search.explore.small_steps import (
-    N_SIDE,
     NOBODY,
+    STEP_LIST,
+    STEP_ROW,
+    STEP_WORK,
     Finish,
     StepCosts,
     StepTrees,
@@ -249,70 +253,43 @@ def empty_niches(knowledge: Knowledge, d: int, slots: int) -> Niches:
     needed = np.abs(boundary - origin)
     size = min(N_NICHES, d + d * (d - 1) // 2 + 420)
     n_places = 1 << (2 * size - 1).bit_length()
+    rows, singles = np.zeros(r, NICHE_ROW), np.zeros((r, d), SINGLES)
+    rows["origin"], rows["needed"] = origin, needed
+    rows["towards"] = np.where(knowledge.boundary >= knowledge.origin, 1.0, -1.0)
+    rows["safe"] = np.maximum(needed, np.abs(safe - origin))
+    rows["is_probability"] = knowledge.is_probability
     return Niches(
-        niche=np.zeros((r, size), NICHE),
-        late=np.zeros((r, size)),
-        features=np.full((r, size, MOST_FEATURES), -1, dtype=np.int64),
-        n_niches=np.zeros(r, dtype=np.int64),
-        stage=np.zeros(r, dtype=np.int64),
-        has_found=np.zeros(r, dtype=np.bool_),
-        lookup=np.full((r, n_places), -1, dtype=np.int64),
-        value=np.zeros((r, d, MOST_TRIED)),
-        gain=np.zeros((r, d, MOST_TRIED)),
-        n_values=np.zeros((r, d), dtype=np.int64),
-        top=np.zeros((r, d), dtype=np.int64),
-        origin=origin,
-        towards=np.where(knowledge.boundary >= knowledge.origin, 1.0, -1.0),
-        needed=needed,
-        safe=np.maximum(needed, np.abs(safe - origin)),
-        is_probability=knowledge.is_probability,
+        NicheTable(
+            rows=rows,
+            niche=np.zeros((r, size), NICHE),
+            late=np.zeros((r, size)),
+            features=np.full((r, size, MOST_FEATURES), -1, dtype=np.int64),
+            lookup=np.full((r, n_places), -1, dtype=np.int64),
+        ),
+        singles=singles,
         plan=np.full((r, slots), -1, dtype=np.int64),
-        n_plans=np.zeros(r, dtype=np.int64),
+        candidate=np.empty((r, slots, d)),
         lateness=np.empty(slots),
         ranked=np.empty(max(d, MOST_PAIRED), dtype=np.int64),
         ranks=np.empty(max(d, MOST_PAIRED)),
         free=np.empty(d, dtype=np.int64),
         different=np.empty(d, dtype=np.int64),
         state=np.empty(1, dtype=np.uint64),
-        candidate=np.empty((r, slots, d)),
     )
 
 
 def empty_finish(costs: StepCosts, slots: int, capacity: int) -> Finish:
     """Return what is known before anything was evaluated: nothing."""
     r, d = costs.weight.shape
-    t = 2 * N_SIDE + 1
+    rows, lists = np.zeros(r, STEP_ROW), np.zeros((r, d), STEP_LIST)
+    rows["least"], rows["listed"], rows["power"] = np.inf, np.inf, costs.power
+    lists["weight"], lists["cap"] = costs.weight, costs.cap
     return Finish(
-        value=np.zeros((r, d, t)),
-        gain=np.zeros((r, d, t)),
-        is_tried=np.zeros((r, d, t), dtype=np.bool_),
-        n_values=np.zeros((r, d), dtype=np.int64),
-        home=np.zeros((r, d), dtype=np.int64),
-        least=np.full(r, np.inf),
-        listed=np.full(r, np.inf),
-        usual=np.zeros(r),
-        n_stale=np.zeros(r, dtype=np.int64),
-        n_single=np.zeros(r, dtype=np.int64),
+        rows=rows,
+        lists=lists,
         candidate=np.empty((r, slots, d)),
         parent=np.full((r, slots), NOBODY, dtype=np.int64),
-        n_before=np.zeros(r, dtype=np.int64),
-        costs=costs,
-        belief=np.zeros((r, d, t)),
-        paid=np.zeros((r, d, t)),
-        squares=np.zeros((r, d)),
-        n_tried=np.zeros((r, d), dtype=np.int64),
-        drawn=np.zeros((d, t)),
-        aside=np.zeros(t),
-        kept=np.zeros((d, t + 1), dtype=np.int64),
-        hull=np.zeros((d, t), dtype=np.int64),
-        n_kept=np.zeros(d, dtype=np.int64),
-        middle=np.zeros(d, dtype=np.int64),
-        n_hull=np.zeros(d, dtype=np.int64),
-        free=np.zeros(d, dtype=np.int64),
-        at=np.zeros(d, dtype=np.int64),
-        chosen=np.zeros(d, dtype=np.int64),
-        steep=np.zeros(d),
-        is_free=np.zeros(d, dtype=np.bool_),
+        work=np.zeros(d, STEP_WORK),
         eligible=np.zeros(capacity, dtype=np.int64),
         state=np.empty(1, dtype=np.uint64),
     )

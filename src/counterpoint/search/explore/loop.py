@@ -98,8 +98,9 @@ def search_in_waves(problem: Problem, search: Explore, watch: Watch) -> Archive:
         learn_slopes(children, is_new, judged.predictions, source)
         known = judged.predictions, judged.objectives
         learned = EvaluatedWave(children, is_new, *known, at, np.empty((size, 3), dtype=np.int64))
-        learn_niches(plans.niches, learned, source.places, source.space.anchor, n_forced)
-        archive.renew(rows[plans.niches.has_found[rows]])
+        table, singles = plans.niches.table, plans.niches.singles
+        learn_niches(table, singles, learned, source.places, source.space.anchor, n_forced)
+        archive.renew(rows[table.rows["has_found"][rows]])
         source = after(source, size)
 
         is_late = time.monotonic() >= deadline
@@ -290,9 +291,15 @@ def plan_candidates(source: OffspringSource, plans: Plans, wave: int) -> None:
     if wave >= FIRST_WAYS:
         look_for_ways(source, plans, wave)
     if wave >= FIRST_FINISH:
-        archive, niches, memory = source.archive, plans.niches, source.memory
         given = FinishSource(
-            source.places, source.keys, source.space, plans.steps, archive, niches, memory
+            source.places,
+            source.keys,
+            source.space,
+            plans.steps,
+            source.archive,
+            plans.niches.table.rows,
+            plans.niches.singles,
+            source.memory,
         )
         finish_wave(plans.finish, given, wave, NEAR, SHARE)
 

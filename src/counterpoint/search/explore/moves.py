@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from counterpoint.arrays import MISSING, Floats, Ints, Keys, Whole
-from counterpoint.kernels import inner
+from counterpoint.kernels import inner, part
 from counterpoint.neighbours.gower import term
 from counterpoint.problem.objectives import CHANGES, GAP
 from counterpoint.search.front import LANES
@@ -256,6 +256,30 @@ def keep_limits(genome: Floats, space: RowSpace, draws: Draws) -> None:
                     break
                 surplus -= 1
         n_free -= 1
+
+
+@part
+def tighten(child: Floats, anchor: Floats, features: Features, draws: Draws) -> bool:
+    """Move one changed number towards the row's value; False if there is none."""
+    j = pick_number(child, anchor, features, draws)
+    if j >= 0:
+        child[j] = move_towards(child[j], anchor[j], 0.5 ** (6.0 * draw(draws)), features[j])
+    return j >= 0
+
+
+@part
+def pick_number(child: Floats, anchor: Floats, features: Features, draws: Draws) -> int:
+    """Return a changed number, or -1."""
+    n = 0
+    for j in range(len(child)):
+        n += child[j] != anchor[j] and not features[j].is_level and anchor[j] != MISSING
+    rest = pick(n, draws)
+    for j in range(len(child)):
+        if child[j] != anchor[j] and not features[j].is_level and anchor[j] != MISSING:
+            if rest == 0 and child[j] != MISSING:
+                return j
+            rest -= 1
+    return -1
 
 
 class ArchiveView(NamedTuple):

@@ -43,68 +43,83 @@ NICHE = np.dtype(  # in few bytes, and as it is read: memory is slower than all 
 )
 
 
-class Niches(NamedTuple):
-    """The sets of features of r rows, and the single changes that were evaluated.
+NICHE_ROW = np.dtype(  # of one row
+    [
+        ("n_niches", np.int64),  # how many sets there are …
+        ("stage", np.int64),  # … and which sizes were made: 1, 2 or 3
+        ("n_plans", np.int64),  # how many plans were made
+        ("origin", np.float64),  # the straightened prediction of the row …
+        ("towards", np.float64),  # … and 1 if more is wanted, -1 if less is
+        ("needed", np.float64),  # the gain at which the target is reached …
+        ("safe", np.float64),  # … and that at which it is reached with a margin
+        ("is_probability", np.bool_),  # whether predictions are straightened by the logit
+        ("has_found", np.bool_),  # the last wave found a way without a smaller one that was known
+    ],
+    align=True,
+)
+
+SINGLES = np.dtype(  # single changes of one feature of a row
+    [
+        ("value", np.float64, MOST_TRIED),  # those that were evaluated …
+        ("gain", np.float64, MOST_TRIED),  # … and what they gained on the straightened scale
+        ("n_values", np.int64),  # how many there are …
+        ("top", np.int64),  # … and which of them gained most
+    ],
+    align=True,
+)
+
+
+class NicheTable(NamedTuple):
+    """The sets of features of r rows, by their features.
 
     Attributes
     ----------
+    rows : ndarray of records, of shape (r,)
+        What is known of each row; see `NICHE_ROW`.
     niche : ndarray of records, of shape (r, n)
         What is known of each set; see `NICHE`.
     late : ndarray of shape (r, n)
         How late its turn is, infinite if it has none; see `urgency`. `STALE` must be found anew.
     features : ndarray of shape (r, n, 3)
         Its features, ascending; -1 fills the rest.
-    n_niches, stage : ndarray of shape (r,)
-        How many sets there are, and which sizes were made: 1, 2 or 3.
-    has_found : ndarray of shape (r,)
-        Whether the last wave found a way without a smaller one that was known.
     lookup : ndarray of shape (r, places)
         A table by open addressing that finds the set of some features; -1 where it is empty.
-    value, gain : ndarray of shape (r, d, t)
-        Single changes that were evaluated, and what they gained on the straightened scale.
-    n_values, top : ndarray of shape (r, d)
-        How many there are, and which of them gained most.
-    origin, towards : ndarray of shape (r,)
-        The straightened prediction of the row, and 1 if more is wanted, -1 if less is.
-    needed, safe : ndarray of shape (r,)
-        The gain at which the target is reached, and that at which it is reached with a margin.
-    is_probability : bool
-        Whether predictions are straightened by the logit.
-    plan : ndarray of shape (r, slots)
-        The sets that the next wave tries; -1 for none.
-    n_plans : ndarray of shape (r,)
-        How many plans were made.
-    lateness, ranked, ranks, free, different, state : ndarray of shape (slots,), (d,), …, (1,)
-        Space for the work on one row.
-    candidate : ndarray of shape (r, slots, d)
-        The candidates that were made of the planned sets.
     """
 
+    rows: Any
     niche: Any
     late: Floats
     features: Ints
-    n_niches: Ints
-    stage: Ints
-    has_found: Bools
     lookup: Ints
-    value: Floats
-    gain: Floats
-    n_values: Ints
-    top: Ints
-    origin: Floats
-    towards: Floats
-    needed: Floats
-    safe: Floats
-    is_probability: bool
+
+
+class Niches(NamedTuple):
+    """The sets of features of r rows, the single changes that were evaluated, and what is planned.
+
+    Attributes
+    ----------
+    table : NicheTable
+        What is known of the sets.
+    singles : ndarray of records, of shape (r, d)
+        The single changes of each feature; see `SINGLES`.
+    plan : ndarray of shape (r, slots)
+        The sets that the next wave tries; -1 for none.
+    candidate : ndarray of shape (r, slots, d)
+        The candidates that were made of the planned sets.
+    lateness, ranked, ranks, free, different, state : ndarray of shape (slots,), (d,), …, (1,)
+        Space for the work on one row.
+    """
+
+    table: NicheTable
+    singles: Any
     plan: Ints
-    n_plans: Ints
+    candidate: Floats
     lateness: Floats
     ranked: Ints
     ranks: Floats
     free: Ints
     different: Ints
     state: Keys
-    candidate: Floats
 
 
 class TrialValues(NamedTuple):
@@ -130,9 +145,9 @@ def first_place(i: int, j: int, k: int, last: int) -> int:
 
 
 @inner
-def place_of(niches: Niches, a: int, i: int, j: int, k: int) -> int:
+def place_of(table: NicheTable, a: int, i: int, j: int, k: int) -> int:
     """Return the place in the lookup of the features i < j < k; -1 stands for none, at the end."""
-    lookup, features = niches.lookup[a], niches.features[a]
+    lookup, features = table.lookup[a], table.features[a]
     last = len(lookup) - 1
     place = first_place(i, j, k, last)
     while lookup[place] >= 0:
@@ -144,13 +159,13 @@ def place_of(niches: Niches, a: int, i: int, j: int, k: int) -> int:
 
 
 @inner
-def niche_of(niches: Niches, a: int, i: int, j: int, k: int) -> int:
+def niche_of(table: NicheTable, a: int, i: int, j: int, k: int) -> int:
     """Return the niche of a set of features, or -1."""
-    return int(niches.lookup[a, place_of(niches, a, i, j, k)])
+    return int(table.lookup[a, place_of(table, a, i, j, k)])
 
 
 @inner
-def has_way(niches: Niches, a: int, i: int, j: int, k: int) -> bool:
+def has_way(table: NicheTable, a: int, i: int, j: int, k: int) -> bool:
     """Whether a proper subset of the features i < j < k (-1 for none) is known to be a way.
 
     It is one loop, because every call is written into the kernel, which takes time to compile.
@@ -159,52 +174,52 @@ def has_way(niches: Niches, a: int, i: int, j: int, k: int) -> bool:
     for p in range(n_parts):
         first = i if p in (0, 3, 4) else (j if p in (1, 5) else k)
         second = -1 if p < 3 else (j if p == 3 else k)
-        n = niche_of(niches, a, first, second, -1)
-        if n >= 0 and niches.niche[a, n].is_way:
+        n = niche_of(table, a, first, second, -1)
+        if n >= 0 and table.niche[a, n].is_way:
             return True
     return False
 
 
 @inner
-def find_niche(niches: Niches, a: int, i: int, j: int, k: int, makes: bool) -> int:
+def find_niche(table: NicheTable, a: int, i: int, j: int, k: int, makes: bool) -> int:
     """Return the niche of a set of features; if it is wanted and there is room, made anew."""
-    place = place_of(niches, a, i, j, k)
-    n = int(niches.lookup[a, place])
-    if n >= 0 or not makes or niches.n_niches[a] == niches.niche.shape[1]:
+    place = place_of(table, a, i, j, k)
+    n = int(table.lookup[a, place])
+    if n >= 0 or not makes or table.rows[a].n_niches == table.niche.shape[1]:
         return n
-    n = int(niches.n_niches[a])
-    niches.n_niches[a] += 1
-    niches.lookup[a, place] = n
-    own = niches.features[a, n]
+    n = int(table.rows[a].n_niches)
+    table.rows[a].n_niches += 1
+    table.lookup[a, place] = n
+    own = table.features[a, n]
     own[0], own[1], own[2] = i, j, k
-    niche = niches.niche[a, n]
+    niche = table.niche[a, n]
     niche.size = 1 + (j >= 0) + (k >= 0)
     niche.gain, niche.best, niche.distance, niche.nearest = -np.inf, -1, np.inf, -1
     niche.safe_distance, niche.safe = np.inf, -1
-    niche.is_shut = has_way(niches, a, i, j, k)
-    niches.late[a, n] = np.inf if niche.is_shut else STALE
+    niche.is_shut = has_way(table, a, i, j, k)
+    table.late[a, n] = np.inf if niche.is_shut else STALE
     return n
 
 
 @inner
-def find_turn_anew(niches: Niches, a: int, n: int) -> None:
+def find_turn_anew(table: NicheTable, a: int, n: int) -> None:
     """Note that something was learnt of niche n, so that its turn may come sooner or later."""
-    if not niches.niche[a, n].is_shut:
-        niches.late[a, n] = STALE
+    if not table.niche[a, n].is_shut:
+        table.late[a, n] = STALE
 
 
 @inner
-def shut_larger(niches: Niches, a: int, n: int) -> None:
+def shut_larger(table: NicheTable, a: int, n: int) -> None:
     """Shut all sets that contain the features of niche n, which has become a way."""
-    own, size = niches.features[a, n], niches.niche[a, n].size
-    for m in range(niches.n_niches[a]):
-        other = niches.features[a, m]
-        if niches.niche[a, m].size > size and not niches.niche[a, m].is_shut:
+    own, size = table.features[a, n], table.niche[a, n].size
+    for m in range(table.rows[a].n_niches):
+        other = table.features[a, m]
+        if table.niche[a, m].size > size and not table.niche[a, m].is_shut:
             n_common = 0
             for p in range(size):
                 n_common += own[p] == other[0] or own[p] == other[1] or own[p] == other[2]
             if n_common == size:
-                niches.niche[a, m].is_shut, niches.late[a, m] = True, np.inf
+                table.niche[a, m].is_shut, table.late[a, m] = True, np.inf
 
 
 class EvaluatedWave(NamedTuple):
@@ -221,44 +236,54 @@ class EvaluatedWave(NamedTuple):
     sets: Ints
 
 
+@inner
+def gain_of(prediction: float, row: Any) -> float:
+    """Return what a candidate of this prediction gained; `row` is a record, see `NICHE_ROW`."""
+    return float((straighten(prediction, row.is_probability) - row.origin) * row.towards)
+
+
 @kernel
 def learn_niches(
-    niches: Niches, wave: EvaluatedWave, places: Ints, anchors: Floats, n_forced: Ints
+    table: NicheTable,
+    singles: Any,
+    wave: EvaluatedWave,
+    places: Ints,
+    anchors: Floats,
+    n_forced: Ints,
 ) -> None:
     """Note what a wave of candidates tells of the sets of features that they change.
 
-    `n_forced` (r,) features are changed by all of a row.
+    `n_forced` (r,) features are changed by all of a row. Of `Niches` it is given what it needs.
     """
     r, size, _ = wave.children.shape
     for w in range(r):
         a = places[w]
-        niches.has_found[a] = False
-        list_sets(niches, a, wave, w, anchors[w], MOST_FEATURES + n_forced[w])
+        table.rows[a].has_found = False
+        list_sets(table, a, wave, w, anchors[w], MOST_FEATURES + n_forced[w])
         for c in range(size):
             i, j, k = wave.sets[c, 0], wave.sets[c, 1], wave.sets[c, 2]
             if i < 0:
                 continue
-            now = straighten(wave.predictions[w, c], niches.is_probability)
-            gain = (now - niches.origin[a]) * niches.towards[a]
+            gain = gain_of(wave.predictions[w, c], table.rows[a])
             if j < 0:
-                note_single(niches, a, i, wave.children[w, c, i], gain)
+                note_single(singles[a, i], wave.children[w, c, i], gain)
             reaches = wave.objectives[w, c, GAP] <= 0.0
             # Triples build on what pairs have gained.
             is_pair = k < 0 <= j and wave.children.shape[2] <= MOST_PAIRED
-            n = find_niche(niches, a, i, j, k, reaches or is_pair)
+            n = find_niche(table, a, i, j, k, reaches or is_pair)
             if n >= 0:
-                note_candidate(niches, a, n, wave.start + c, gain, wave.objectives[w, c])
+                note_candidate(table, a, n, wave.start + c, gain, wave.objectives[w, c])
 
 
 @part
 def list_sets(
-    niches: Niches, a: int, wave: EvaluatedWave, w: int, anchor: Floats, most: int
+    table: NicheTable, a: int, wave: EvaluatedWave, w: int, anchor: Floats, most: int
 ) -> None:
     """Write which features each candidate changes, -1 if too many, and have their niches fetched.
 
     Memory is slower than all that is done with a niche: those of a wave are fetched together.
     """
-    lookup, last = niches.lookup[a], niches.lookup.shape[1] - 1
+    lookup, last = table.lookup[a], table.lookup.shape[1] - 1
     for c in range(wave.children.shape[1]):
         own, n_changed = wave.sets[c], 0
         own[0], own[1], own[2] = -1, -1, -1
@@ -276,39 +301,39 @@ def list_sets(
         own = wave.sets[c]
         n = lookup[first_place(own[0], own[1], own[2], last)] if own[0] >= 0 else -1
         if n >= 0:
-            fetch(niches.niche[a], n)
-            fetch(niches.features[a, n], 0)
+            fetch(table.niche[a], n)
+            fetch(table.features[a, n], 0)
 
 
 @part
-def note_single(niches: Niches, a: int, j: int, value: float, gain: float) -> None:
-    """Note what a single change gained; the tables hold so many only."""
-    t = niches.n_values[a, j]
-    if t == niches.value.shape[2]:
+def note_single(singles: Any, value: float, gain: float) -> None:
+    """Note what a single change of a feature gained; a record holds so many only."""
+    t = singles.n_values
+    if t == MOST_TRIED:
         return
-    niches.value[a, j, t], niches.gain[a, j, t] = value, gain
-    if t == 0 or gain > niches.gain[a, j, niches.top[a, j]]:
-        niches.top[a, j] = t
-    niches.n_values[a, j] += 1
+    singles.value[t], singles.gain[t] = value, gain
+    if t == 0 or gain > singles.gain[singles.top]:
+        singles.top = t
+    singles.n_values += 1
 
 
 @part
 def note_candidate(
-    niches: Niches, a: int, n: int, at: int, gain: float, objectives: Floats
+    table: NicheTable, a: int, n: int, at: int, gain: float, objectives: Floats
 ) -> None:
     """Note what a candidate of set n tells of it; its place in the archive is `at`."""
-    niche = niches.niche[a, n]
+    niche, row = table.niche[a, n], table.rows[a]
     if gain > niche.gain:
         niche.gain, niche.best = gain, at
-        find_turn_anew(niches, a, n)
+        find_turn_anew(table, a, n)
     if objectives[GAP] > 0.0:
         return
     if not niche.is_way:
         niche.is_way = True
-        find_turn_anew(niches, a, n)
-        niches.has_found[a] |= not niche.is_shut
-        shut_larger(niches, a, n)
+        find_turn_anew(table, a, n)
+        row.has_found |= not niche.is_shut
+        shut_larger(table, a, n)
     if objectives[DISTANCE] < niche.distance:
         niche.distance, niche.nearest = objectives[DISTANCE], at
-    if gain >= niches.safe[a] and objectives[DISTANCE] < niche.safe_distance:
+    if gain >= row.safe and objectives[DISTANCE] < niche.safe_distance:
         niche.safe_distance, niche.safe = objectives[DISTANCE], at

@@ -7,7 +7,7 @@ pairs which triples. What was seen of a set corrects the sum.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from counterpoint.search.explore.niches import (
     MOST_PAIRED,
     STALE,
     Niches,
+    NicheTable,
     TrialValues,
     find_niche,
     find_turn_anew,
@@ -46,35 +47,34 @@ MOST_SWEPT = 128.0  # grid points of a feature that are all asked about once it 
 @part
 def potential(niches: Niches, a: int, n: int) -> float:
     """Return what a set promises to gain: the sum of its parts, and what was seen of it."""
-    own, niche = niches.features[a, n], niches.niche[a, n]
+    table, singles = niches.table, niches.singles[a]
+    own, niche = table.features[a, n], table.niche[a, n]
     if niche.size == 2:
-        total = top_gain(niches, a, own[0]) + top_gain(niches, a, own[1])
+        total = top_gain(singles[own[0]]) + top_gain(singles[own[1]])
     else:
         total = -np.inf
         for p in range(3):
             i, j = own[0] if p > 0 else own[1], own[2] if p < 2 else own[1]
-            pair = niche_of(niches, a, i, j, -1)
-            together = top_gain(niches, a, i) + top_gain(niches, a, j)
-            if pair >= 0 and niches.niche[a, pair].n_tries > 0:
-                together = niches.niche[a, pair].gain
-            total = max(total, together + top_gain(niches, a, own[p]))
+            pair = niche_of(table, a, i, j, -1)
+            together = top_gain(singles[i]) + top_gain(singles[j])
+            if pair >= 0 and table.niche[a, pair].n_tries > 0:
+                together = table.niche[a, pair].gain
+            total = max(total, together + top_gain(singles[own[p]]))
     if niche.n_tries > 0:
         total = 0.5 * (total + niche.gain)
     return total
 
 
 @inner
-def top_gain(niches: Niches, a: int, j: int) -> float:
-    """Return the most a single change of feature j has gained; 0 if none did."""
-    if niches.n_values[a, j] == 0:
-        return 0.0
-    return float(niches.gain[a, j, niches.top[a, j]])
+def top_gain(singles: Any) -> float:
+    """Return the most a single change of a feature has gained; 0 if none did."""
+    return float(singles.gain[singles.top]) if singles.n_values > 0 else 0.0
 
 
 @part
 def urgency(niches: Niches, a: int, n: int, n_designed: int) -> float:
     """Return how late a set's turn is; infinite if there is nothing left to try."""
-    niche = niches.niche[a, n]
+    niche = niches.table.niche[a, n]
     if niche.is_way:
         late = -1.0 + PER_REFINED * niche.n_refined
         return float(late) if niche.n_refined < MOST_REFINED[niche.size] else np.inf
@@ -83,7 +83,7 @@ def urgency(niches: Niches, a: int, n: int, n_designed: int) -> float:
         return float(late) if niche.n_tries < n_designed else np.inf
     if niche.n_tries >= MOST_TRIES[niche.size]:
         return np.inf
-    needed = niches.needed[a] + 1e-12
+    needed = niches.table.rows[a].needed + 1e-12
     late = 2.0 * (1.0 - potential(niches, a, n) / needed)
     if niche.n_tries > 0:
         seen = min(max(1.0 - niche.gain / needed, 0.0), 1.0)
@@ -112,17 +112,17 @@ def plan_wave(
 def make_plan(niches: Niches, a: int, trials: TrialValues, free: Ints, max_free: int) -> None:
     """Write into `plan` which sets the next wave tries, the most urgent first."""
     grow(niches, a, trials, free, max_free)
-    plan = niches.plan[a]
-    lateness = niches.lateness
+    table, row = niches.table, niches.table.rows[a]
+    plan, lateness = niches.plan[a], niches.lateness
     plan[:] = -1
     lateness[:] = np.inf
-    niches.n_plans[a] += 1
-    is_anew = niches.n_plans[a] % PLANS == 0
-    for n in range(niches.n_niches[a]):
-        late, m = niches.late[a, n], len(plan) - 1
+    row.n_plans += 1
+    is_anew = row.n_plans % PLANS == 0
+    for n in range(row.n_niches):
+        late, m = table.late[a, n], len(plan) - 1
         if late == STALE or (is_anew and late < np.inf):
-            late = urgency(niches, a, n, trials.n_values[niches.features[a, n, 0]])
-            niches.late[a, n] = late
+            late = urgency(niches, a, n, trials.n_values[table.features[a, n, 0]])
+            table.late[a, n] = late
         if late >= lateness[m]:
             continue
         while m > 0 and lateness[m - 1] > late:
@@ -134,8 +134,8 @@ def make_plan(niches: Niches, a: int, trials: TrialValues, free: Ints, max_free:
 @part
 def grow(niches: Niches, a: int, trials: TrialValues, free: Ints, max_free: int) -> None:
     """Make the sets of the next size as soon as those before it were tried."""
-    size = niches.stage[a] + 1
-    if size > min(MOST_FEATURES, max_free) or (size > 1 and is_untried(niches, a, trials)):
+    size = niches.table.rows[a].stage + 1
+    if size > min(MOST_FEATURES, max_free) or (size > 1 and is_untried(niches.table, a, trials)):
         return
     n_top = len(free)
     if size > 1:
@@ -148,23 +148,23 @@ def grow(niches: Niches, a: int, trials: TrialValues, free: Ints, max_free: int)
                 k = niches.ranked[s] if size > 2 else j
                 low, high = min(i, j, k), max(i, j, k)
                 mid = i + j + k - low - high if size > 2 else (high if size == 2 else -1)
-                find_niche(niches, a, low, mid, high if size > 2 else -1, True)
-    niches.stage[a] = size
+                find_niche(niches.table, a, low, mid, high if size > 2 else -1, True)
+    niches.table.rows[a].stage = size
 
 
 @part
-def is_untried(niches: Niches, a: int, trials: TrialValues) -> bool:
+def is_untried(table: NicheTable, a: int, trials: TrialValues) -> bool:
     """Whether some set of the size made last still waits for its first tries, and should not.
 
     A set that promises little waits until all others were tried often. If it held up larger sets,
     these would never be tried in a table of many features.
     """
-    size = niches.stage[a]
-    for n in range(niches.n_niches[a]):
-        niche = niches.niche[a, n]
-        is_due = niches.late[a, n] < NO_HURRY and not niche.is_shut
+    size = table.rows[a].stage
+    for n in range(table.rows[a].n_niches):
+        niche = table.niche[a, n]
+        is_due = table.late[a, n] < NO_HURRY and not niche.is_shut
         if niche.size == size and is_due and not niche.is_way:
-            least = min(N_FIRST, trials.n_values[niches.features[a, n, 0]]) if size == 1 else 1
+            least = min(N_FIRST, trials.n_values[table.features[a, n, 0]]) if size == 1 else 1
             if niche.n_tries < least:
                 return True
     return False
@@ -175,10 +175,10 @@ def promising(niches: Niches, a: int, free: Ints, most: int) -> int:
     """Write the features that are no way and gained most alone into `ranked`; return how many."""
     ranked, n = niches.ranked, 0
     for j in free:
-        alone = niche_of(niches, a, j, -1, -1)
-        if niches.niche[a, alone].is_way or niches.n_values[a, j] == 0:
+        alone = niche_of(niches.table, a, j, -1, -1)
+        if niches.table.niche[a, alone].is_way or niches.singles[a, j].n_values == 0:
             continue
-        gain, m = niches.niche[a, alone].gain, n
+        gain, m = niches.table.niche[a, alone].gain, n
         while m > 0 and niches.ranks[m - 1] < gain:
             if m < most:
                 ranked[m], niches.ranks[m] = ranked[m - 1], niches.ranks[m - 1]
@@ -238,8 +238,8 @@ def try_planned(niches: Niches, source: WaySource, wave: int) -> None:
 @part
 def try_niche(child: Floats, a: int, n: int, niches: Niches, ways: WaySpace, draws: Draws) -> None:
     """Make a candidate of a set of features, a copy of the anchor so far; see the module."""
-    niche = niches.niche[a, n]
-    find_turn_anew(niches, a, n)
+    niche = niches.table.niche[a, n]
+    find_turn_anew(niches.table, a, n)
     if niche.is_way:
         niche.n_refined += 1
         if niche.size == 1:
@@ -248,7 +248,7 @@ def try_niche(child: Floats, a: int, n: int, niches: Niches, ways: WaySpace, dra
             refine(child, a, n, niches, ways, draws)
         return
     niche.n_tries += 1
-    own = niches.features[a, n]
+    own = niches.table.features[a, n]
     if niche.size == 1:
         j = own[0]
         child[j] = snap(ways.trials.values[j, niche.n_tries - 1], ways.space.features[j])
@@ -265,20 +265,20 @@ def try_niche(child: Floats, a: int, n: int, niches: Niches, ways: WaySpace, dra
             if is_one and p == chosen and is_near and not is_level:
                 child[j] = near_value(child[j], j, ways, draws)
             elif p == chosen or not is_one:
-                child[j] = other_value(j, a, niches, ways, draws)
+                child[j] = other_value(j, niches.singles[a, j], ways, draws)
 
 
 @inner
-def other_value(j: int, a: int, niches: Niches, ways: WaySpace, draws: Draws) -> float:
+def other_value(j: int, singles: Any, ways: WaySpace, draws: Draws) -> float:
     """Return a value of feature j: the best of three that were tried alone, or an observed one."""
-    n = niches.n_values[a, j]
+    n = singles.n_values
     if n > 0 and draw(draws) < 0.6:
         best = pick(n, draws)
         for _ in range(2):
             t = pick(n, draws)
-            if niches.gain[a, j, t] > niches.gain[a, j, best]:
+            if singles.gain[t] > singles.gain[best]:
                 best = t
-        return float(niches.value[a, j, best])
+        return float(singles.value[best])
     if draw(draws) < 0.7:
         value = ways.trials.values[j, pick(ways.trials.n_values[j], draws)]
         return float(snap(value, ways.space.features[j]))
@@ -296,18 +296,20 @@ def near_value(value: float, j: int, ways: WaySpace, draws: Draws) -> float:
 @part
 def join_best(child: Floats, a: int, n: int, niches: Niches, ways: WaySpace) -> None:
     """Join the values that gained most: of each feature, or of a pair and the third."""
-    own, size = niches.features[a, n], niches.niche[a, n].size
+    table = niches.table
+    own, size = table.features[a, n], table.niche[a, n].size
     most, best, third = -np.inf, -1, -1
     for p in range(size):
         j = own[p]
-        child[j] = niches.value[a, j, niches.top[a, j]]
+        singles = niches.singles[a, j]
+        child[j] = singles.value[singles.top]
         if size == 3:
             i, k = own[0] if p > 0 else own[1], own[2] if p < 2 else own[1]
-            pair = niche_of(niches, a, i, k, -1)
-            if pair >= 0 and niches.niche[a, pair].best >= 0:
-                gain = niches.niche[a, pair].gain + niches.gain[a, j, niches.top[a, j]]
+            pair = niche_of(table, a, i, k, -1)
+            if pair >= 0 and table.niche[a, pair].best >= 0:
+                gain = table.niche[a, pair].gain + singles.gain[singles.top]
                 if gain > most:
-                    most, best, third = gain, niches.niche[a, pair].best, p
+                    most, best, third = gain, table.niche[a, pair].best, p
     if best >= 0:
         for p in range(size):
             if p != third:
@@ -320,7 +322,7 @@ def refine_single(child: Floats, a: int, n: int, niches: Niches, ways: WaySpace)
 
     Every third time it is the nearest one with the margin that is wanted.
     """
-    niche, j = niches.niche[a, n], niches.features[a, n, 0]
+    niche, j = niches.table.niche[a, n], niches.table.features[a, n, 0]
     feature, anchor = ways.space.features[j], ways.space.anchor[j]
     n_points = (feature.upper - feature.lower) * feature.grid
     is_swept = 0.0 < n_points <= MOST_SWEPT
@@ -328,19 +330,20 @@ def refine_single(child: Floats, a: int, n: int, niches: Niches, ways: WaySpace)
         child[j] = snap(feature.lower + niche.n_swept / max(feature.grid, 1.0), feature)
         niche.n_swept += 1
         return
-    goal, wanted = niche.nearest, niches.needed[a]
+    goal, wanted = niche.nearest, niches.table.rows[a].needed
     if niche.n_refined % 3 == 0:
-        goal, wanted = niche.safe, niches.safe[a]
+        goal, wanted = niche.safe, niches.table.rows[a].safe
     if goal < 0:  # none is safe yet: farther out
         value = ways.genomes[niche.best, j]
         child[j] = snap(value + 0.5 * (value - anchor), feature)
         return
     value = ways.genomes[goal, j]
     before = anchor  # the nearest tried value before it that does not gain enough
-    for t in range(niches.n_values[a, j]):
-        other = niches.value[a, j, t]
+    singles = niches.singles[a, j]
+    for t in range(singles.n_values):
+        other = singles.value[t]
         is_between = (other - before) * (value - other) > 0.0
-        if is_between and niches.gain[a, j, t] < wanted:
+        if is_between and singles.gain[t] < wanted:
             before = other
     child[j] = snap(0.5 * (before + value), feature)
 
@@ -348,7 +351,7 @@ def refine_single(child: Floats, a: int, n: int, niches: Niches, ways: WaySpace)
 @part
 def refine(child: Floats, a: int, n: int, niches: Niches, ways: WaySpace, draws: Draws) -> None:
     """Make a nearer candidate of a way of several features, or one with fewer of them."""
-    niche, own = niches.niche[a, n], niches.features[a, n]
+    niche, own, row = niches.table.niche[a, n], niches.table.features[a, n], niches.table.rows[a]
     is_safe = niche.n_refined % 3 == 0
     goal = niche.nearest if not is_safe else (niche.safe if niche.safe >= 0 else niche.best)
     assign(child, ways.genomes[goal])
@@ -360,43 +363,45 @@ def refine(child: Floats, a: int, n: int, niches: Niches, ways: WaySpace, draws:
     j, lot = own[first], draw(draws)
     if lot < 0.5:
         second = (first + 1 + pick(niche.size - 1, draws)) % niche.size
-        extra = niches.safe[a] - niches.needed[a] if is_safe and niche.safe < 0 else 0.0
-        slack = 0.25 * (draw(draws) - 0.25) * niches.needed[a] - extra
-        if not join_cheapest(child, a, j, own[second], slack, niches, ways):
+        extra = row.safe - row.needed if is_safe and niche.safe < 0 else 0.0
+        slack = 0.25 * (draw(draws) - 0.25) * row.needed - extra
+        is_strict = slack > -0.25 * row.needed
+        if not join_cheapest(child, j, own[second], slack, is_strict, niches.singles[a], ways):
             moves.rescale(child, ways.space, draws)
     elif lot < 0.9 and not (ways.space.features[j].is_level or ways.space.anchor[j] == MISSING):
         step = 0.5 ** (1.0 + 5.0 * draw(draws))
         child[j] = move_towards(child[j], ways.space.anchor[j], step, ways.space.features[j])
     else:
-        child[j] = other_value(j, a, niches, ways, draws)
+        child[j] = other_value(j, niches.singles[a, j], ways, draws)
 
 
 @part
 def join_cheapest(
-    child: Floats, a: int, i: int, j: int, slack: float, niches: Niches, ways: WaySpace
+    child: Floats, i: int, j: int, slack: float, is_strict: bool, singles: Any, ways: WaySpace
 ) -> bool:
     """Give two features the cheapest pair of tried values that should gain enough, if there is one.
 
     Gains are taken to add up: the pair must gain alone what the child's own values gain alone, less
     the slack, which is negative if more is wanted; otherwise it must be cheaper than they are.
     """
-    wanted = known_gain(child[i], a, i, niches) + known_gain(child[j], a, j, niches) - slack
+    first, second = singles[i], singles[j]
+    wanted = known_gain(child[i], first) + known_gain(child[j], second) - slack
     best_i, best_j, least = -1, -1, np.inf
-    if slack > -0.25 * niches.needed[a]:
+    if is_strict:
         least = cost(child[i], i, ways) + cost(child[j], j, ways)
-    for p in range(niches.n_values[a, i]):
-        cost_i, gain_i = cost(niches.value[a, i, p], i, ways), niches.gain[a, i, p]
+    for p in range(first.n_values):
+        cost_i, gain_i = cost(first.value[p], i, ways), first.gain[p]
         if cost_i >= least:
             continue
-        for q in range(niches.n_values[a, j]):
-            if gain_i + niches.gain[a, j, q] < wanted:
+        for q in range(second.n_values):
+            if gain_i + second.gain[q] < wanted:
                 continue
-            total = cost_i + cost(niches.value[a, j, q], j, ways)
+            total = cost_i + cost(second.value[q], j, ways)
             if total < least:
                 best_i, best_j, least = p, q, total
     if best_i < 0:
         return False
-    child[i], child[j] = niches.value[a, i, best_i], niches.value[a, j, best_j]
+    child[i], child[j] = first.value[best_i], second.value[best_j]
     return True
 
 
@@ -407,11 +412,11 @@ def cost(value: float, j: int, ways: WaySpace) -> float:
 
 
 @inner
-def known_gain(value: float, a: int, j: int, niches: Niches) -> float:
-    """Return what feature j gains alone at a value: that of the nearest value that was tried."""
+def known_gain(value: float, singles: Any) -> float:
+    """Return what a feature gains alone at a value: that of the nearest value that was tried."""
     nearest, apart = 0.0, np.inf
-    for t in range(niches.n_values[a, j]):
-        off = abs(niches.value[a, j, t] - value)
+    for t in range(singles.n_values):
+        off = abs(singles.value[t] - value)
         if off < apart:
-            nearest, apart = niches.gain[a, j, t], off
+            nearest, apart = singles.gain[t], off
     return nearest

@@ -22,15 +22,14 @@ from counterpoint.search.explore.moves import (
     ArchiveView,
     Draws,
     draw,
-    move_towards,
     pick,
-    straighten,
 )
-from counterpoint.search.explore.niches import Niches
+from counterpoint.search.explore.niches import gain_of
 from counterpoint.search.feasibility import SearchSpace
 from counterpoint.table.space import Features, from_uniform, snap
 
-N_SIDE = 12  # values on each side of the row's in a list
+N_SIDE = 12  # values on each side of the row's in a list …
+N_LISTED = 2 * N_SIDE + 1  # … and the row's own
 LEARN = 0.6  # share of what was not expected that is learnt
 NOBODY, ROW = -1, -2  # parents: no candidate was made, or it was made of the row itself
 MOST_SHIFTED = 6  # thresholds that are crossed at once
@@ -74,50 +73,70 @@ class StepCosts(NamedTuple):
     power: Floats
 
 
+STEP_ROW = np.dtype(  # of one row
+    [
+        ("least", np.float64),  # the distance of the nearest counterfactual, now …
+        ("listed", np.float64),  # … and when the lists were made
+        ("usual", np.float64),  # how much values of the lists usually gain
+        ("power", np.float64),  # see `StepCosts`
+        ("n_stale", np.int64),  # waves since the nearest counterfactual came nearer
+        ("n_single", np.int64),  # how many single changes were looked at since
+        ("n_before", np.int64),  # candidates in the archive before the last ones were evaluated
+    ],
+    align=True,
+)
+
+STEP_LIST = np.dtype(  # of one feature of a row
+    [
+        ("value", np.float64, N_LISTED),  # the values, ascending if they are numbers …
+        ("gain", np.float64, N_LISTED),  # … what each gains …
+        ("belief", np.float64, N_LISTED),  # … what it should gain …
+        ("paid", np.float64, N_LISTED),  # … what it costs …
+        # … and 1 if a candidate with it was evaluated, or 0: kernels read no lists of booleans here
+        ("is_tried", np.int8, N_LISTED),
+        ("n_values", np.int64),  # how many there are …
+        ("home", np.int64),  # … and which of them is the row's own
+        ("squares", np.float64),  # the sum of the squares of what tried values gain …
+        ("n_tried", np.int64),  # … and how many there are
+        ("weight", np.float64),  # what steps cost; see `StepCosts`
+        ("cap", np.float64),
+    ],
+    align=True,
+)
+
+STEP_WORK = np.dtype(  # space for the work on one feature
+    [
+        ("drawn", np.float64, N_LISTED),  # what values gain with noise
+        ("aside", np.float64, N_LISTED),  # what is kept aside
+        ("kept", np.int64, N_LISTED + 1),  # which values gain more than all cheaper ones …
+        ("hull", np.int64, N_LISTED),  # … and which are on the hull
+        ("n_kept", np.int64),
+        ("middle", np.int64),  # the first of those kept that is above the row's own value
+        ("n_hull", np.int64),
+        ("chosen", np.int64),  # which value it gets
+        ("is_free", np.bool_),  # whether it may get another one
+        # of the features that are free, one after the other: which it is, how far on its hull it
+        # has come, and what the next step there gains by its cost
+        ("free", np.int64),
+        ("at", np.int64),
+        ("steep", np.float64),
+    ],
+    align=True,
+)
+
+
 class Finish(NamedTuple):
     """What is known of small steps around each of r rows."""
 
-    # (r, d, t): the values of each list, ascending if they are numbers, what each gains, and
-    # whether a candidate with it was evaluated
-    value: Floats
-    gain: Floats
-    is_tried: Bools
-    # (r, d): how many there are, and which of them is the row's own
-    n_values: Ints
-    home: Ints
-    # (r,): the distance of the nearest counterfactual, now and when the lists were made
-    least: Floats
-    listed: Floats
-    usual: Floats  # (r,): how much values of the lists usually gain
-    n_stale: Ints  # (r,): waves since the nearest counterfactual came nearer
-    n_single: Ints  # (r,): how many single changes were looked at since
+    rows: Any  # (r,): of each row; see `STEP_ROW`
+    lists: Any  # (r, d): the list of each feature; see `STEP_LIST`
     candidate: Floats  # (r, slots, d): the candidates of the next wave
     # (r, slots): who each is made of: a place in the archive, `ROW`, or `NOBODY` if there is none
     parent: Ints
-    n_before: Ints  # (r,): how many candidates the archive had before they were evaluated
-    costs: StepCosts  # what steps add to the distance
-    # (r, d, t): what each value should gain, and what it costs
-    belief: Floats
-    paid: Floats
-    # (r, d): the sum of the squares of what tried values gain, and how many there are
-    squares: Floats
-    n_tried: Ints
-    # (d, t): what values gain with noise, and what is kept aside; space for the work on one row
-    drawn: Floats
-    aside: Floats
-    # more such space, of shape (d, t) twice, (d,) eight times, (capacity,) and (1,)
-    kept: Ints
-    hull: Ints
-    n_kept: Ints
-    middle: Ints
-    n_hull: Ints
-    free: Ints
-    at: Ints
-    chosen: Ints
-    steep: Floats
-    is_free: Bools
-    eligible: Ints
-    state: Keys
+    # space for the work on one row
+    work: Any  # (d,): see `STEP_WORK`
+    eligible: Ints  # (capacity,): the members that are about as near as the nearest
+    state: Keys  # (1,): of the candidate's draws
 
 
 class FinishSource(NamedTuple):
@@ -128,81 +147,77 @@ class FinishSource(NamedTuple):
     space: SearchSpace  # where they may be searched
     steps: StepValues  # values that lists are made of
     archive: ArchiveView  # everything evaluated so far
-    niches: Niches  # what single changes gained, and what is needed
+    goals: Any  # (rows,): what must be gained; see `NICHE_ROW`
+    singles: Any  # (rows, d): what single changes gained; see `SINGLES`
     memory: Keys  # (r, size): which genomes were seen
 
 
 @inner
-def cost(value: float, j: int, anchor: float, a: int, finish: Finish) -> float:
-    """Return what a value of feature j adds to the distance; what is filled in, half of the cap."""
+def cost(value: float, anchor: float, own: Any, power: float) -> float:
+    """Return what a value of a feature adds to the distance; what is filled in, half of the cap.
+
+    `own` is the feature's list, see `STEP_LIST`.
+    """
     if value == anchor:
         return 0.0
-    costs = finish.costs
     if value == MISSING or anchor == MISSING:
-        return float(0.5 * min(costs.cap[a, j], 1.0))
-    paid = min(abs(value - anchor) * costs.weight[a, j], costs.cap[a, j])
-    return float(paid if costs.power[a] == 1.0 else paid * paid)
+        return float(0.5 * min(own.cap, 1.0))
+    paid = min(abs(value - anchor) * own.weight, own.cap)
+    return float(paid if power == 1.0 else paid * paid)
 
 
 @inner
-def cost_of(genome: Floats, anchor: Floats, a: int, finish: Finish) -> float:
+def cost_of(genome: Floats, anchor: Floats, lists: Any, power: float) -> float:
     """Return the distance of a genome, up to round-off."""
     total = 0.0
     for j in range(len(genome)):
-        total += cost(genome[j], j, anchor[j], a, finish)
+        total += cost(genome[j], anchor[j], lists[j], power)
     return total
-
-
-@inner
-def gain_of(i: int, a: int, source: FinishSource) -> float:
-    """Return what a candidate of the archive gained."""
-    niches = source.niches
-    now = straighten(source.archive.predictions[a, i], niches.is_probability)
-    return float((now - niches.origin[a]) * niches.towards[a])
 
 
 @part
 def list_values(finish: Finish, a: int, w: int, source: FinishSource) -> None:
     """List the values of every feature that cost less than the nearest counterfactual."""
-    space, steps = source.space, source.steps
-    finish.listed[a], finish.n_single[a] = finish.least[a], 0
-    for j in range(finish.value.shape[1]):
+    space, steps, row = source.space, source.steps, finish.rows[a]
+    row.listed, row.n_single = row.least, 0
+    for j in range(finish.lists.shape[1]):
         feature, anchor, n = space.features[w, j], space.anchor[w, j], 0
-        n_old = finish.n_values[a, j]
+        own, work = finish.lists[a, j], finish.work[j]
+        n_old = own.n_values
         for q in range(n_old):  # kept aside
-            finish.drawn[j, q] = finish.value[a, j, q]
-            finish.aside[q] = finish.gain[a, j, q] if finish.is_tried[a, j, q] else np.nan
+            work.drawn[q] = own.value[q]
+            work.aside[q] = own.gain[q] if own.is_tried[q] else np.nan
         known = steps.n_values[j] if feature.may_change and anchor != MISSING else 0
         is_level = feature.is_level
-        finish.home[a, j] = len(finish.value[a, j])
+        own.home = N_LISTED
         if not is_level:
-            n = list_side(finish, a, j, n, steps.below[j, :known], feature)
-        finish.home[a, j] = n
-        n = put_value(finish, a, j, n, anchor)
+            n = list_side(own, n, steps.below[j, :known], feature, row)
+        own.home = n
+        n = put_value(own, n, anchor)
         if not is_level:
-            n = list_side(finish, a, j, n, steps.above[j, :known], feature)
-        elif finish.costs.cap[a, j] ** finish.costs.power[a] < finish.least[a]:
+            n = list_side(own, n, steps.above[j, :known], feature, row)
+        elif own.cap**row.power < row.least:
             for place in range(known):
                 if steps.below[j, place] != anchor:
-                    n = put_value(finish, a, j, n, snap(steps.below[j, place], feature))
-        finish.n_values[a, j] = n
-        recall_gains(finish, a, j, n_old, source.niches, feature)
+                    n = put_value(own, n, snap(steps.below[j, place], feature))
+        own.n_values = n
+        recall_gains(own, work, n_old, source.singles[a, j], feature)
         for q in range(n):
-            finish.paid[a, j, q] = cost(finish.value[a, j, q], j, anchor, a, finish)
-        believe(finish, a, j, feature)
+            own.paid[q] = cost(own.value[q], anchor, own, row.power)
+        believe(own, feature)
 
 
 @inner
-def list_side(finish: Finish, a: int, j: int, n: int, known: Floats, feature: Any) -> int:
+def list_side(own: Any, n: int, known: Floats, feature: Any, row: Any) -> int:
     """Append the known values on one side of the row's that are in reach, some if there are many.
 
     The list has n so far; it is the upper side if the row's own value is among them.
     """
-    anchor, sign = feature.anchor, 1.0 if n > finish.home[a, j] else -1.0
+    anchor, sign = feature.anchor, 1.0 if n > own.home else -1.0
     first, last = 0, len(known)
-    while first < last and not is_in_reach(known[first], j, anchor, sign, a, finish):
+    while first < last and not is_in_reach(known[first], anchor, sign, own, row):
         first += 1
-    while first < last and not is_in_reach(known[last - 1], j, anchor, sign, a, finish):
+    while first < last and not is_in_reach(known[last - 1], anchor, sign, own, row):
         last -= 1
     m = last - first
     q = min(m, N_SIDE)
@@ -211,44 +226,44 @@ def list_side(finish: Finish, a: int, j: int, n: int, known: Floats, feature: An
         off = near if m == q else (near * near * (m - q) // ((q - 1) * (q - 1))) + near
         place = last - 1 - off if sign < 0.0 else first + off
         value = snap(known[place], feature)
-        if is_in_reach(value, j, anchor, sign, a, finish):
-            n = put_value(finish, a, j, n, value)
+        if is_in_reach(value, anchor, sign, own, row):
+            n = put_value(own, n, value)
     return n
 
 
 @inner
-def is_in_reach(value: float, j: int, anchor: float, sign: float, a: int, finish: Finish) -> bool:
+def is_in_reach(value: float, anchor: float, sign: float, own: Any, row: Any) -> bool:
     """Whether a value lies on that side of the row's and costs less than the nearest."""
     is_there = (value - anchor) * sign > 0.0
-    return is_there and cost(value, j, anchor, a, finish) < finish.least[a]
+    return is_there and cost(value, anchor, own, row.power) < row.least
 
 
 @inner
-def put_value(finish: Finish, a: int, j: int, n: int, value: float) -> int:
+def put_value(own: Any, n: int, value: float) -> int:
     """Append a value to a list that has n, if it has room and other values; return how many."""
-    if n == finish.value.shape[2] or (n > 0 and finish.value[a, j, n - 1] == value):
+    if n == N_LISTED or (n > 0 and own.value[n - 1] == value):
         return n
-    finish.value[a, j, n] = value
+    own.value[n] = value
     return n + 1
 
 
 @part
-def recall_gains(finish: Finish, a: int, j: int, n_old: int, niches: Niches, feature: Any) -> None:
+def recall_gains(own: Any, work: Any, n_old: int, singles: Any, feature: Any) -> None:
     """Give the values of a new list what the old one knew of them, or what they gained alone.
 
     Between two numbers of which that is known, it is taken in proportion: asking again would cost
     wide tables most of their candidates.
     """
-    for q in range(finish.n_values[a, j]):
-        value = finish.value[a, j, q]
+    for q in range(own.n_values):
+        value = own.value[q]
         low, high, below, above = -np.inf, np.inf, 0.0, 0.0
         if not feature.is_level:
             low = feature.anchor if value >= feature.anchor else low
             high = feature.anchor if value <= feature.anchor else high
-        for t in range(niches.n_values[a, j] + n_old):
-            old = t - niches.n_values[a, j]  # what the old list knew comes last, and counts
-            known = finish.drawn[j, old] if old >= 0 else niches.value[a, j, t]
-            gain = finish.aside[old] if old >= 0 else niches.gain[a, j, t]
+        for t in range(singles.n_values + n_old):
+            old = t - singles.n_values  # what the old list knew comes last, and counts
+            known = work.drawn[old] if old >= 0 else singles.value[t]
+            gain = work.aside[old] if old >= 0 else singles.gain[t]
             if np.isnan(gain):
                 continue
             if low <= known <= value:
@@ -257,21 +272,20 @@ def recall_gains(finish: Finish, a: int, j: int, n_old: int, niches: Niches, fea
                 high, above = known, gain
         is_known = low == value or (not feature.is_level and low > -np.inf and high < np.inf)
         share = (value - low) / (high - low) if is_known and high > low else 0.0
-        finish.gain[a, j, q] = below + share * (above - below) if is_known else 0.0
-        finish.is_tried[a, j, q] = is_known or q == finish.home[a, j]
+        own.gain[q] = below + share * (above - below) if is_known else 0.0
+        own.is_tried[q] = is_known or q == own.home
 
 
 @inner
-def believe(finish: Finish, a: int, j: int, feature: Any) -> None:
+def believe(own: Any, feature: Any) -> None:
     """Write what each value of a list should gain, between tried ones in proportion."""
-    value, gain, is_tried = finish.value[a, j], finish.gain[a, j], finish.is_tried[a, j]
-    belief, n, before = finish.belief[a, j], finish.n_values[a, j], -1
-    total, n_tried = 0.0, 0
+    value, gain, is_tried, belief = own.value, own.gain, own.is_tried, own.belief
+    n, before, total, n_tried = own.n_values, -1, 0.0, 0
     for q in range(n):
         belief[q] = gain[q] if is_tried[q] else 0.0
         if not is_tried[q]:
             continue
-        if q != finish.home[a, j]:
+        if q != own.home:
             total += gain[q] * gain[q]
             n_tried += 1
         if feature.is_level:
@@ -284,30 +298,30 @@ def believe(finish: Finish, a: int, j: int, feature: Any) -> None:
     if not feature.is_level and before >= 0:
         for p in range(before + 1, n):
             belief[p] = gain[before]
-    finish.squares[a, j], finish.n_tried[a, j] = total, n_tried
+    own.squares, own.n_tried = total, n_tried
 
 
 @inner
-def usual_gain(finish: Finish, a: int) -> float:
+def usual_gain(lists: Any) -> float:
     """Return how much the tried values of the lists usually gain."""
     total, n_tried = 0.0, 0
-    for j in range(finish.squares.shape[1]):
-        total += finish.squares[a, j]
-        n_tried += finish.n_tried[a, j]
+    for j in range(len(lists)):
+        total += lists[j].squares
+        n_tried += lists[j].n_tried
     return float(np.sqrt(total / max(n_tried, 1)))
 
 
 @inner
-def believed(value: float, j: int, a: int, finish: Finish) -> float:
-    """Return what a value of feature j should gain: that of the nearest in the list."""
-    home = finish.home[a, j]
-    if value == finish.value[a, j, home]:  # most often
-        return float(finish.belief[a, j, home])
+def believed(value: float, own: Any) -> float:
+    """Return what a value of a feature should gain: that of the nearest in its list."""
+    home = own.home
+    if value == own.value[home]:  # most often
+        return float(own.belief[home])
     nearest, apart = 0, np.inf
-    for q in range(finish.n_values[a, j]):
-        off = abs(finish.value[a, j, q] - value)
+    for q in range(own.n_values):
+        off = abs(own.value[q] - value)
         nearest, apart = q if off < apart else nearest, min(off, apart)
-    return float(finish.belief[a, j, nearest])
+    return float(own.belief[nearest])
 
 
 @part
@@ -317,66 +331,43 @@ def learn(finish: Finish, a: int, w: int, source: FinishSource, first: int, ever
     What a candidate gained more or less than expected is shared among these values.
     """
     archive, anchor, features = source.archive, source.space.anchor[w], source.space.features[w]
-    is_corrected = finish.is_free
-    is_corrected[:] = False
+    lists, work, goal = finish.lists[a], finish.work, source.goals[a]
+    for j in range(len(anchor)):
+        work[j].is_free = False  # here it says which lists are corrected
     for slot in range(finish.parent.shape[1]):
-        parent, at = finish.parent[a, slot], finish.n_before[a] + first + slot * every
+        parent, at = finish.parent[a, slot], finish.rows[a].n_before + first + slot * every
         if parent == NOBODY or at >= archive.size[a]:
             continue
         child, other = archive.genomes[a, at], anchor
         if parent >= 0:
             other = archive.genomes[a, parent]
-        rest = gain_of(at, a, source)
-        rest -= gain_of(parent, a, source) if parent >= 0 else 0.0
+        rest = gain_of(archive.predictions[a, at], goal)
+        rest -= gain_of(archive.predictions[a, parent], goal) if parent >= 0 else 0.0
         n_moved = 0
         for j in range(len(child)):
             if child[j] != finish.candidate[a, slot, j]:
                 n_moved = -len(child)  # another one was made in its place
             elif child[j] != other[j]:
-                rest -= believed(child[j], j, a, finish) - believed(other[j], j, a, finish)
+                rest -= believed(child[j], lists[j]) - believed(other[j], lists[j])
                 n_moved += child[j] != anchor[j]
         if n_moved <= 0:
             continue
         for j in range(len(child)):
             if child[j] != other[j] and child[j] != anchor[j]:
-                correct(finish, a, j, child[j], LEARN * rest / n_moved)
-                is_corrected[j] = True
+                correct(lists[j], child[j], LEARN * rest / n_moved)
+                work[j].is_free = True
     for j in range(len(anchor)):
-        if is_corrected[j]:
-            believe(finish, a, j, features[j])
+        if work[j].is_free:
+            believe(lists[j], features[j])
 
 
 @inner
-def correct(finish: Finish, a: int, j: int, value: float, more: float) -> None:
-    """Note that a value of the list gains so much more than was believed."""
-    for q in range(finish.n_values[a, j]):
-        if finish.value[a, j, q] == value and q != finish.home[a, j]:
-            finish.gain[a, j, q] = finish.belief[a, j, q] + more
-            finish.is_tried[a, j, q] = True
-
-
-@part
-def tighten(child: Floats, anchor: Floats, features: Features, draws: Draws) -> bool:
-    """Move one changed number towards the row's value; False if there is none."""
-    j = pick_number(child, anchor, features, draws)
-    if j >= 0:
-        child[j] = move_towards(child[j], anchor[j], 0.5 ** (6.0 * draw(draws)), features[j])
-    return j >= 0
-
-
-@part
-def pick_number(child: Floats, anchor: Floats, features: Features, draws: Draws) -> int:
-    """Return a changed number, or -1."""
-    n = 0
-    for j in range(len(child)):
-        n += child[j] != anchor[j] and not features[j].is_level and anchor[j] != MISSING
-    rest = pick(n, draws)
-    for j in range(len(child)):
-        if child[j] != anchor[j] and not features[j].is_level and anchor[j] != MISSING:
-            if rest == 0 and child[j] != MISSING:
-                return j
-            rest -= 1
-    return -1
+def correct(own: Any, value: float, more: float) -> None:
+    """Note that a value of a list gains so much more than was believed."""
+    for q in range(own.n_values):
+        if own.value[q] == value and q != own.home:
+            own.gain[q] = own.belief[q] + more
+            own.is_tried[q] = True
 
 
 @inner

@@ -76,8 +76,9 @@ def test_planned_candidates_are_nearer_than_the_nearest() -> None:
     for plans in plans_of(found):
         finish = plans.finish
         for slot in np.flatnonzero(finish.parent[0] != NOBODY):
-            steps = np.abs(finish.candidate[0, slot] - anchor) * finish.costs.weight[0]
-            assert 0.0 < np.minimum(steps, finish.costs.cap[0]).sum() < finish.least[0]
+            steps = np.abs(finish.candidate[0, slot] - anchor) * finish.lists["weight"][0]
+            paid = np.minimum(steps, finish.lists["cap"][0]).sum()
+            assert 0.0 < paid < finish.rows["least"][0]
             n_planned += 1
     assert n_planned > 100
 
@@ -88,9 +89,9 @@ def test_lists_are_ascending_and_within_reach() -> None:
     finish = plans_of(found)[-1].finish
 
     for j in range(6):
-        n, home = finish.n_values[0, j], finish.home[0, j]
-        values = finish.value[0, j, :n]
+        own = finish.lists[0, j]
+        home, values = own["home"], own["value"][: own["n_values"]]
         assert (np.diff(values) > 0).all()
         assert values[home] == DATA.iloc[0, j]
-        reach = np.abs(values - values[home]) * finish.costs.weight[0, j]
-        assert (reach < finish.listed[0]).all()
+        reach = np.abs(values - values[home]) * own["weight"]
+        assert (reach < finish.rows["listed"][0]).all()

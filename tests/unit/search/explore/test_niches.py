@@ -44,15 +44,16 @@ def test_what_a_wave_tells_of_its_sets_is_noted() -> None:
     judged = PROBLEM.evaluate(children)
     is_new, room = np.ones((1, 3), dtype=bool), np.empty((3, 3), dtype=np.int64)
     wave = EvaluatedWave(children, is_new, judged.predictions, judged.objectives, 5, room)
+    table, singles = plans.niches.table, plans.niches.singles
+    n_forced = np.zeros(1, dtype=int)
 
-    learn_niches(plans.niches, wave, source.places, source.space.anchor, np.zeros(1, dtype=int))
+    learn_niches(table, singles, wave, source.places, source.space.anchor, n_forced)
 
-    niches = plans.niches
-    of_a = niches.niche[0, 0]
-    assert niches.features[0, 0].tolist() == [0, -1, -1]
+    of_a = table.niche[0, 0]
+    assert table.features[0, 0].tolist() == [0, -1, -1]
     assert of_a["is_way"]
     assert of_a["nearest"] == of_a["best"] == 6
     assert of_a["distance"] == pytest.approx(judged.objectives[0, 1, 1])
-    assert niches.n_values[0].tolist() == [2, 1, 0]
-    assert niches.value[0, 0, niches.top[0, 0]] == 80.0
-    assert not niches.niche[0, 1]["is_way"]
+    assert singles["n_values"][0].tolist() == [2, 1, 0]
+    assert singles[0, 0]["value"][singles[0, 0]["top"]] == 80.0
+    assert not table.niche[0, 1]["is_way"]

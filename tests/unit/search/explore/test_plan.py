@@ -43,7 +43,7 @@ def niches_after(problem: Problem, evaluations: int) -> Niches:
 
 
 def of_size(niches: Niches, size: int) -> np.ndarray:
-    own = niches.niche[0, : niches.n_niches[0]]
+    own = niches.table.niche[0, : niches.table.rows["n_niches"][0]]
     return np.flatnonzero(own["size"] == size)
 
 
@@ -51,23 +51,23 @@ def test_pairs_that_promise_most_are_tried_first() -> None:
     niches = searched("ab", evaluations=330)
     pairs = of_size(niches, 2)
 
-    wanted = [n for n in pairs if niches.features[0, n].tolist() == [0, 1, -1]]
+    wanted = [n for n in pairs if niches.table.features[0, n].tolist() == [0, 1, -1]]
 
-    assert niches.niche[0, wanted[0]]["is_way"]
-    assert not niches.niche[0, of_size(niches, 1)]["is_way"].any()
+    assert niches.table.niche[0, wanted[0]]["is_way"]
+    assert not niches.table.niche[0, of_size(niches, 1)]["is_way"].any()
 
 
 def test_sets_with_a_way_inside_are_left_alone() -> None:
     niches = searched("aab")
     ways = [
-        set(niches.features[0, n]) - {-1}
-        for n in range(niches.n_niches[0])
-        if niches.niche[0, n]["is_way"]
+        set(niches.table.features[0, n]) - {-1}
+        for n in range(niches.table.rows["n_niches"][0])
+        if niches.table.niche[0, n]["is_way"]
     ]
 
     for n in of_size(niches, 2).tolist() + of_size(niches, 3).tolist():
-        own = set(niches.features[0, n].tolist()) - {-1}
-        assert niches.niche[0, n]["is_shut"] == any(way < own for way in ways)
+        own = set(niches.table.features[0, n].tolist()) - {-1}
+        assert niches.table.niche[0, n]["is_shut"] == any(way < own for way in ways)
     assert {0} in ways
 
 
@@ -87,8 +87,8 @@ def test_pairs_that_promise_little_do_not_hold_up_triples() -> None:
 
     niches = niches_after(problem, evaluations=3520)
 
-    assert (niches.niche[0, of_size(niches, 2)]["n_tries"] == 0).any()
-    assert niches.niche[0, of_size(niches, 3)]["n_tries"].sum() > 100
+    assert (niches.table.niche[0, of_size(niches, 2)]["n_tries"] == 0).any()
+    assert niches.table.niche[0, of_size(niches, 3)]["n_tries"].sum() > 100
 
 
 def test_what_a_pair_has_gained_is_known_before_pairs_are_tried() -> None:
@@ -97,8 +97,8 @@ def test_what_a_pair_has_gained_is_known_before_pairs_are_tried() -> None:
 
     pairs = of_size(niches, 2)
 
-    assert niches.stage[0] < 2
-    assert (niches.niche[0, pairs]["best"] >= 0).all()
+    assert niches.table.rows["stage"][0] < 2
+    assert (niches.table.niche[0, pairs]["best"] >= 0).all()
     assert len(pairs) > 0
 
 
