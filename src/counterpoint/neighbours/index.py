@@ -25,11 +25,14 @@ from counterpoint.neighbours.gower import (
 )
 from counterpoint.neighbours.nearest import (
     DEEP,
+    DIFFERENCE,
     NEAR,
     SLACK,
+    WAITING,
     Neighbourhood,
     Neighbours,
     RowTree,
+    TreeScratch,
     search_tree,
 )
 from counterpoint.table.space import Space, first_copies
@@ -207,7 +210,10 @@ class NearRows(NamedTuple):
 
     # (r,): where each row stands in the arrays below; they may hold rows no longer searched
     at: Ints
-    indexed: IndexedRows  # all observed rows
+    # all observed rows that count, and what is known of them; see `IndexedRows`
+    observed: Floats
+    origin: Floats
+    slack: float
     # (rows, …): those near each row; see `Neighbourhood`
     blocks: Singles
     radius: Singles
@@ -233,13 +239,13 @@ def neighbourhood_at(near_rows: NearRows, at: int, row: Floats) -> Neighbourhood
         row,
         near_rows.weight[at],
         near_rows.cap,
-        near_rows.indexed.origin,
+        near_rows.origin,
         near_rows.blocks[at],
         near_rows.radius[at],
         near_rows.order[at],
         near_rows.n_near,
-        near_rows.indexed.genomes,
-        near_rows.indexed.slack,
+        near_rows.observed,
+        near_rows.slack,
     )
 
 
@@ -271,7 +277,9 @@ def empty_near_rows(
     (r, d), n_blocks = weight.shape, -(-n_near // BLOCK)
     return NearRows(
         at=np.arange(r),
-        indexed=indexed,
+        observed=indexed.genomes,
+        origin=indexed.origin,
+        slack=indexed.slack,
         blocks=np.empty((r, n_blocks, d, BLOCK), dtype=np.float32),
         radius=np.empty((r, n_blocks * BLOCK), dtype=np.float32),
         order=np.empty((r, n_blocks * BLOCK), dtype=np.int64),
@@ -285,14 +293,14 @@ def empty_near_rows(
 
 def fill_near(near_rows: NearRows, a: int, nearest: Ints, distances: Singles) -> None:
     """Write the `nearest` indexed rows, in that order, to place a; rough `distances` (n,)."""
-    indexed, order, weight = near_rows.indexed, padded(nearest, BLOCK), near_rows.weight[a]
+    observed, order, weight = near_rows.observed, padded(nearest, BLOCK), near_rows.weight[a]
     near_rows.order[a], near_rows.radius[a] = order, distances[order]  # refuses other than it holds
     near_rows.radius[a, len(nearest) :] = np.inf
     unit = weight / len(weight)
-    fill_near_blocks(indexed.genomes, order, indexed.origin, unit, near_rows.blocks[a])
-    is_all = len(nearest) == len(indexed.genomes)
+    fill_near_blocks(observed, order, near_rows.origin, unit, near_rows.blocks[a])
+    is_all = len(nearest) == len(observed)
     farthest = float(distances[nearest[-1]])
-    near_rows.horizon[a] = np.inf if is_all else farthest - indexed.slack
+    near_rows.horizon[a] = np.inf if is_all else farthest - near_rows.slack
 
 
 def bytes_per_near_row(d: int) -> int:
@@ -300,24 +308,12 @@ def bytes_per_near_row(d: int) -> int:
     return SINGLE * (d + 1) + 8
 
 
-def empty_neighbours(cap: Floats, k: int, n: int = NEAR) -> Neighbours:
-    """Return scratch for k neighbours among n rows, of genomes with the caps (d,) of features."""
-    d, n_blocks = len(cap), -(-n // BLOCK)
-    return Neighbours(
-        distances=np.empty(k),
-        places=np.zeros(k, dtype=np.int64),  # a place even for a genome to which nothing is near
-        bounds=np.empty(k),
-        changed=np.zeros(d + 2, dtype=np.int64),
-        rough=np.empty(d + 2, dtype=np.float32),
-        rough_row=np.empty(d + 2, dtype=np.float32),
-        rough_cap=np.empty(d + 2, dtype=np.float32),
-        cap=cap.astype(np.float32),
-        sums=np.empty((n_blocks, BLOCK), dtype=np.float32),
-        least=np.empty(n_blocks, dtype=np.float32),
-        levels=np.empty(DEEP * LANES, dtype=np.int64),
-        groups=np.empty(DEEP * LANES, dtype=np.int64),
-        lows=np.empty(DEEP * LANES, dtype=np.float32),
-    )
+def empty_neighbours(d: int, k: int, n: int = NEAR) -> Neighbours:
+    """Return scratch for k neighbours among n rows, of genomes with d features."""
+    n_blocks = -(-n // BLOCK)
+    places = np.zeros(k, dtype=np.int64)  # a place even for a genome to which nothing is near
+    sums, least = np.empty((n_blocks, BLOCK), np.float32), np.empty(n_blocks, np.float32)
+    return Neighbours(np.empty(k), places, np.empty(k), np.zeros(d + 2, DIFFERENCE), sums, least)
 
 
 class FarRows:
@@ -334,9 +330,12 @@ class FarRows:
 
         They explain the row at `at`, and the distances are those to rows at hand.
         """
-        near = empty_neighbours(self.near_rows.cap, distances.shape[1], 2 * BLOCK)
+        near = empty_neighbours(genomes.shape[1], distances.shape[1], 2 * BLOCK)
+        rough, ratio = np.empty((2, genomes.shape[1]), dtype=np.float32)
+        cap, waiting = self.near_rows.cap.astype(np.float32), np.empty(DEEP * LANES, WAITING)
+        scratch = TreeScratch(rough, ratio, cap, waiting)
         one = self.near_rows._replace(at=np.array([at]))
-        _search_all(genomes, self.rows[at], one, self.tree(), near, distances)
+        _search_all(genomes, self.rows[at], one, self.tree(), near, scratch, distances)
 
 
 @kernel
@@ -346,6 +345,7 @@ def _search_all(
     near_rows: NearRows,
     tree: RowTree,
     near: Neighbours,
+    scratch: TreeScratch,
     distances: Floats,
 ) -> None:
     """Bring the distances (m, k) of genomes (m, d) to an end; see `FarRows.complete`."""
@@ -353,7 +353,7 @@ def _search_all(
     for i in range(len(genomes)):
         assign(near.distances, distances[i])
         own = gower(genomes[i], row, around.weight, around.cap)
-        search_tree(genomes[i], own, around, tree, near)
+        search_tree(genomes[i], own, around, tree, near, scratch)
         assign(distances[i], near.distances)
 
 

@@ -9,7 +9,7 @@ round-off, so the result is exact.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,22 @@ SLACK = 1e-9  # bounds carry round-off; no true neighbour may be lost to it
 HIGHEST = np.int32(2**31 - 1)
 
 
+DIFFERENCE = np.dtype(  # a feature in which a genome differs from the explained row
+    [
+        ("feature", np.int64),
+        ("new", np.float32),  # the genome's value there, as it stands in the blocks …
+        ("old", np.float32),  # … that of the explained row …
+        ("cap", np.float32),  # … and the cap
+    ],
+    align=True,
+)
+
+WAITING = np.dtype(  # a group of boxes of a tree that is still to be looked at
+    [("level", np.int64), ("group", np.int64), ("low", np.float32)],  # and how near it may be
+    align=True,
+)
+
+
 class Neighbours(NamedTuple):
     """Scratch arrays for one genome's search of its nearest observed rows."""
 
@@ -31,21 +47,20 @@ class Neighbours(NamedTuple):
     distances: Floats
     places: Ints  # (k,): where those rows stand in the order of the blocks
     bounds: Floats  # (k,): the same distances in single precision, found first
-    # (d + 2,): the features in which the genome differs from the explained row, and two more
-    changed: Ints
-    # (d + 2,): its values there, those of the explained row, and the caps, as they stand in the
-    # blocks; 0 for the two
-    rough: Singles
-    rough_row: Singles
-    rough_cap: Singles
-    cap: Singles  # (d,): the caps of all features, where all are looked at
+    # (d + 2,): where the genome differs from the explained row, see `DIFFERENCE`, and twice nothing
+    differences: Any
     sums: Singles  # (n_blocks, BLOCK): the distances to the rows of each block, likewise
     least: Singles  # (n_blocks,): the smallest of each block
-    # (DEEP * LANES,): the groups of boxes of a tree that are still to be looked at, and how near
-    # they may be
-    levels: Ints
-    groups: Ints
-    lows: Singles
+
+
+class TreeScratch(NamedTuple):
+    """More such arrays for a search in a tree, where all features are looked at."""
+
+    # (d,): the genome in units of the explained row, what the blocks are times, and the caps
+    rough: Singles
+    ratio: Singles
+    cap: Singles
+    waiting: Any  # (DEEP * LANES,): what is still to be looked at; see `WAITING`
 
 
 class Neighbourhood(NamedTuple):
@@ -92,14 +107,14 @@ def compare(genome: Floats, neighbourhood: Neighbourhood, near: Neighbours) -> t
     for j in range(d):
         if genome[j] != row[j]:
             total += term((genome[j] - row[j]) * weight[j], cap[j])
-            near.changed[n_changed] = j
-            near.rough[n_changed] = (genome[j] - origin[j]) * weight[j] / d
-            near.rough_row[n_changed] = (row[j] - origin[j]) * weight[j] / d
-            near.rough_cap[n_changed] = cap[j] / d
+            it = near.differences[n_changed]
+            it.feature, it.cap = j, cap[j] / d
+            it.new = (genome[j] - origin[j]) * weight[j] / d
+            it.old = (row[j] - origin[j]) * weight[j] / d
             n_changed += 1
     for c in range(n_changed, n_changed + 2):  # a feature that counts nothing, to make pairs
-        near.changed[c], near.rough[c], near.rough_row[c] = 0, NOTHING, NOTHING
-        near.rough_cap[c] = NOTHING
+        it = near.differences[c]
+        it.feature, it.new, it.old, it.cap = 0, NOTHING, NOTHING, NOTHING
     return n_changed, total / d
 
 
@@ -176,8 +191,8 @@ def change_of(value: float, new: float, old: float, cap: float) -> float:
 @part
 def add_one(values: Singles, near: Neighbours, start: Singles, sums: Singles) -> np.int32:
     """Add the correction for the first feature that differs; see `add_two`."""
-    one = values[near.changed[0]]
-    new, old, cap = near.rough[0], near.rough_row[0], near.rough_cap[0]
+    it = near.differences[0]
+    one, new, old, cap = values[it.feature], it.new, it.old, it.cap
     least = HIGHEST
     for q in range(BLOCK):
         total = start[q] + change_of(one[q], new, old, cap)
@@ -193,9 +208,9 @@ def add_two(c: int, values: Singles, near: Neighbours, start: Singles, sums: Sin
     As whole numbers, bits of floats above 0 are ordered as they are, and their least is found by
     vector instructions. A sum below 0 is round-off: that one of several is taken does no harm.
     """
-    one, two = values[near.changed[c]], values[near.changed[c + 1]]
-    new, old, cap = near.rough[c], near.rough_row[c], near.rough_cap[c]
-    newer, older, most = near.rough[c + 1], near.rough_row[c + 1], near.rough_cap[c + 1]
+    first, second = near.differences[c], near.differences[c + 1]
+    one, new, old, cap = values[first.feature], first.new, first.old, first.cap
+    two, newer, older, most = values[second.feature], second.new, second.old, second.cap
     least = HIGHEST
     for q in range(BLOCK):
         change = change_of(one[q], new, old, cap) + change_of(two[q], newer, older, most)
@@ -290,7 +305,12 @@ class RowTree(NamedTuple):
 
 @inner
 def search_tree(
-    genome: Floats, own: float, around: Neighbourhood, tree: RowTree, near: Neighbours
+    genome: Floats,
+    own: float,
+    around: Neighbourhood,
+    tree: RowTree,
+    near: Neighbours,
+    scratch: TreeScratch,
 ) -> None:
     """Put all rows of a tree among the nearest of a genome, as far as they count.
 
@@ -300,37 +320,40 @@ def search_tree(
     reach = near.distances[last]
     slack = 2.0 * around.slack * (1.0 + own)
     for j in range(d):
-        near.rough[j] = (genome[j] - around.origin[j]) * around.weight[j]
-        near.rough_row[j] = min(around.weight[j] / tree.unit[j], 1.0)  # what blocks are times
+        scratch.rough[j] = (genome[j] - around.origin[j]) * around.weight[j]
+        scratch.ratio[j] = min(around.weight[j] / tree.unit[j], 1.0)
     near.distances[:] = np.inf
-    near.levels[0], near.groups[0], near.lows[0] = len(tree.sizes) - 1, 0, NOTHING
+    top = scratch.waiting[0]
+    top.level, top.group, top.low = len(tree.sizes) - 1, 0, NOTHING
     while n_left > 0:
         n_left -= 1
-        level, group = near.levels[n_left], near.groups[n_left]
-        if near.lows[n_left] > (min(reach, near.distances[last]) + slack) * d:
+        level, group = scratch.waiting[n_left].level, scratch.waiting[n_left].group
+        if scratch.waiting[n_left].low > (min(reach, near.distances[last]) + slack) * d:
             continue
-        sum_up_boxes(tree, tree.starts[level] + group, near)
+        sum_up_boxes(tree, tree.starts[level] + group, scratch, near.sums[0])
         for q in range(min(LANES, tree.sizes[level] - group * LANES)):
             limit = (min(reach, near.distances[last]) + slack) * d
             if near.sums[0, q] > limit:
                 continue
             if level == 0:
-                visit(genome, group * LANES + q, limit, around, tree, near)
+                block = group * LANES + q
+                sum_up(tree.blocks, block, scratch.rough, scratch.ratio, scratch.cap, near.sums[1])
+                visit(genome, block, limit, around, tree, near)
             else:
-                near.levels[n_left], near.groups[n_left] = level - 1, group * LANES + q
-                near.lows[n_left] = near.sums[0, q]
+                it = scratch.waiting[n_left]
+                it.level, it.group, it.low = level - 1, group * LANES + q, near.sums[0, q]
                 n_left += 1
 
 
 @part
-def sum_up_boxes(tree: RowTree, group: int, near: Neighbours) -> None:
+def sum_up_boxes(tree: RowTree, group: int, scratch: TreeScratch, sums: Singles) -> None:
     """Write the least summed differences of a genome to whatever is in each box of a group."""
-    lower, upper, sums = tree.lower[group], tree.upper[group], near.sums[0]
+    lower, upper = tree.lower[group], tree.upper[group]
     for q in range(LANES):
         sums[q] = NOTHING
     for j in range(len(lower)):
-        low, high, value = lower[j], upper[j], near.rough[j]
-        by, cap = near.rough_row[j], near.cap[j]
+        low, high, value = lower[j], upper[j], scratch.rough[j]
+        by, cap = scratch.ratio[j], scratch.cap[j]
         for q in range(LANES):
             outside = max(low[q] * by - value, value - high[q] * by)
             sums[q] += min(max(outside, NOTHING), cap)
@@ -345,9 +368,8 @@ def visit(
     tree: RowTree,
     near: Neighbours,
 ) -> None:
-    """Measure what single precision finds within the limit of a block, by the definition."""
+    """Measure what single precision found within the limit of a block, by the definition."""
     first, sums = block * LANES, near.sums[1]
-    sum_up(tree.blocks, block, near.rough, near.rough_row, near.cap, sums)
     for place in range(first, min(first + LANES, tree.n)):
         if sums[place - first] <= limit:
             other = around.observed[tree.order[place]]

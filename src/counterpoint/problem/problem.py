@@ -433,7 +433,7 @@ def closeness(
     genomes, places, shares = np.ascontiguousarray(genomes), near_rows.at, near_rows.shares
     (r, n, _), k = genomes.shape, len(shares)
     measured, reach, distances = np.zeros((r, n, 4)), np.empty((r, n)), np.empty((r, n, k))
-    near = empty_neighbours(near_rows.cap, k, near_rows.n_near)
+    near = empty_neighbours(genomes.shape[2], k, near_rows.n_near)
     measure_all(genomes, rows, near_rows, near, measured, reach, distances)
     if missing is not None:
         missing.drop_indexed(genomes, rows, reach, distances)

@@ -50,13 +50,13 @@ def around_row(near_rows: NearRows, row: Floats) -> Neighbourhood:
         row=row,
         weight=near_rows.weight[0],
         cap=near_rows.cap,
-        origin=near_rows.indexed.origin,
+        origin=near_rows.origin,
         blocks=near_rows.blocks[0],
         radius=near_rows.radius[0],
         order=near_rows.order[0],
         n=near_rows.n_near,
-        observed=near_rows.indexed.genomes,
-        slack=near_rows.indexed.slack,
+        observed=near_rows.observed,
+        slack=near_rows.slack,
     )
 
 
@@ -89,7 +89,7 @@ def plain_scan(genome: Floats, row: Floats, near: NearRows, k: int) -> tuple[Flo
     """Return the k smallest distances of a genome to rows at hand, and their places."""
     weight, cap, radius = near.weight[0], near.cap, near.radius[0].astype(np.float64)
     places = np.array(outwards(gower(genome, row, weight, cap), radius, near.n_near))
-    others = near.indexed.genomes[near.order[0, places]]
+    others = near.observed[near.order[0, places]]
     distances = np.array([by_definition(genome, row, other, weight, cap) for other in others])
     first = np.argsort(distances, kind="stable")[:k]
     return distances[first], places[first]
@@ -128,7 +128,7 @@ def test_distances_and_rows_are_those_of_a_plain_scan(
     space = space_of(genomes, np.arange(d) % 3 == 1, width)
     shares = np.full(k, 1.0 / k)
     near_rows = find_near_rows(row[None], index_rows(genomes, k, space), space, shares, most)
-    around, near = around_row(near_rows, row), empty_neighbours(near_rows.cap, k)
+    around, near = around_row(near_rows, row), empty_neighbours(d, k)
 
     for candidate in candidates:
         own = gower(candidate, row, near_rows.weight[0], near_rows.cap)
@@ -148,7 +148,7 @@ def test_what_the_row_lacks_counts_nothing(seed: int, d: int) -> None:
     row[0] = MISSING
     space = space_of(genomes, np.zeros(d), 0.0)
     near_rows = find_near_rows(row[None], index_rows(genomes, 1, space), space, np.ones(1))
-    around, near = around_row(near_rows, row), empty_neighbours(near_rows.cap, 1)
+    around, near = around_row(near_rows, row), empty_neighbours(d, 1)
 
     for candidate in candidates:
         own = gower(candidate, row, near_rows.weight[0], near_rows.cap)

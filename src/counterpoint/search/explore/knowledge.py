@@ -174,7 +174,7 @@ def empty_scratch(near_rows: NearRows, n_members: int) -> OffspringScratch:
     """Return scratch for rows with these near rows and at most so many members."""
     d = len(near_rows.cap)
     return OffspringScratch(
-        empty_neighbours(near_rows.cap, min(N_NEIGHBOURS, near_rows.n_near)),
+        empty_neighbours(d, min(N_NEIGHBOURS, near_rows.n_near)),
         np.empty(d),
         np.empty(d, dtype=np.int64),
         np.empty(d, dtype=np.int64),
