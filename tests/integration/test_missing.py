@@ -505,7 +505,8 @@ def test_a_value_that_the_row_lacks_too_is_no_limit_that_had_to_be_widened() -> 
     found = explainer.explain({"income": np.nan, "age": 20}, (0.5, 1.0), ranges={"age": (None, 40)})
 
     assert found.message.endswith(
-        "2 observed rows do reach it, but the limits exclude all of them: widen ranges['age'] to 60."
+        "2 observed rows do reach it, but the limits exclude all of them: widen ranges['age'] to "
+        "60."
     )
 
 
