@@ -309,8 +309,8 @@ def way_rows_of(found: ResultData) -> WayRows:
         found.facts.margin,
         unknown,
     )
-    valid = np.flatnonzero(found.reaches)
-    return WayFinder(pool, valid, valid).take(found.codes, found.predictions)
+    is_valid = found.reaches
+    return WayFinder(pool, is_valid, np.flatnonzero(is_valid)).take(found.codes, found.predictions)
 
 
 def ways_of(

@@ -209,3 +209,49 @@ def covered(points: Floats, by: Floats) -> Bools:
     nowhere_worse = np.all(by[None] <= points[:, None], axis=2)
     somewhere_better = np.any(by[None] < points[:, None], axis=2)
     return np.asarray(np.any(nowhere_worse & somewhere_better, axis=1))
+
+
+@inner
+def enter_front(objectives: Floats, front: Ints, n: int, i: int) -> int:
+    """Let a candidate enter the front of its set if none dominates it; return how many it has."""
+    n_left = 0
+    for p in range(n):
+        k, is_no_better, is_no_worse = front[p], True, True
+        for m in range(objectives.shape[1]):
+            is_no_better &= objectives[k, m] <= objectives[i, m]
+            is_no_worse &= objectives[k, m] >= objectives[i, m]
+        if is_no_better and not is_no_worse:
+            return n  # and it has dominated none, or that one would be dominated, too
+        if is_no_better or not is_no_worse:
+            front[n_left] = k
+            n_left += 1
+    front[n_left] = i
+    return n_left + 1
+
+
+@inner
+def sort_rows(order: Ints, n: int, table: Floats, start: int) -> None:
+    """Sort n places in a table by its columns from one on, and then by place.
+
+    It is Shell's sort: short, and quick for the tens or hundreds of places there are.
+    """
+    step = 1
+    while 3 * step < n:
+        step = 3 * step + 1
+    while step > 0:
+        for p in range(step, n):
+            place, q = order[p], p
+            while q >= step and is_before(table, place, order[q - step], start):
+                order[q] = order[q - step]
+                q -= step
+            order[q] = place
+        step //= 3
+
+
+@inner
+def is_before(table: Floats, i: int, k: int, start: int) -> bool:
+    """Whether place i of a table comes before place k by its columns from one on."""
+    for m in range(start, table.shape[1]):
+        if table[i, m] != table[k, m]:
+            return bool(table[i, m] < table[k, m])
+    return i < k

@@ -14,14 +14,14 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
-from counterpoint.kernels import inner, kernel
+from counterpoint.kernels import inner, kernel, part
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY
 from counterpoint.problem.problem import Problem
 from counterpoint.problem.target import Target, safety_margins
 from counterpoint.search.archive import Archive
+from counterpoint.search.front import enter_front, is_before, sort_rows
 from counterpoint.streams import Stage, uniforms
 from counterpoint.table.space import Space, first_copies
 
@@ -29,6 +29,8 @@ MOST_WAYS, MOST_LARGER = 96, 64  # sets that are kept: minimal ones, and those w
 MOST_FEATURES = 3  # … which have so many features at most
 HALF = 2**25  # of a feature's lot, which has 50 bits
 MOST_ROWS = np.int64(8)  # candidates of a set that are kept
+KEY, HEAD, TAIL, IS_MINIMAL, BITS = range(5)  # columns of `SetScratch.sets`
+WORD = 62  # features whose bits one number holds
 ROUND_OFF = 1e-6  # how far from its grid's point a value may be, as a share of a step
 
 
@@ -74,12 +76,12 @@ class Pool(NamedTuple):
 class WayFinder:
     """The valid candidates of one row, by the set of features that they change.
 
-    `asked` are those of the pool that the model was asked about, `valid` those of them that reach
+    `is_asked` tells which of the pool the model was asked about, `valid` those of them that reach
     the target; `candidates` are the places in the pool of what is kept.
     """
 
-    def __init__(self, pool: Pool, asked: Ints, valid: Ints) -> None:
-        self.pool, self._asked = pool, asked
+    def __init__(self, pool: Pool, is_asked: Bools, valid: Ints) -> None:
+        self.pool, self._is_asked = pool, is_asked
         self._group(valid)
 
     @classmethod
@@ -95,62 +97,32 @@ class WayFinder:
             float(problem.margins[0]),
             other_values(problem.space, box.lower[0], box.upper[0], problem.rows[0]),
         )
-        is_candidate = archive.is_candidate[a, :n] & (pool.objectives[:, CHANGES] > 0)
-        asked = np.flatnonzero(is_candidate)
+        is_asked = archive.is_candidate[a, :n] & (pool.objectives[:, CHANGES] > 0)
         if repeats:
-            asked = asked[first_copies(pool.genomes[asked], 1)]
-        valid = asked[pool.objectives[asked, GAP] <= 0.0]
+            is_asked[is_asked] = first_copies(pool.genomes[is_asked], 1)
+        valid = np.flatnonzero(is_asked & (pool.objectives[:, GAP] <= 0.0))
         if problem.row_rules is not None:  # functions were asked before the model was
             valid = valid[problem.row_rules.holds(pool.genomes[None, valid], problem.rows)[0]]
-        return cls(pool, asked, valid)
+        return cls(pool, is_asked, valid)
 
     def _group(self, valid: Ints) -> None:
-        """Sort the valid candidates by set and then by their objectives; choose sets and rows."""
+        """Choose sets of the valid candidates, and the candidates that are kept of each."""
         pool = self.pool
-        differs, distances = pool.genomes[valid] != pool.row, pool.objectives[valid, DISTANCE]
-        first, group = sets_of(keys_of(differs))
-        changed, least = differs[first], np.full(len(first), np.inf)
-        np.minimum.at(least, group, distances)
-        is_minimal = have_no_part(changed)
-        sizes = changed.sum(axis=1)
-        kept = kept_sets(sizes, least, is_minimal)
-        if len(first):
-            kept = with_set(kept, int(group[self._safest(valid, sizes[group], distances)]))
-        rank = np.full(len(first), len(kept))
-        rank[kept] = np.arange(len(kept))
-        is_kept = rank[group] < len(kept)
-        valid, ranks = valid[is_kept], rank[group[is_kept]]
-        order = in_order(ranks, pool.objectives[valid])
-        self._valid, self._ranks = valid[order], ranks[order]
-        self.changed, self.is_minimal = changed[kept], is_minimal[kept]
-        self.n_valid = np.bincount(self._ranks, minlength=len(kept))
-        self._choose()
-
-    def _safest(self, valid: Ints, sizes: Ints, distances: Floats) -> int:
-        """Return the nearest of the valid candidates (n,) with the margin, few changes first.
-
-        If none has it, it is the one farthest inside. Its set is kept even if part of it is a way,
-        because no way may have such a candidate.
-        """
-        inside = safety_margins(self.pool.target, self.pool.scores[valid])
-        unsafe = np.maximum(self.pool.margin - inside, 0.0)
-        safest = np.flatnonzero(unsafe == unsafe.min())
-        few = safest[sizes[safest] <= MOST_FEATURES]
-        safest = few if len(few) else safest
-        return int(safest[np.argmin(distances[safest])])
-
-    def _choose(self) -> None:
-        """Choose the candidates that are kept of each set."""
-        places = np.full((len(self.changed), MOST_ROWS), -1, dtype=np.int64)
-        is_front = np.zeros(places.shape, dtype=np.bool_)
-        inside = safety_margins(self.pool.target, self.pool.scores[self._valid])
-        values = np.ascontiguousarray(self.pool.objectives[self._valid])
-        ends = np.cumsum(self.n_valid)
-        front = np.empty(len(values), dtype=np.int64)
-        choose_rows(values, inside, ends, self.pool.margin, places, is_front, front)
-        is_row = places >= 0
-        self.way, self.is_front = np.nonzero(is_row)[0], is_front[is_row]
-        self.candidates = self._valid[places[is_row]]
+        (n, d), most = (len(valid), len(pool.row)), MOST_WAYS + MOST_LARGER + 1
+        self._genomes = pool.genomes[valid]
+        inside = safety_margins(pool.target, pool.scores[valid])
+        given = Valid(self._genomes, pool.objectives[valid], inside, pool.row)
+        numbers = np.empty((most, 6), dtype=np.int64)
+        places = np.full((most, MOST_ROWS), -1, dtype=np.int64)
+        kept = KeptSets(numbers, places, np.empty(n * d, dtype=np.int64))
+        n_kept = keep_sets(given, feature_lots(d), scratch_of(n, d), kept, pool.margin) if n else 0
+        first, self.n_valid, self._ends, is_minimal, shows_front = numbers[:n_kept, 1:].T.copy()
+        self.changed, self.is_minimal = self._genomes[first] != pool.row, is_minimal == 1
+        self._seen = kept.seen[: self._ends[-1] if n_kept else 0]
+        is_row = places[:n_kept] >= 0
+        self.way, place = np.nonzero(is_row)
+        self.is_front = (place > 0) | (shows_front[self.way] == 1)
+        self.candidates = valid[places[:n_kept][is_row]]
 
     @cached_property
     def is_proved(self) -> Bools:
@@ -158,9 +130,9 @@ class WayFinder:
         sizes, n_others = self.changed.sum(axis=1), self.pool.n_others
         is_proved: Bools = sizes == 1
         may_be = (sizes > 1) & (sizes <= MOST_FEATURES) & self.is_minimal
-        singles = self._asked_of(1)
-        may_be &= np.where(self.changed, n_others, 0.0).max(axis=1, initial=0.0) <= len(singles)
+        may_be &= (self.changed @ (n_others > len(self.pool.genomes))) == 0  # mostly reals
         if may_be.any():
+            singles = self._asked_of(1)
             is_full = self._changes_of(singles).sum(axis=0) >= n_others
             is_proved |= may_be & (is_full | ~self.changed).all(axis=1)
         threes = np.flatnonzero(is_proved & (sizes == MOST_FEATURES))
@@ -175,8 +147,8 @@ class WayFinder:
 
     def _asked_of(self, n: int) -> Ints:
         """Return the candidates that change n features and were asked."""
-        asked: Ints = self._asked[self.pool.objectives[self._asked, CHANGES] == n]
-        return asked
+        is_meant = self._is_asked & (self.pool.objectives[:, CHANGES] == n)
+        return np.flatnonzero(is_meant)
 
     def _changes_of(self, which: Ints) -> Bools:
         """Return which features these candidates change."""
@@ -185,17 +157,8 @@ class WayFinder:
 
     def values(self) -> tuple[Ints, Ints, Floats]:
         """Return which values of which features of minimal ways are seen to work."""
-        some = self.is_minimal[self._ranks]
-        member, feature = np.nonzero(self.changed[self._ranks[some]])
-        way, value = (
-            self._ranks[some][member],
-            self.pool.genomes[self._valid[some]][member, feature],
-        )
-        order = np.lexsort((value, feature, way))
-        way, feature, value = way[order], feature[order], value[order]
-        is_other = np.ones(len(way), dtype=np.bool_)
-        is_other[1:] = (np.diff(way) != 0) | (np.diff(feature) != 0) | (np.diff(value) != 0)
-        return way[is_other], feature[is_other], value[is_other]
+        way = np.repeat(np.arange(len(self._ends)), np.diff(self._ends, prepend=0))
+        return way, self._seen % len(self.pool.row), self._genomes.ravel()[self._seen]
 
     def take(self, codes: Ints, predictions: Floats) -> WayRows:
         """Return the ways, given the class codes and predictions (n,) of all of the archive."""
@@ -245,32 +208,6 @@ def keys_of(changed: Bools) -> Ints:
     return keys
 
 
-def sets_of(keys: Ints) -> tuple[Ints, Ints]:
-    """Return the first candidate of each set, sets ascending by key, and the set of each (n,)."""
-    order = np.argsort(keys, kind="stable")
-    ordered, is_first = keys[order], np.ones(len(keys), dtype=np.bool_)
-    is_first[1:] = ordered[1:] != ordered[:-1]
-    group = np.empty(len(keys), dtype=np.int64)
-    group[order] = np.cumsum(is_first) - 1
-    return order[is_first], group
-
-
-def in_order(ranks: Ints, objectives: Floats) -> Ints:
-    """Return candidates by the rank of their set, then by distance and the other objectives.
-
-    Few of a set are as far from the row as another: only those are compared in all objectives.
-    """
-    order = np.argsort(objectives[:, DISTANCE], kind="stable")
-    order = order[np.argsort(ranks[order].astype(np.int16), kind="stable")]
-    ordered, distances = ranks[order], objectives[order, DISTANCE]
-    is_next = (ordered[1:] == ordered[:-1]) & (distances[1:] == distances[:-1])
-    if is_next.any():
-        is_tied = np.append(is_next, values=False) | np.insert(is_next, 0, values=False)
-        tied = order[is_tied]
-        order[is_tied] = tied[np.lexsort((*objectives[tied][:, :0:-1].T, ranks[tied]))]
-    return order
-
-
 @cache
 def feature_lots(d: int) -> Ints:
     """Return a number of 50 bits for each of d features, of which no two sums should be equal."""
@@ -285,105 +222,226 @@ def half_lots(d: int) -> Floats:
     return np.stack(np.divmod(feature_lots(d), HALF), axis=1).astype(np.float64)
 
 
-def have_no_part(changed: Bools) -> Bools:
-    """Return which sets of features (w, d) contain none of the others.
+class Valid(NamedTuple):
+    """The valid candidates of one row, n of them."""
 
-    Examples
-    --------
-    >>> have_no_part(np.array([[True, False], [True, True]])).tolist()
-    [True, False]
-    """
-    words = bits_of(changed)
-    is_part = np.ones((len(words), len(words)), dtype=np.bool_)  # [i, j]: set j is part of set i
-    for word in words.T:
-        is_part &= (word[None, :] & ~word[:, None]) == 0
-    np.fill_diagonal(is_part, val=False)
-    return np.asarray(~is_part.any(axis=1))
+    genomes: Floats  # (n, d)
+    objectives: Floats  # (n, m)
+    inside: Floats  # (n,): how far each is inside the target
+    row: Floats  # (d,): the explained row
 
 
-def bits_of(changed: Bools) -> NDArray[np.uint32]:
-    """Return sets of features (w, d) as the bits of numbers (w, n)."""
-    packed = np.packbits(changed, axis=1)
-    room = np.zeros((len(changed), -(-packed.shape[1] // 4) * 4), dtype=np.uint8)
-    room[:, : packed.shape[1]] = packed
-    return room.view(np.uint32)
+class SetScratch(NamedTuple):
+    """What `keep_sets` works with; there are at most as many sets as candidates, n."""
+
+    table: Ints  # sets by the last bits of their keys, -1 where there is none
+    # (n, 5): size, least distance, size once more and both halves of the key: by these columns
+    # sets are sorted, or by all but the first
+    ranks: Floats
+    # (n, BITS + words): the key of each set, its first and last candidate, whether no part of it is
+    # one, and the bits of its features
+    sets: Ints
+    links: Ints  # (n, 2): the set of each candidate, and the next candidate of the same set, or -1
+    minimal: Ints  # (n,): the minimal sets
+    order: Ints  # (n,): what is sorted: sets, the front of a set or its candidates
 
 
-def kept_sets(sizes: Ints, least: Floats, is_minimal: Bools) -> Ints:
-    """Return which sets are kept: minimal ones by least distance, then some larger ones."""
-    order = np.lexsort((least, sizes))
-    minimal = order[is_minimal[order]][:MOST_WAYS]
-    larger = order[~is_minimal[order] & (sizes[order] <= MOST_FEATURES)][:MOST_LARGER]
-    kept: Ints = np.concatenate([minimal[np.argsort(least[minimal], kind="stable")], larger])
-    return kept
+class KeptSets(NamedTuple):
+    """The sets that are kept, w at most."""
+
+    # (w, 6): each set, its first candidate, how many it has, where it ends in `seen`, whether no
+    # part of it is a way, and whether the candidate to show is on its front
+    numbers: Ints
+    # (w, MOST_ROWS): the candidates that are kept, the one to show first, -1 where there is none;
+    # no other one of the set dominates those behind the first
+    places: Ints
+    # (n * d,): where in `Valid.genomes` the values stand that are seen to work in minimal sets
+    seen: Ints
 
 
-def with_set(kept: Ints, one: int) -> Ints:
-    """Return the sets that are kept, and one more if it is not among them."""
-    return kept if one in kept else np.append(kept, one)
+def scratch_of(n: int, d: int) -> SetScratch:
+    """Return scratch for n candidates of d features."""
+    table = np.full(1 << int(2 * n).bit_length(), -1, dtype=np.int64)
+    sets = np.zeros((n, BITS + 1 + (d - 1) // WORD), dtype=np.int64)
+    links, lists = np.empty((n, 2), dtype=np.int64), np.empty((2, n), dtype=np.int64)
+    return SetScratch(table, np.empty((n, 5)), sets, links, *lists)
 
 
 @kernel
+def keep_sets(valid: Valid, lots: Ints, scratch: SetScratch, kept: KeptSets, margin: float) -> int:
+    """Choose sets of features that candidates change, and candidates of each; return how many."""
+    genomes, objectives, inside, row = valid
+    ranks, sets, links, minimal, order = scratch[1:]
+    numbers, places, seen = kept
+    n_sets = list_sets(valid, lots, scratch)
+    sort_rows(order, n_sets, ranks, 0)
+    n_kept = choose_sets(ranks, sets, minimal, order, n_sets, numbers)
+    safest = links[place_of_safest(objectives, inside, ranks, links, margin), 0]
+    is_there = False
+    for w in range(n_kept):
+        is_there |= numbers[w, 0] == safest
+    if not is_there:  # no way may have a candidate that is so safe
+        numbers[n_kept, 0] = safest
+        n_kept += 1
+    end = 0
+    for w in range(n_kept):
+        s = numbers[w, 0]
+        numbers[w, 1], numbers[w, 4] = sets[s, HEAD], sets[s, IS_MINIMAL]
+        choose_rows(objectives, inside, links, order, margin, numbers[w], places[w])
+        if sets[s, IS_MINIMAL] == 1:
+            end = list_values(genomes, row, links, order, sets[s, HEAD], seen, end)
+        numbers[w, 3] = end
+    return n_kept
+
+
+@part
+def list_sets(valid: Valid, lots: Ints, scratch: SetScratch) -> int:
+    """List the sets of all candidates, and the candidates of each; return how many there are."""
+    genomes, objectives, _, row = valid
+    table, ranks, sets, links, _, order = scratch
+    n_sets, last = 0, len(table) - 1
+    for i in range(len(genomes)):
+        key, size = 0, 0
+        for j in range(len(row)):
+            if genomes[i, j] != row[j]:
+                key += lots[j]
+                size += 1
+        place = key & last
+        while table[place] >= 0 and sets[table[place], KEY] != key:
+            place = (place + 1) & last
+        s = table[place]
+        if s < 0:
+            s = n_sets
+            n_sets += 1
+            table[place], order[s], sets[s, KEY], sets[s, HEAD] = s, s, key, i
+            ranks[s, 0], ranks[s, 1], ranks[s, 2] = size, objectives[i, DISTANCE], size
+            ranks[s, 3], ranks[s, 4] = key // HALF, key % HALF
+            for j in range(len(row)):
+                if genomes[i, j] != row[j]:
+                    sets[s, BITS + j // WORD] |= 1 << (j % WORD)
+        else:
+            links[sets[s, TAIL], 1] = i
+            ranks[s, 1] = min(ranks[s, 1], objectives[i, DISTANCE])
+        sets[s, TAIL], links[i, 0], links[i, 1] = i, s, -1
+    return n_sets
+
+
+@part
+def choose_sets(
+    ranks: Floats, sets: Ints, minimal: Ints, order: Ints, n_sets: int, numbers: Ints
+) -> int:
+    """Write which sets are kept: minimal ones by least distance, then larger ones; return how many.
+
+    The sets are in order, those of few features first.
+    """
+    n_minimal, n_larger = 0, 0
+    for p in range(n_sets):
+        s, is_minimal = order[p], True
+        for q in range(n_minimal):
+            if is_part(sets, minimal[q], s):
+                is_minimal = False
+                break
+        if is_minimal:
+            sets[s, IS_MINIMAL] = 1
+            minimal[n_minimal] = s
+            n_minimal += 1
+    n = min(n_minimal, MOST_WAYS)
+    sort_rows(minimal, n, ranks, 1)
+    for w in range(n):
+        numbers[w, 0] = minimal[w]
+    for p in range(n_sets):
+        s = order[p]
+        is_larger = sets[s, IS_MINIMAL] == 0 and ranks[s, 0] <= MOST_FEATURES
+        if is_larger and n_larger < MOST_LARGER:
+            numbers[n + n_larger, 0] = s
+            n_larger += 1
+    return n + n_larger
+
+
+@inner
+def is_part(sets: Ints, some: int, other: int) -> bool:
+    """Whether the features of one set are all among those of another."""
+    left = 0
+    for q in range(BITS, sets.shape[1]):
+        left |= sets[some, q] & ~sets[other, q]
+    return left == 0
+
+
+@part
+def place_of_safest(
+    objectives: Floats, inside: Floats, ranks: Floats, links: Ints, margin: float
+) -> int:
+    """Return the nearest candidate with the margin, few changes first.
+
+    If none has it, it is the one farthest inside.
+    """
+    best, least, is_best_small, nearest = 0, np.inf, False, np.inf
+    for i in range(len(inside)):
+        unsafe, distance = max(margin - inside[i], 0.0), objectives[i, DISTANCE]
+        is_small = ranks[links[i, 0], 0] <= MOST_FEATURES
+        is_better = distance < nearest if is_small == is_best_small else is_small
+        if unsafe < least or (unsafe == least and is_better):
+            best, least, is_best_small, nearest = i, unsafe, is_small, distance
+    return best
+
+
+@part
 def choose_rows(
     objectives: Floats,
     inside: Floats,
-    ends: Ints,
-    margin: float,
-    places: Ints,
-    is_front: Bools,
+    links: Ints,
     front: Ints,
+    margin: float,
+    numbers: Ints,
+    own: Ints,
 ) -> None:
-    """Write which candidates of each set are kept, and which of them are on its front.
+    """Write which candidates of a set are kept, and how many it has.
 
-    The candidates (n, m) of a set follow each other, ascending by their objectives, so that who
-    dominates another comes before it; `ends` (w,) is where each set ends. The first one kept is
-    the nearest that is a margin inside the target, or else the one farthest inside; then come the
-    nearest of the front and its most typical one.
+    The first one kept is the nearest that is a margin inside the target, or else the one farthest
+    inside; then come the nearest of the front and its most typical one.
     """
-    most, start = places.shape[1], 0
-    for g in range(len(ends)):
-        own, n_front = places[g], 0
-        shown, n, typical = place_to_show(inside, start, ends[g], margin), 1, -1
-        for i in range(start, ends[g]):
-            if is_dominated(objectives, front[:n_front], i):
-                continue
-            front[n_front] = i
-            n_front += 1
-            is_front[g, 0] |= i == shown
-            if typical < 0 or objectives[i, IMPLAUSIBILITY] < objectives[typical, IMPLAUSIBILITY]:
-                typical = i
-            if n < most - 1 and i != shown:
-                own[n] = i
-                is_front[g, n] = True
-                n += 1
-        own[0] = shown
-        is_there = typical == shown
-        for p in range(n):
-            is_there |= own[p] == typical
-        if not is_there:
-            own[n] = typical
-            is_front[g, n] = True
-        start = ends[g]
-
-
-@inner
-def place_to_show(inside: Floats, start: int, end: int, margin: float) -> int:
-    """Return the nearest candidate of a set with the margin, or else the one farthest inside."""
-    shown = start
-    for i in range(start, end):
-        if inside[i] > inside[shown] and inside[shown] < margin:
+    i, shown, n_valid, n_front = numbers[1], numbers[1], 0, 0
+    while i >= 0:
+        n_valid += 1
+        here, there = min(inside[i], margin), min(inside[shown], margin)
+        if here > there or (here == there and is_before(objectives, i, shown, DISTANCE)):
             shown = i
-    return shown
+        n_front = enter_front(objectives, front, n_front, i)
+        i = links[i, 1]
+    sort_rows(front, n_front, objectives, DISTANCE)
+    n, typical, is_front, is_there = 1, front[0], False, False
+    for p in range(n_front):
+        i = front[p]
+        is_front |= i == shown
+        if objectives[i, IMPLAUSIBILITY] < objectives[typical, IMPLAUSIBILITY]:
+            typical = i
+        if n < len(own) - 1 and i != shown:
+            own[n] = i
+            n += 1
+    own[0], numbers[2], numbers[5] = shown, n_valid, is_front
+    for p in range(n):
+        is_there |= own[p] == typical
+    if not is_there:
+        own[n] = typical
 
 
-@inner
-def is_dominated(objectives: Floats, front: Ints, i: int) -> bool:
-    """Whether one of the front is no worse than candidate i and better somewhere."""
-    for k in front:
-        is_no_worse, is_better = True, False
-        for m in range(objectives.shape[1]):
-            is_no_worse &= objectives[k, m] <= objectives[i, m]
-            is_better |= objectives[k, m] < objectives[i, m]
-        if is_no_worse and is_better:
-            return True
-    return False
+@part
+def list_values(
+    genomes: Floats, row: Floats, links: Ints, order: Ints, first: int, seen: Ints, end: int
+) -> int:
+    """List where the different values of a set's features stand, ascending; return the end."""
+    for j in range(len(row)):
+        if genomes[first, j] == row[j]:
+            continue
+        i, n = first, 0
+        while i >= 0:
+            order[n] = i
+            n += 1
+            i = links[i, 1]
+        sort_rows(order, n, genomes, j)
+        for p in range(n):
+            i = order[p]
+            if p == 0 or genomes[i, j] != genomes[order[p - 1], j]:
+                seen[end] = i * len(row) + j
+                end += 1
+    return end

@@ -5,17 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from counterpoint.arrays import MISSING, Bools, Floats, Ints
-from counterpoint.search.ways import (
-    choose_rows,
-    feature_lots,
-    have_no_part,
-    in_order,
-    kept_sets,
-    keys_of,
-    other_values,
-    sets_of,
-)
+from counterpoint.arrays import MISSING, Bools, Floats
+from counterpoint.problem.target import Target
+from counterpoint.search.exact.finish import have_no_part, kept_sets
+from counterpoint.search.ways import Pool, WayFinder, feature_lots, keys_of, other_values
 from counterpoint.table.space import Space
 
 SETS = arrays(np.bool_, st.tuples(st.integers(1, 12), st.just(5)))
@@ -47,27 +40,6 @@ def test_a_key_is_the_sum_of_the_lots_of_its_features(changed: Bools) -> None:
     assert keys_of(changed).tolist() == [int(lots[each].sum()) for each in changed]
 
 
-@given(arrays(np.int64, st.integers(1, 40), elements=st.integers(-3, 3)))
-def test_sets_ascend_by_key_and_each_has_its_first_candidate(keys: Ints) -> None:
-    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-
-    found = sets_of(keys)
-
-    np.testing.assert_array_equal(found[0], first)
-    np.testing.assert_array_equal(found[1], group)
-
-
-@given(arrays(np.float64, st.tuples(st.integers(1, 40), st.just(5)), elements=st.integers(0, 2)))
-def test_candidates_are_ordered_by_rank_and_all_objectives_but_the_gap(values: Floats) -> None:
-    ranks, objectives = values[:, 0].astype(np.int64), values[:, 1:]
-
-    order = in_order(ranks, objectives)
-
-    each = np.column_stack([ranks, objectives[:, 1:]])[order].tolist()
-    assert each == sorted(each)
-    assert sorted(order.tolist()) == list(range(len(values)))
-
-
 def test_minimal_sets_are_kept_before_larger_ones_and_few_features_before_many() -> None:
     sizes, least = np.array([1, 2, 2, 4]), np.array([0.5, 0.1, 0.3, 0.01])
     is_minimal = np.array([True, False, True, True])
@@ -75,30 +47,99 @@ def test_minimal_sets_are_kept_before_larger_ones_and_few_features_before_many()
     assert kept_sets(sizes, least, is_minimal).tolist() == [3, 2, 0, 1]
 
 
-@given(
-    arrays(np.float64, st.tuples(st.integers(1, 20), st.just(2)), elements=st.floats(0, 1)),
-    st.floats(0, 1),
+def finder_of(genomes: Floats, pairs: Floats, inside: Floats, margin: float) -> WayFinder:
+    """Return the ways of valid candidates (n, d) around zero, of distance and implausibility."""
+    none = np.zeros(len(genomes))
+    objectives = np.column_stack([none, pairs[:, 0], (genomes != 0).sum(axis=1), pairs[:, 1]])
+    row, target = np.zeros(genomes.shape[1]), Target(0.0, np.inf)
+    pool = Pool(row, genomes, inside, objectives, target, margin, np.full(len(row), np.inf))
+    return WayFinder(pool, np.ones(len(genomes), dtype=np.bool_), np.arange(len(genomes)))
+
+
+CASES = st.integers(1, 60).flatmap(
+    lambda n: st.tuples(
+        arrays(np.float64, (n, 5), elements=st.sampled_from([0.0, 0.0, 1.0, 2.0])),
+        arrays(np.float64, (n, 2), elements=st.sampled_from([0.25, 0.5, 0.75, 1.0])),
+        arrays(np.float64, n, elements=st.sampled_from([0.0, 0.125, 0.25])),
+        st.sampled_from([0.0, 0.125, 0.5]),
+    )
 )
-def test_the_first_row_kept_is_the_nearest_safe_one(pairs: Floats, margin: float) -> None:
-    objectives = np.column_stack([0 * pairs[:, 0], pairs[:, 0], 0 * pairs[:, 0], pairs[:, 1]])
-    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-    objectives, inside = np.ascontiguousarray(objectives[order]), pairs[::-1, 1].copy()
-    places, is_front = np.full((1, 8), -1), np.zeros((1, 8), dtype=np.bool_)
 
-    front = np.empty(len(pairs), dtype=np.int64)
-    choose_rows(objectives, inside, np.array([len(pairs)]), margin, places, is_front, front)
 
-    shown, is_safe = int(places[0, 0]), inside >= margin
-    if is_safe.any():
-        assert shown == int(np.argmax(is_safe))
-    else:
-        assert inside[shown] == inside.max()
-    kept = places[0][places[0] >= 0]
-    assert len(set(kept.tolist())) == len(kept)
-    no_worse = (objectives[:, None] <= objectives[None, kept]).all(axis=2)
-    better = (objectives[:, None] < objectives[None, kept]).any(axis=2)
-    dominated = (no_worse & better).any(axis=0)
-    np.testing.assert_array_equal(is_front[0][: len(kept)], ~dominated)
+@given(CASES)
+def test_sets_are_those_of_the_candidates_the_nearest_minimal_ones_first(
+    case: tuple[Floats, Floats, Floats, float],
+) -> None:
+    genomes, pairs, inside, margin = case
+    genomes[:, 0] += ~genomes.any(axis=1)  # nothing is the row itself
+    ways = finder_of(genomes, pairs, inside, margin)
+
+    keys, first, group = np.unique(keys_of(genomes != 0), return_index=True, return_inverse=True)
+    changed, least = genomes[first] != 0, np.full(len(first), np.inf)
+    np.minimum.at(least, group, pairs[:, 0])
+    is_minimal, sizes = have_no_part(changed), changed.sum(axis=1)
+    kept = kept_sets(sizes, least, is_minimal)
+    unsafe = np.maximum(margin - inside, 0.0)
+    safest = int(np.lexsort((pairs[:, 0], sizes[group] > 3, unsafe))[0])
+    if group[safest] not in kept:
+        kept = np.append(kept, group[safest])
+    np.testing.assert_array_equal(keys_of(ways.changed), keys[kept])
+    np.testing.assert_array_equal(ways.is_minimal, is_minimal[kept])
+    np.testing.assert_array_equal(ways.n_valid, np.bincount(group)[kept])
+    np.testing.assert_array_equal(group[ways.candidates], kept[ways.way])
+    values = {
+        (w, j, value)
+        for w, k in enumerate(kept)
+        for j in np.flatnonzero(changed[k])
+        for value in genomes[group == k, j]
+        if is_minimal[k]
+    }
+    found = [*zip(*(each.tolist() for each in ways.values()), strict=True)]
+    assert found == sorted(values)
+
+
+@given(CASES)
+def test_the_safe_one_to_show_comes_first_then_the_nearest_and_the_most_typical_of_the_front(
+    case: tuple[Floats, Floats, Floats, float],
+) -> None:
+    """All candidates change one feature."""
+    _, pairs, inside, margin = case
+    genomes = np.zeros((len(pairs), 5))
+    genomes[:, 0] = 1.0 + np.arange(len(pairs))[::-1]
+
+    ways = finder_of(genomes, pairs, inside, margin)
+
+    order, kept = np.lexsort((pairs[:, 1], pairs[:, 0])), ways.candidates.tolist()
+    no_worse = (pairs[:, None] <= pairs[None]).all(axis=2)
+    better = (pairs[:, None] < pairs[None]).any(axis=2)
+    is_front = np.logical_not((no_worse & better).any(axis=0))
+    front = [i for i in order.tolist() if is_front[i]]
+    safe = [i for i in order.tolist() if inside[i] >= margin]
+    shown = safe[0] if safe else order[np.argmax(inside[order])]
+    expected = [shown, *[i for i in front if i != shown][:6]]
+    typical = min(front, key=lambda i: pairs[i, 1])
+    assert kept == [*expected, *([] if typical in expected else [typical])]
+    np.testing.assert_array_equal(ways.is_front, is_front[kept])
+    assert ways.values()[2].tolist() == sorted(genomes[:, 0].tolist())
+
+
+def test_sets_of_more_features_than_a_number_has_bits_are_told_apart() -> None:
+    genomes = np.zeros((3, 130))
+    genomes[0, 128], genomes[1, 2], genomes[2, [2, 129]] = 1.0, 1.0, 1.0
+    pairs = np.array([[0.3, 0.0], [0.2, 0.0], [0.1, 0.0]])
+
+    ways = finder_of(genomes, pairs, np.ones(3), 0.0)
+
+    assert [np.flatnonzero(each).tolist() for each in ways.changed] == [[2], [128], [2, 129]]
+    assert ways.is_minimal.tolist() == [True, True, False]
+
+
+def test_without_valid_candidates_there_are_no_ways() -> None:
+    ways = finder_of(np.empty((0, 5)), np.empty((0, 2)), np.empty(0), 0.0)
+
+    assert ways.changed.shape == (0, 5)
+    assert [each.tolist() for each in ways.values()] == [[], [], []]
+    assert ways.candidates.tolist() == ways.is_proved.tolist() == []
 
 
 @given(

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from counterpoint.arrays import Floats
+from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.checks import check_number
 from counterpoint.errors import InvalidInput
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
@@ -33,7 +34,7 @@ from counterpoint.search.exact.solve import (
 )
 from counterpoint.search.feasibility import nearest_wanted, observed_predictions
 from counterpoint.search.settings import Effort, Search
-from counterpoint.search.ways import have_no_part, kept_sets, keys_of
+from counterpoint.search.ways import MOST_FEATURES, MOST_LARGER, MOST_WAYS, keys_of
 
 MOST_ROWS = 20_000  # that are asked one by one where no solver can be asked
 CHUNK = 2048  # of them that are asked at a time
@@ -307,3 +308,36 @@ class Prover:
             is_minimal = self.solver.answer(Question(changes, False, n - 1)).status == "none"
         if is_minimal:
             self.minimal.add(places)
+
+
+def have_no_part(changed: Bools) -> Bools:
+    """Return which sets of features (w, d) contain none of the others.
+
+    Examples
+    --------
+    >>> have_no_part(np.array([[True, False], [True, True]])).tolist()
+    [True, False]
+    """
+    words = bits_of(changed)
+    is_part = np.ones((len(words), len(words)), dtype=np.bool_)  # [i, j]: set j is part of set i
+    for word in words.T:
+        is_part &= (word[None, :] & ~word[:, None]) == 0
+    np.fill_diagonal(is_part, val=False)
+    return np.asarray(~is_part.any(axis=1))
+
+
+def bits_of(changed: Bools) -> NDArray[np.uint32]:
+    """Return sets of features (w, d) as the bits of numbers (w, n)."""
+    packed = np.packbits(changed, axis=1)
+    room = np.zeros((len(changed), -(-packed.shape[1] // 4) * 4), dtype=np.uint8)
+    room[:, : packed.shape[1]] = packed
+    return room.view(np.uint32)
+
+
+def kept_sets(sizes: Ints, least: Floats, is_minimal: Bools) -> Ints:
+    """Return which sets are kept: minimal ones by least distance, then some larger ones."""
+    order = np.lexsort((least, sizes))
+    minimal = order[is_minimal[order]][:MOST_WAYS]
+    larger = order[~is_minimal[order] & (sizes[order] <= MOST_FEATURES)][:MOST_LARGER]
+    kept: Ints = np.concatenate([minimal[np.argsort(least[minimal], kind="stable")], larger])
+    return kept
