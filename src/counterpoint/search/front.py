@@ -67,7 +67,7 @@ def admit(point: Floats, front: Floats, members: Ints, n_members: int, new: int)
     objectives.
     """
     n_blocks = (n_members + LANES - 1) // LANES
-    n_below, n_equal = 0, 0
+    first_below, n_equal = n_blocks, 0  # the first block of which it dominates a member
     for b in range(n_blocks):
         no_worse, no_better, equal = compare_block(point, front[b])
         if len(point) > N_BUILT_IN and no_worse + no_better > 0:  # else all m cannot be either
@@ -76,10 +76,11 @@ def admit(point: Floats, front: Floats, members: Ints, n_members: int, new: int)
             if 0 < b < n_blocks - 1:
                 swap_blocks(front, members, b, b // 2)
             return 0, 0
-        n_below += no_better - equal
+        if no_better > equal:
+            first_below = min(first_below, b)
         n_equal += equal
-    if n_below > 0:
-        n_members = drop_dominated(point, front, members, n_members)
+    if first_below < n_blocks:
+        n_members = drop_dominated(point, front, members, n_members, first_below)
     members[n_members] = new
     block, lane = n_members // LANES, n_members % LANES
     if lane == 0:
@@ -101,23 +102,33 @@ def swap_blocks(front: Floats, members: Ints, i: int, j: int) -> None:
 
 
 @inner
-def drop_dominated(point: Floats, front: Floats, members: Ints, n_members: int) -> int:
-    """Close the ranks over the members the point dominates; return how many are left."""
-    n_kept = 0
-    for k in range(n_members):
-        b, q = k // LANES, k % LANES
-        is_better, is_worse = False, False
-        for m in range(len(point)):
-            is_better |= point[m] < front[b, m, q]
-            is_worse |= point[m] > front[b, m, q]
-        if is_worse or not is_better:
-            members[n_kept] = members[k]
-            for m in range(len(point)):
-                front[n_kept // LANES, m, n_kept % LANES] = front[b, m, q]
-            n_kept += 1
+def drop_dominated(point: Floats, front: Floats, members: Ints, n_members: int, first: int) -> int:
+    """Close the ranks over the members the point dominates, none of which is before a block.
+
+    Return how many are left.
+    """
+    n_kept = first * LANES
+    for b in range(first, (n_members + LANES - 1) // LANES):
+        _, no_better, _ = compare_block(point, front[b])
+        for q in range(min(LANES, n_members - b * LANES)):
+            if no_better == 0 or not is_dominated(point, front[b], q):
+                members[n_kept] = members[b * LANES + q]
+                for m in range(len(point)):
+                    front[n_kept // LANES, m, n_kept % LANES] = front[b, m, q]
+                n_kept += 1
     for k in range(n_kept, n_members):
         clear_place(front, k)
     return n_kept
+
+
+@inner
+def is_dominated(point: Floats, block: Floats, q: int) -> bool:
+    """Whether the point dominates a member of a block."""
+    is_better, is_worse = False, False
+    for m in range(len(point)):
+        is_better |= point[m] < block[m, q]
+        is_worse |= point[m] > block[m, q]
+    return is_better and not is_worse
 
 
 @inner
