@@ -60,8 +60,8 @@ coverage: .venv/dev.done  ## branch coverage of src, kernels counted as they run
 		-W "ignore:overflow encountered:RuntimeWarning" -k "not ($(TOO_LONG))" $(PYTHON_PARTS)
 	$(BIN)/python -m coverage combine -q && $(BIN)/python -m coverage report
 
-bench: .venv-bench/done  ## speed as ratios to the model's own and to the peers'; writes docs/performance
-	.venv-bench/bin/python -m benchmarks.speed --peers $(BENCH)
+bench: .venv-bench/done  ## speed as ratios to the model's own and to the peers'; an hour; writes docs/performance; BENCH="--only sizes" for a part
+	.venv-bench/bin/python -m benchmarks.speed $(BENCH)
 	.venv-bench/bin/python -m benchmarks.growth
 
 ways: .venv-bench/done  ## which share of all minimal ways each method tells; resumes; writes docs/study/ways.md

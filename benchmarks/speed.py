@@ -1,16 +1,17 @@
 """How close to the limit: our time against the model's own, in ratios measured in one run.
 
-    python -m benchmarks.speed [--quick] [--peers] [--against DIR]
+    python -m benchmarks.speed [--only PART ...] [--quick] [--against DIR]
     python -m benchmarks.speed --scoring [--rows 60]
 
 The limit of the job is the model: the time to score the same candidates in large calls. For every
 kind of model this prints and writes how many times that limit it takes to explain one row and many
 rows, where the rest goes, what memory it takes, and how a fresh process starts; `sizes` adds tables
 of 8 to 200 features, the share of the cores and a large table's memory, of another checkout, too,
-with `--against`. With `--peers` (their packages: benchmarks/requirements-peers.txt) it also runs
-the peers on the same rows and models. With `--scoring` it only prints what scoring costs by the
-limit, in CPU time, of models whose trees are known, bare and behind a pipeline. Writes
-docs/performance/speed.json and speed.md. Machines differ and are noisy: compare the columns of one
+with `--against`; the peers (their packages: benchmarks/requirements-peers.txt) answer the same rows
+of the same models. With `--scoring` it only prints what scoring costs by the limit, in CPU time, of
+models whose trees are known, bare and behind a pipeline. Writes docs/performance/speed.json and
+speed.md after every part, so that a run that is stopped loses one part only; what `--only` leaves
+out stays as it was, with its own date. Machines differ and are noisy: compare the columns of one
 run, not runs.
 """
 
@@ -48,6 +49,7 @@ PAPER = cp.Search.paper("mocmod")
 N_MANY = 300
 REPEATS = 3
 LARGE = 100_000  # rows in one call when the limit is measured
+CPU = time.process_time  # of all on one core: other work on the machine takes none of it
 
 
 class Subject(NamedTuple):
@@ -112,10 +114,10 @@ def measure_many(name: str, n_rows: int) -> dict[str, Any]:
     with watched(keeps_candidates=True) as kept:
         found = many(workers=1)
     candidates = np.concatenate(kept.candidates)
-    with watched() as watch:
-        one_core = seconds(lambda: many(workers=1))
+    with watched(clock=CPU) as watch:
+        one_core = seconds(lambda: many(workers=1), clock=CPU)
     all_cores = seconds(lambda: many(workers=None), 2)
-    one_limit, own_limit = limit(what, candidates, 1), limit(what, candidates, None)
+    one_limit, own_limit = limit(what, candidates, 1, CPU), limit(what, candidates, None)
     n = len(what.rows)
     per_row = {phase: 1000.0 * spent / n for phase, spent in watch.seconds.items()}
     own = 1000.0 * one_core / n - per_row["model"]
@@ -146,12 +148,12 @@ def measure_scoring(name: str, n_rows: int) -> list[dict[str, Any]]:
         watches.append(Stopwatch())
     for _ in range(REPEATS):  # alternately, for the machine may have other work
         for k, explainer in enumerate(explainers):
-            with watched(keeps_candidates=True, clock=time.process_time) as watch:
+            with watched(keeps_candidates=True, clock=CPU) as watch:
                 explainer.explain_many(bare.rows, "opposite", SEARCH, workers=1, progress=False)
             best = watches[k].seconds["model"] or np.inf
             watches[k] = watch if watch.seconds["model"] < best else watches[k]
     candidates = np.concatenate(watches[0].candidates)
-    least = min(limit(bare, candidates, 1, time.process_time) for _ in range(REPEATS))
+    least = min(limit(bare, candidates, 1, CPU) for _ in range(REPEATS))
     spent = [watch.seconds["model"] for watch in watches]
     names = (name, f"passthrough, {name}")
     return [
@@ -299,13 +301,79 @@ def machine() -> dict[str, Any]:
     }
 
 
+class Scope(NamedTuple):
+    """How much is measured, and against which other checkout."""
+
+    n_many: int
+    n_one: int
+    is_quick: bool
+    against: Path | None
+
+
+def of_sizes(scope: Scope) -> dict[str, Any]:
+    """Measure tables of all sizes, of another checkout, too."""
+    return {"sizes": sizes.measure(scope.against, scope.is_quick)}
+
+
+def of_models(scope: Scope) -> dict[str, Any]:
+    """Measure all kinds of models, many rows and one."""
+    results: dict[str, Any] = {"many": [], "one": []}
+    for name in estimators.NAMES[:2] if scope.is_quick else estimators.NAMES:
+        n_many = scope.n_many // 5 if name == "support vectors" else scope.n_many
+        results["many"].append(measure_many(name, n_many))
+        results["one"].append(measure_one(name, scope.n_one))
+        print(json.dumps(results["many"][-1]), json.dumps(results["one"][-1]), sep="\n", flush=True)
+    return results
+
+
+def of_start(scope: Scope) -> dict[str, Any]:
+    """Measure start-up and memory."""
+    return {"start": measure_start(), "memory": measure_memory(scope.n_many)}
+
+
+def of_r(_: Scope) -> dict[str, Any]:
+    """Measure against the authors' package."""
+    return {"r": measure_r()}
+
+
+def of_peers(scope: Scope) -> dict[str, Any]:
+    """Measure the peers."""
+    from benchmarks import peers
+
+    return {"peers": peers.measure(2 if scope.is_quick else 5, scope.is_quick)}
+
+
+PARTS: dict[str, Callable[[Scope], dict[str, Any]]] = {
+    "sizes": of_sizes,
+    "models": of_models,
+    "start": of_start,
+    "r": of_r,
+    "peers": of_peers,
+}
+
+
+def measure(only: list[str], scope: Scope, file: Path) -> dict[str, Any]:
+    """Measure the parts that are asked for; return all, those written earlier included.
+
+    Each is written as soon as it is measured, unless that is quick.
+    """
+    results = {} if scope.is_quick or not file.exists() else json.loads(file.read_text())
+    for name in only:
+        results[name] = {"machine": machine(), **PARTS[name](scope)}
+        if not scope.is_quick:
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(json.dumps(results, indent=1) + "\n")
+            file.with_suffix(".md").write_text(as_markdown(results))
+    return results
+
+
 def main() -> None:
-    """Measure everything, print it, write it."""
+    """Measure everything that is asked for, print it, write it."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="few rows; writes nothing")
-    parser.add_argument("--peers", action="store_true", help="also run the peers")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), help="some parts")
     parser.add_argument("--against", type=Path, help="another checkout, for the tables of sizes")
     parser.add_argument("--rows", type=int, default=N_MANY, help="rows of the many")
     parser.add_argument("--scoring", action="store_true", help="only what scoring costs; prints it")
@@ -316,26 +384,8 @@ def main() -> None:
                 print(json.dumps(record), flush=True)
         return
     n_many, n_one = (40, 2) if arguments.quick else (arguments.rows, 7)
-    results: dict[str, Any] = {"machine": machine(), "many": [], "one": []}
-    results["sizes"] = sizes.measure(arguments.against, arguments.quick)
-    for name in estimators.NAMES[:2] if arguments.quick else estimators.NAMES:
-        results["many"].append(
-            measure_many(name, n_many if name != "support vectors" else n_many // 5)
-        )
-        results["one"].append(measure_one(name, n_one))
-        print(json.dumps(results["many"][-1]), json.dumps(results["one"][-1]), sep="\n", flush=True)
-    results["start"], results["memory"] = measure_start(), measure_memory(n_many)
-    results["r"] = measure_r()
-    if arguments.peers:
-        from benchmarks import peers
-
-        results["peers"] = peers.measure(2 if arguments.quick else 5, arguments.quick)
-    text = as_markdown(results)
-    print(text)
-    if not arguments.quick:
-        FOLDER.mkdir(exist_ok=True)
-        (FOLDER / "speed.json").write_text(json.dumps(results, indent=1) + "\n")
-        (FOLDER / "speed.md").write_text(text)
+    scope = Scope(n_many, n_one, arguments.quick, arguments.against)
+    print(as_markdown(measure(arguments.only, scope, FOLDER / "speed.json")))
 
 
 if __name__ == "__main__":

@@ -10,26 +10,52 @@ R_SECONDS = (51.0, 126.0)
 
 
 def as_markdown(results: dict[str, Any]) -> str:
-    """Return the tables for docs/performance.md."""
+    """Return the tables for docs/performance.md, of each part that was measured."""
+    tables = {
+        "sizes": sizes_text,
+        "models": models_text,
+        "start": start_text,
+        "r": r_text,
+        "peers": peers_text,
+    }
+    parts = ["<!-- written by `make bench`; do not edit -->", "# Speed, as measured"]
+    for name, show in tables.items():
+        if name in results:
+            title, text = show(results[name])
+            parts += [f"## {title}", measured_with(results[name]["machine"]), text]
+    return "\n\n".join(parts) + "\n"
+
+
+def measured_with(machine: dict[str, Any]) -> str:
+    """Return when and with what a part was measured."""
+    return "Measured with " + ", ".join(f"{key} {value}" for key, value in machine.items()) + "."
+
+
+def sizes_text(part: dict[str, Any]) -> tuple[str, str]:
+    """Return the title and the tables of sizes."""
     from benchmarks import sizes  # which uses `table_of`
 
-    parts = [
-        "<!-- written by `make bench`; do not edit -->",
-        "Measured with " + ", ".join(f"{key} {value}" for key, value in results["machine"].items()),
-        "### Tables of many sizes, cores, start-up and memory\n\n"
-        + sizes.as_markdown(results["sizes"]),
-        "### Many rows\n\n" + many_table(results["many"]),
-        "### Where our own time goes (milliseconds per row, many rows, one core)\n\n"
-        + split_table(results["many"]),
-        "### One row\n\n" + one_table(results["one"]),
-        "### Start-up and memory\n\n" + start_text(results),
-        "### Against the authors' R package\n\n" + r_text(results["r"]),
-    ]
-    if "peers" in results:
-        from benchmarks import peers
+    return "Tables of many sizes, cores, start-up and memory", sizes.as_markdown(part["sizes"])
 
-        parts.append("### Against the peers\n\n" + peers.as_markdown(results["peers"]))
-    return "\n\n".join(parts) + "\n"
+
+def models_text(part: dict[str, Any]) -> tuple[str, str]:
+    """Return the title and the tables of all kinds of models."""
+    texts = [
+        "**Many rows**",
+        many_table(part["many"]),
+        "**Where our own time goes** (milliseconds per row, many rows, one core)",
+        split_table(part["many"]),
+        "**One row**",
+        one_table(part["one"]),
+    ]
+    return "Models of all kinds", "\n\n".join(texts)
+
+
+def peers_text(part: dict[str, Any]) -> tuple[str, str]:
+    """Return the title and the tables of the peers."""
+    from benchmarks import peers
+
+    return "Against the peers", peers.as_markdown(part["peers"])
 
 
 def table_of(header: list[str], rows: list[list[str]]) -> str:
@@ -40,8 +66,18 @@ def table_of(header: list[str], rows: list[list[str]]) -> str:
 
 def many_table(records: list[dict[str, Any]]) -> str:
     """Return the ratios to the limit."""
-    header = ["model", "rows", "total, 1 core (ms/row)", "limit (ms/row)", "**total ÷ limit**"]
-    header += ["total, all cores", "limit, the model's own threads", "**total ÷ limit**"]
+    header = [
+        "model",
+        "rows",
+        "total, 1 core (CPU ms/row)",
+        "limit (CPU ms/row)",
+        "**total ÷ limit**",
+    ]
+    header += [
+        "total, all cores (wall)",
+        "limit, the model's own threads (wall)",
+        "**total ÷ limit**",
+    ]
     rows = [
         [
             r["model"],
@@ -87,9 +123,9 @@ def one_table(records: list[dict[str, Any]]) -> str:
     return table_of(header, rows)
 
 
-def start_text(results: dict[str, Any]) -> str:
-    """Return start-up and memory in a table."""
-    start, memory = results["start"], results["memory"]
+def start_text(part: dict[str, Any]) -> tuple[str, str]:
+    """Return the title and the table of start-up and memory."""
+    start, memory = part["start"], part["memory"]
     rows = [
         ["`import counterpoint`", f"{start['import_s']:.2f} s"],
         ["fresh process to a first result, kernels cached", f"{start['default_result_s']:.1f} s"],
@@ -106,11 +142,12 @@ def start_text(results: dict[str, Any]) -> str:
             f"{memory['peak_mib'] - memory['before_mib']:.0f} MiB above {memory['before_mib']:.0f}",
         ],
     ]
-    return table_of(["what", "measured"], rows)
+    return "Start-up and memory", table_of(["what", "measured"], rows)
 
 
-def r_text(r: dict[str, float]) -> str:
-    """Return the ratios to the R package."""
+def r_text(part: dict[str, Any]) -> tuple[str, str]:
+    """Return the title and the ratios to the R package."""
+    r = part["r"]
     rows = [
         [
             label,
@@ -126,4 +163,4 @@ def r_text(r: dict[str, float]) -> str:
         )
     ]
     header = ["CPU per row, forest of 100 trees", "R", "ours, one row", "", "ours, many rows", ""]
-    return table_of(header, rows)
+    return "Against the authors' R package", table_of(header, rows)

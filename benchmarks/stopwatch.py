@@ -25,6 +25,7 @@ PHASES: dict[str, list[tuple[Any, str]]] = {
     "model": [(Predictor, "_ask")],
     "frames": [(Encoding, "decode"), (Encoding, "encode"), (ResultData, "of")],
     "variation": [
+        (explore, "plan_candidates"),
         (explore, "make_wave"),
         (explore, "learn_slopes"),
         (nsga2, "vary"),
