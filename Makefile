@@ -6,7 +6,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 # Tests start hundreds of processes: each would compile the package anew where Python is told to keep no bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo explore test test-slow lint check check-all coverage docs site bench ways study clean
+.PHONY: help demo explore test test-slow lint check check-all coverage docs site bench study clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 10
@@ -64,14 +64,8 @@ bench: .venv-bench/done  ## speed as ratios to the model's own and to the peers'
 	.venv-bench/bin/python -m benchmarks.speed $(BENCH)
 	.venv-bench/bin/python -m benchmarks.growth
 
-ways: .venv-bench/done  ## which share of all minimal ways each method tells; resumes; writes docs/study/ways.md
-	.venv-bench/bin/python -m benchmarks.ways $(WAYS)
-
 study: .venv-bench/done  ## the paper's study with its rivals; hours; resumes; writes docs/study
 	.venv-bench/bin/python -m benchmarks.study all $(STUDY)
-
-validity: .venv/dev.done  ## ask 100,000 returned rows again, in every way; 10 minutes; writes docs/study/validity.md
-	$(BIN)/python -m benchmarks.validity $(VALIDITY)
 
 clean:  ## delete all environments and caches
 	rm -rf build .venv .venv-adapters .venv-bench .venv-packages .venv-engines .study node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -37,7 +37,7 @@ data's dtypes (**grid**). Numbers count rows that fail.
 core that others shared. A target 0.6 is an interval: from that quantile of the answers to observed
 rows to the one 0.15 higher.
 
-Measured on {day}: {machine}, {versions}; `make validity`, or
+Measured on {day}: {machine}, {versions}; `make -C benchmarks validity`, or
 `python -m benchmarks.validity --rows {n_wanted}`.
 """
 

@@ -209,7 +209,7 @@ Each table is split by a seed; a model is fitted to two thirds of it, at most 2,
 method with 50 counterfactuals two, since they take their time). The target is class 1, or class 0
 if the model refuses fewer than 25 rows. Wine has three classes, for which the packages are not
 wired; a model that gives all rows one class is left out.
-`make ways` writes this page.
+`make -C benchmarks ways` writes this page.
 
 - **recall**: the share of these ways that a method tells. A way counts if a set within it was
   told and the model confirms it: a smaller set works between the quantiles.
