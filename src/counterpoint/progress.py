@@ -71,6 +71,17 @@ class Watch:
             self._seen(archive)
 
 
+def deadline_of(seconds: float | None) -> float:
+    """Return when work that starts now must end, on the clock of `time.monotonic`; None is never.
+
+    Examples
+    --------
+    >>> deadline_of(None)
+    inf
+    """
+    return float("inf") if seconds is None else time.monotonic() + float(seconds)
+
+
 class Stoppable(Protocol):
     """Long work that can be asked to stop, such as a `Watch` or the flag of a job."""
 

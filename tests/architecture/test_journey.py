@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from scripts import walk
 
-# It may only ever get lower; the aim is 20.
-MOST_ON_THE_WAY = 22
+# Both may only ever get lower; the aim is 20 files, in one direction.
+MOST_ON_THE_WAY = 21
+MOST_TURNS_BACK = 4  # steps to a folder that had been left before
 
 
 def test_explaining_a_row_passes_through_few_files() -> None:
@@ -16,3 +17,5 @@ def test_explaining_a_row_passes_through_few_files() -> None:
 
     assert entered[0] == "counterpoint.explainer.explainer"
     assert len(entered) <= MOST_ON_THE_WAY, entered
+    folders = [name.rpartition(".")[0] for name in entered]
+    assert sum(walk.Way("", entered, folders, {}).returns) <= MOST_TURNS_BACK, entered

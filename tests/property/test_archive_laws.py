@@ -213,11 +213,11 @@ def test_each_row_remembers_why_it_stopped() -> None:
     archive = Archive(problem_of(4), 1)
     archive.stale[:] = [3, 0, 0, 5]
 
-    going = archive.still_going(np.arange(4), 7, np.array([9, 7, 9, 9]), 4, is_late=False)
+    going = archive.still_going(np.arange(4), 7, np.array([9, 7, 9, 9]), 4, deadline=np.inf)
 
     assert going.tolist() == [0, 2]
     assert archive.stopped == ["", "budget", "", "patience"]
-    assert archive.still_going(np.array([0, 2]), 7, np.full(4, 9), None, is_late=True).size == 0
+    assert archive.still_going(np.array([0, 2]), 7, np.full(4, 9), None, deadline=-np.inf).size == 0
     assert archive.stopped == ["seconds", "budget", "seconds", "patience"]
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
-from counterpoint.progress import Watch
+from counterpoint.progress import Watch, deadline_of
 
 
 def test_what_is_heard_and_seen_is_passed_on() -> None:
@@ -39,3 +40,8 @@ def test_stopping_wakes_who_waits_on_another_thread() -> None:
 
     assert told == [True]
     assert watch.is_stopped
+
+
+def test_no_seconds_are_not_the_same_as_no_limit() -> None:
+    assert deadline_of(0.0) <= time.monotonic()
+    assert deadline_of(None) == float("inf")

@@ -31,7 +31,7 @@ from counterpoint.problem.own_objectives import Distance, Objective, Plausibilit
 from counterpoint.problem.problem import Observed
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Feature, Kind
-from counterpoint.table.frames import Form
+from counterpoint.table.frames import Form, read_data
 from counterpoint.table.inference import NEARLY_ALL
 from counterpoint.table.schema import Schema
 from counterpoint.table.space import describe_space, observed_on_grid
@@ -158,7 +158,7 @@ class Built:
         if aims.widths:
             space = space._replace(width=np.array(aims.widths))
         predictor = Predictor(given.model, self.encoding, genomes, given.classes)
-        self.predictor = accelerated(predictor, accelerate)
+        self.predictor = predictor if accelerate is None else accelerated(predictor, accelerate)
         outputs = self.predictor.observed_outputs
         self.observed = Observed(genomes, outputs, space, data.shares, aims, data.labels)
 
@@ -188,8 +188,9 @@ class Built:
         self._build(data, Given.unpacked(packed), accelerate)
 
 
-def in_order_of(model: Any, frame: pd.DataFrame, form: Form) -> tuple[pd.DataFrame, Form]:
+def read_for(model: Any, data: Any) -> tuple[pd.DataFrame, Form]:
     """Return the data with their columns in the order in which the model was trained on them."""
+    frame, form = read_data(data)
     order = order_of(unbound(model), list(frame.columns))
     if order is None:
         return frame, form

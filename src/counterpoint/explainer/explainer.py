@@ -19,7 +19,7 @@ from counterpoint.explainer.building import (
     check_allowed,
     check_weights,
     find_ids,
-    in_order_of,
+    read_for,
     remarks_on_data,
 )
 from counterpoint.explainer.group import MEMORY, check_memory, check_results_fit, search_groups
@@ -38,7 +38,7 @@ from counterpoint.result.long_table import OutputSchema, type_of_index
 from counterpoint.search.settings import Explore, Search, WhatIf
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Declared, Precision
-from counterpoint.table.frames import Rows, read_data
+from counterpoint.table.frames import Rows
 from counterpoint.table.labels import Labels, Lang
 from counterpoint.table.schema import infer_schema, remarked
 
@@ -126,7 +126,7 @@ class Explainer(Built):
         protected: Iterable[Hashable] = (),
         accelerate: Literal["onnx"] | None = None,
     ) -> None:
-        frame, form = in_order_of(model, *read_data(data))
+        frame, form = read_for(model, data)
         plain = infer_schema(frame, precision, features, groups)
         encoding = Encoding(schema := remarked(plain, units, protected, labels), form)
         encoded = EncodedData(
@@ -139,7 +139,8 @@ class Explainer(Built):
         given = Given(model, check_objectives(objectives), distance, plausibility, classes)
         warm_up(Explainer)  # before the first kernel is needed, so that it is told once
         self._build(encoded, given, accelerate)
-        schema.labels.check_classes(self.classes)
+        if labels is not None:
+            schema.labels.check_classes(self.classes)
         for remark in self.predictor.own.remarks():
             warnings.warn(remark, ModelWarning, stacklevel=2)
         ids = find_ids(self.predictor.own, features or ())
@@ -229,8 +230,7 @@ class Explainer(Built):
             If the model fails.
         """
         checked = self._checked(self.explain, limits, added)
-        frame = self.encoding.as_frame(row, "row")
-        task = Task.of(frame, "row", target, search, seed, checked, self)
+        task = Task.of(row, "row", target, search, seed, checked, self)
         with (
             Progress(1, task.search.most_candidates, progress) as bar,
             stopped_by_signals(watch := Watch(bar.hear)),
@@ -285,8 +285,7 @@ class Explainer(Built):
             If the model fails.
         """
         checked = self._checked(self.explain_many, limits, added)
-        frame = self.encoding.as_frame(rows, "rows")
-        task = Task.of(frame, "rows", target, search, seed, checked, self)
+        task = Task.of(rows, "rows", target, search, seed, checked, self)
         memory, workers = check_memory(memory), self._workers(workers, checked)
         if len(task.explained.genomes):
             check_results_fit(Work(self, task).grouping(workers, memory), memory)
@@ -336,8 +335,7 @@ class Explainer(Built):
         ['found', 'already_met']
         """
         checked = self._checked(self.explain_each, limits, added)
-        frame = self.encoding.as_frame(rows, "rows")
-        task = Task.of(frame, "rows", target, search, seed, checked, self)
+        task = Task.of(rows, "rows", target, search, seed, checked, self)
         memory, workers = check_memory(memory), self._workers(workers, checked)
         return self._results(task, workers, memory, progress)
 
@@ -371,8 +369,7 @@ class Explainer(Built):
         none = np.empty((0, len(self.schema)))
         genomes = self.encoding.encode(given, "frame") if len(given) else none
         checked = self._checked(self.judge, limits, added)
-        frame = self.encoding.as_frame(row, "row")
-        task = Task.of(frame, "row", target, None, 0, checked, self)
+        task = Task.of(row, "row", target, None, 0, checked, self)
         with self.predictor.one_thread():
             return judge_rows(Work(self, task).problem(np.arange(1)), genomes, given.index, safety)
 
@@ -401,8 +398,7 @@ class Explainer(Built):
         """
         joined = join_limits(self.verify, limits, added)
         checked = joined.check(self.schema, self.kept)
-        frame = self.encoding.as_frame(rows, "rows")
-        task = Task.of(frame, "rows", target, proving(search), seed, checked, self)
+        task = Task.of(rows, "rows", target, proving(search), seed, checked, self)
         asked: Any = {"target": target, "search": task.search, "seed": seed, "limits": joined}
         return verify_rows(Work(self, task), partial(self.explain_many, workers=workers, **asked))
 

@@ -40,6 +40,7 @@ from counterpoint.search.run import RUNS
 from counterpoint.search.settings import Effort, Explore, Search, Variant, WhatIf
 from counterpoint.streams import check_seed
 from counterpoint.table.encoding import Encoding
+from counterpoint.table.frames import Rows
 from counterpoint.table.space import Space
 from counterpoint.table.values import counted
 
@@ -67,7 +68,7 @@ class Task:
     @classmethod
     def of(
         cls,
-        frame: pd.DataFrame,
+        rows: Rows,
         argument: Literal["row", "rows"],
         target: TargetLike,
         search: Search | WhatIf | None,
@@ -76,6 +77,7 @@ class Task:
         built: Built,
     ) -> Task:
         """Check what is asked of `built`, encode the rows and ask the model about them."""
+        frame = built.encoding.as_frame(rows, argument, 5)  # as who called the door wrote it
         if argument == "row" and len(frame) != 1:
             raise InvalidInput(
                 f"row must be one row, got {len(frame)}; use explain_many for several."
@@ -254,53 +256,41 @@ def search_rows(
     """Search rows, and confirm what was found as the model's user would ask about it."""
     archive = RUNS[type(search)](problem, search, watch)
     drafts = rescore(archive, problem) if problem.predictor.is_accelerated else []
-    results, checks = {}, {}
+    results: dict[int, Counterfactuals] = {}
+    checks: dict[int, Confirmation] = {}
     for a, row in enumerate(rows):
-        one = problem.alone(np.array([a]))
-        live = Live(one, search_again(one, seed, row))
-        facts = Facts.of(one, search, seed, notes_on(one))
-        results[a] = Counterfactuals.of(archive, a, row, facts, live)
-        source = (archive, a)
-        if drafts:
-            own_search = search_again(drafts[a].problem, seed, row)
-            results[a] = settle(results[a], drafts[a], own_search)
-            source = (drafts[a].archive, drafts[a].row)
-        if not drafts or drafts[a].difference <= problem.predictor.tolerance:  # not searched anew
-            checks[a] = Confirmation(*source, results[a].problem, search)
+        if not drafts:
+            checks[a] = Confirmation(archive, a, problem.alone(np.array([a])), search)
+        elif drafts[a].difference <= problem.predictor.tolerance:
+            checks[a] = Confirmation(drafts[a].archive, drafts[a].row, drafts[a].problem, search)
+        else:
+            results[a] = search_anew(drafts[a], problem.predictor.tolerance, search, seed, row)
     confirm(list(checks.values()))
-    results |= {a: confirmed(results[a], check) for a, check in checks.items()}
     doubts = {a: check.doubt for a, check in checks.items() if check.doubt}
+    for a in checks.keys() - doubts:
+        one = problem.alone(np.array([a]))
+        notes = notes_on_found(one, checks[a], drafts[a] if drafts else None)
+        facts, again = Facts.of(one, search, seed, notes), search_again(one, seed, rows[a])
+        results[a] = confirmed(checks[a], facts, rows[a], again, archive.replies(a))
     if doubts:
         results |= search_plainly(problem, doubts, search, seed, rows, watch)
     return [results[a] for a in range(len(rows))]
 
 
-def confirmed(found: Counterfactuals, check: Confirmation) -> Counterfactuals:
-    """Return what was found, without what was denied."""
-    if check.n_denied:
-        problem, n_own = check.problem, len(notes_on(check.problem))
-        problem = replace(problem, asks_labels=True) if check.denies_label else problem
-        notes = (*notes_on(problem), *(() if check.denies_label else (OTHER_COMPANY,)))
-        notes = (*notes, *found.notes[n_own:])
-        found = drawn_again(found, check.archive, check.row, problem, notes)
+def confirmed(
+    check: Confirmation, facts: Facts, row: Any, again: Again, replies: Floats
+) -> Counterfactuals:
+    """Return what was found of a row and holds.
+
+    The replies are the search's: one that goes on must recall what it was told.
+    """
+    problem = replace(check.problem, asks_labels=True) if check.denies_label else check.problem
+    found = Counterfactuals.of(check.archive, check.row, row, facts, Live(problem, again))
     codes, predictions = check.told(found.genomes)
     shown = predictions if found.target.is_lead else found.predictions
-    trace = replace(found.trace, confirmations=check.n_asked)
+    trace = replace(found.trace, replies=replies, confirmations=check.n_asked)
     found = replace(found, codes=codes, predictions=shown, trace=trace, way_rows=check.ways_told())
     return found if found.proof is None else settled(found)
-
-
-def drawn_again(
-    found: Counterfactuals, archive: Archive, a: int, problem: Problem, notes: tuple[str, ...]
-) -> Counterfactuals:
-    """Return the result of row a of an archive in which the model itself has scored candidates.
-
-    The replies stay the search's: one that goes on must recall what it was told.
-    """
-    facts = replace(found.facts, notes=notes)
-    live = Live(problem, found.live.again if found.live is not None else None)
-    drawn = Counterfactuals.of(archive, a, found.row, facts, live)
-    return replace(drawn, trace=replace(drawn.trace, replies=found.trace.replies))
 
 
 def search_plainly(
@@ -323,6 +313,20 @@ def search_plainly(
     plain = replace(some, predictor=problem.predictor.doubted(), past=None)
     found = explain_group(plain, search, seed, [rows[a] for a in doubts], watch.quietly())
     return dict(zip(doubts, found, strict=True))
+
+
+def search_anew(
+    draft: Draft, tolerance: float, search: Any, seed: int, row: Any
+) -> Counterfactuals:
+    """Search a row with the model itself, with which the accelerator disagreed."""
+    warnings.warn(
+        f"accelerate='onnx' is not believed: {draft.complaint}, where {tolerance:.2g} is "
+        "allowed; the row is searched again with the model itself.",
+        AcceleratorWarning,
+        stacklevel=2,
+    )
+    found: Counterfactuals = search_again(draft.problem, seed, row)(search, np.empty(0))
+    return found
 
 
 def doubts_of_rows(problem: Problem) -> dict[int, str]:
@@ -361,6 +365,19 @@ def is_met(problem: Problem) -> Bools:
             is_label = has_labels and target.accepts_label(plain.labels(genome))[0]
             met[a] = is_label if has_labels else target.gap_of(alone) <= 0.0
     return np.asarray(met)
+
+
+def notes_on_found(one: Problem, check: Confirmation, draft: Draft | None) -> tuple[str, ...]:
+    """Return what a careful reader should know of what was found for a row, and how."""
+    notes = notes_on(replace(one, asks_labels=True) if check.denies_label else one)
+    if check.n_denied and not check.denies_label:
+        notes += (OTHER_COMPANY,)
+    if draft is not None:
+        notes += (
+            "candidates were scored by ONNX Runtime, and those returned again by the model itself; "
+            f"the greatest difference was {draft.difference:.1g}.",
+        )
+    return notes
 
 
 def notes_on(problem: Problem) -> tuple[str, ...]:
@@ -417,22 +434,3 @@ def _note_on_forced(problem: Problem, j: int) -> str:
         f"the constraints exclude the row's own {name!r} = {feature.shown(row[j])}, so every "
         "counterfactual changes it."
     )
-
-
-def settle(found: Counterfactuals, draft: Draft, own_search: Again) -> Counterfactuals:
-    """Return what the accelerator found, as the model scores it; search again if they disagree."""
-    tolerance = found.problem.predictor.tolerance
-    if draft.difference > tolerance and isinstance(found.search, Search):
-        warnings.warn(
-            f"accelerate='onnx' is not believed: {draft.complaint}, where {tolerance:.2g} is "
-            "allowed; the row is searched again with the model itself.",
-            AcceleratorWarning,
-            stacklevel=2,
-        )
-        anew: Counterfactuals = own_search(found.search, np.empty(0))
-        return anew
-    note = (
-        "candidates were scored by ONNX Runtime, and those returned again by the model itself; "
-        f"the greatest difference was {draft.difference:.1g}."
-    )
-    return drawn_again(found, draft.archive, draft.row, draft.problem, (*found.notes, note))

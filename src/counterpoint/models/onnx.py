@@ -123,14 +123,12 @@ TOLERANCE = 1e-4  # how far its scores may be from the model's, as a share of th
 DECIMALS = 6  # of its probabilities: single precision must not break a tie at 0.5
 
 
-def accelerated(predictor: Predictor, accelerate: str | None) -> Predictor:
+def accelerated(predictor: Predictor, accelerate: str) -> Predictor:
     """Return a predictor that asks ONNX Runtime in the model's place; its `own` is the given one.
 
     If the model cannot be converted, or its converted self disagrees with it on the observed rows,
     a warning says so, and the given predictor is returned.
     """
-    if accelerate is None:
-        return predictor
     if accelerate != "onnx":
         hint = did_you_mean(accelerate, ["onnx"]) or "None asks the model itself."
         raise InvalidInput(f"accelerate must be 'onnx' or None, got {accelerate!r}; {hint}")

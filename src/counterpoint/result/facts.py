@@ -59,7 +59,7 @@ class Trace:
             archive.objectives[a, entered],
             generation[entered],
             1 + archive.n_passed[a] + np.cumsum(archive.is_asked[a])[ends - 1],
-            archive.predictions[a, archive.n_learnt : size - int(archive.n_added[a])].copy(),
+            archive.replies(a),
             archive.stopped[a],
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from copy import copy
 from typing import Any, NamedTuple, Self
 
@@ -110,7 +111,7 @@ class Archive:
         generation: int,
         last: Ints,
         patience: int | None,
-        is_late: bool,
+        deadline: float,
         ended: dict[str, Bools] | None = None,
         *,
         is_stopped: bool = False,
@@ -120,6 +121,7 @@ class Archive:
         `ended` tells which of them (r',) end for a reason that only their method knows.
         """
         reasons, is_going = dict(ended or {}), np.ones(len(rows), dtype=np.bool_)
+        is_late = time.monotonic() >= deadline
         if patience is not None:
             reasons["patience"] = self.stale[rows] >= patience
         if is_late or is_stopped:
@@ -196,6 +198,11 @@ class Archive:
             order = np.lexsort((values[:, DISTANCE], values[:, CHANGES], values[:, GAP]))
             self._changed[row] = members[order]
         return self._changed[row]
+
+    def replies(self, row: int) -> Floats:
+        """Return what the model said of every candidate of a row that it was asked about."""
+        asked = slice(self.n_learnt, int(self.size[row]) - int(self.n_added[row]))
+        return self.predictions[row, asked].copy()
 
     def keep_all(self, row: int) -> None:
         """Make every candidate of one row a member, dominated or not."""

@@ -5,7 +5,6 @@ A new method has a line in `RUNS` and a class in `settings`, or beside the funct
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +18,7 @@ from counterpoint.checks import check_choice
 from counterpoint.problem.objectives import DISTANCE, GAP, IMPLAUSIBILITY
 from counterpoint.problem.problem import Evaluation, Problem
 from counterpoint.problem.target import Target
-from counterpoint.progress import Watch
+from counterpoint.progress import Watch, deadline_of
 from counterpoint.search.archive import Archive
 from counterpoint.search.exact.finish import Exact, ask_solver
 from counterpoint.search.explore.loop import explore
@@ -33,7 +32,7 @@ Reward = Literal["none", "sparsity", "proximity", "plausibility"]
 def search_randomly(problem: Problem, search: RandomSearch, watch: Watch | None = None) -> Archive:
     """Draw candidates at random, half of their features kept: the paper's random search."""
     watch = watch or Watch()
-    deadline = search.deadline()
+    deadline = deadline_of(search.seconds)
     size, rows = search.population, np.arange(len(problem.rows))
     last = search.last_generation(np.full(len(rows), 1 + size))
     archive = Archive(problem, (1 + int(last.max())) * size)
@@ -46,9 +45,8 @@ def search_randomly(problem: Problem, search: RandomSearch, watch: Watch | None 
             archive.stop(rows, "interrupt")
             break
         archive.add(candidates.genomes, judged, rows, generation, counts)
-        is_late = time.monotonic() >= deadline
         going = archive.still_going(
-            rows, generation, last, search.patience, is_late, is_stopped=watch.is_stopped
+            rows, generation, last, search.patience, deadline, is_stopped=watch.is_stopped
         )
         watch.hear(len(rows) * size, len(rows) - len(going), archive)
         if len(going) == 0:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import InitVar, dataclass, field, fields
 from typing import Any, Literal, TypedDict, Unpack, cast, get_args, overload
 
@@ -97,6 +96,11 @@ class Search:
     patience: int | None = 50
     seconds: float | None = None
     effort: InitVar[Effort | None] = None
+    # What follows from the settings is told once, when they are made. It is no setting: a name
+    # without an annotation is no field.
+    most_candidates = PAPER_BUDGET  # the most candidates one row's search can evaluate
+    first_generation = 20  # how many candidates the first generation has
+    _first_share = 1  # of a population that is no smaller than this: what part that is
 
     def __new__(cls, **settings: Unpack[SearchSettings]) -> Search:
         """Make the settings of the method that these belong to."""
@@ -120,9 +124,12 @@ class Search:
                 check_whole(f"Search.{name}", value, least, most)
         if self.seconds is not None:
             check_number("Search.seconds", self.seconds, 0.0, finite=False)
-        if self.evaluations is not None and self.evaluations <= self.first_generation:
+        first = max(1, self.population // self._first_share)
+        object.__setattr__(self, "first_generation", first)
+        object.__setattr__(self, "most_candidates", self._count_most())
+        if self.evaluations is not None and self.evaluations <= first:
             raise InvalidInput(
-                f"Search.evaluations must exceed the first generation of {self.first_generation} "
+                f"Search.evaluations must exceed the first generation of {first} "
                 f"(the row itself is asked too), got {self.evaluations}; raise it or lower "
                 "population."
             )
@@ -191,23 +198,13 @@ class Search:
             patience=None if stopped == "patience" else self.patience,
         )
 
-    @property
-    def most_candidates(self) -> int:
-        """The most candidates one row's search can evaluate."""
+    def _count_most(self) -> int:
+        """Return the most candidates one row's search can evaluate."""
         if self.evaluations is not None:
             return self.evaluations
         if self.generations is None:
             return PAPER_BUDGET
         return (1 + self.generations) * self.population
-
-    @property
-    def first_generation(self) -> int:
-        """How many candidates the first generation has."""
-        return self.population
-
-    def deadline(self) -> float:
-        """Return when a search that starts now must stop, on the clock of `time.monotonic`."""
-        return time.monotonic() + (np.inf if self.seconds is None else float(self.seconds))
 
     def last_generation(self, asked: Ints) -> Ints:
         """Return the last generation of each row, given the rows its start has asked (r,)."""
@@ -243,11 +240,7 @@ class Explore(Search):
     method: Literal["explore"] = field(default="explore", repr=False)
     population: int = 24
     prove: bool = False
-
-    @property
-    def first_generation(self) -> int:
-        """How many candidates the first generations make."""
-        return max(1, self.population // 3)
+    _first_share = 3
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -115,11 +115,11 @@ class Encoding:
         """
         return self.decode(genomes) if self._build is None else self._build(self.by_column(genomes))
 
-    def as_frame(self, rows: Rows, argument: str) -> pd.DataFrame:
+    def as_frame(self, rows: Rows, argument: str, stacklevel: int = 4) -> pd.DataFrame:
         """Return the columns of the data in rows; arrays are taken only where the data are one."""
         columns = [column.name for column in self.columns]
         names = columns if self.form.kind == "numpy" else None
-        return only_known(as_frame(rows, argument, names), columns, argument)
+        return only_known(as_frame(rows, argument, names), columns, argument, stacklevel)
 
     def by_feature(self, genomes: Floats) -> pd.DataFrame:
         """Return the rows of `genomes` (n, d) by feature: the columns, and a group's levels."""

@@ -381,7 +381,9 @@ def _dicts_as_frame(rows: Sequence[Mapping[Any, Any]]) -> pd.DataFrame:
         return pd.DataFrame(records, dtype=object)
 
 
-def only_known(frame: pd.DataFrame, names: Sequence[Hashable], argument: str) -> pd.DataFrame:
+def only_known(
+    frame: pd.DataFrame, names: Sequence[Hashable], argument: str, stacklevel: int = 4
+) -> pd.DataFrame:
     """Return rows without columns that the data do not have, with a remark.
 
     Where columns of the data are lacking nothing is left out: one of the others may be meant.
@@ -394,7 +396,7 @@ def only_known(frame: pd.DataFrame, names: Sequence[Hashable], argument: str) ->
     warnings.warn(
         f"{argument} has the {named_columns(extra)}, which the data do not have; {are} ignored.",
         DataWarning,
-        stacklevel=4,
+        stacklevel=stacklevel,
     )
     return frame.loc[:, [name in known for name in frame.columns]]
 

@@ -46,7 +46,7 @@ def test_data_are_read_and_encoded_and_objectives_checked_once(
     calls: list[str] = []
     read = counting(calls, "read", read_data)
     check = counting(calls, "check", own_objectives.check_objectives)
-    for module in (explainer, schema):
+    for module in (building, schema):
         monkeypatch.setattr(module, "read_data", read)
     for module in (explainer, own_objectives):
         monkeypatch.setattr(module, "check_objectives", check)

@@ -28,8 +28,7 @@ def tree() -> Predictor:
     return predictor_of(model.fit(DATA, np.roll(LABELS, 3)))
 
 
-def test_without_an_accelerator_the_predictor_stays_the_same(tree: Predictor) -> None:
-    assert accelerated(tree, None) is tree
+def test_without_an_accelerator_a_predictor_asks_the_model_itself(tree: Predictor) -> None:
     assert tree.own is tree
     assert not tree.is_accelerated
 

@@ -298,11 +298,6 @@ def test_curves_leave_room_for_the_row_and_its_first_population(
     assert settings.most_ice_points == most
 
 
-def test_no_seconds_are_not_the_same_as_no_limit() -> None:
-    assert Search().deadline() == float("inf")
-    assert Search(seconds=0.0).deadline() < float("inf")
-
-
 def test_a_search_is_of_the_class_of_its_method() -> None:
     made = [Search(), Search(method="nsga2"), Search(method="random"), Search(method=None)]
 

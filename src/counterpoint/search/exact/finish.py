@@ -81,9 +81,8 @@ class Exact(Search):
     def __repr__(self) -> str:
         return f"Exact(seconds={self.seconds!r})"
 
-    @property
-    def most_candidates(self) -> int:
-        """The most candidates of one row; more are only found where rows are asked one by one."""
+    def _count_most(self) -> int:
+        """Return the most candidates of one row; only where rows are asked one by one are more."""
         return 1024
 
     def with_(self, **changes: Any) -> Search:

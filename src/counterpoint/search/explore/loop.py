@@ -15,7 +15,7 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.problem.problem import Problem, Recalled
-from counterpoint.progress import Watch
+from counterpoint.progress import Watch, deadline_of
 from counterpoint.search.archive import Archive
 from counterpoint.search.exact.finish import Deadline, finish
 from counterpoint.search.explore.finish import finish_wave
@@ -78,7 +78,7 @@ def explore(problem: Problem, search: Explore, watch: Watch | None = None) -> Ar
 
 def search_in_waves(problem: Problem, search: Explore, watch: Watch) -> Archive:
     """Make waves of candidates until no row may go on; return all that was evaluated."""
-    deadline, sizes = search.deadline(), wave_sizes(search)
+    deadline, sizes = deadline_of(search.seconds), wave_sizes(search)
     rows = np.arange(len(problem.rows))  # those still searched
     last = np.full(len(rows), len(sizes) - 1)
     archive, source, plans = start(problem, int(sizes.sum()), search.population)
@@ -103,9 +103,8 @@ def search_in_waves(problem: Problem, search: Explore, watch: Watch) -> Archive:
         archive.renew(rows[table.rows["has_found"][rows]])
         source = after(source, size)
 
-        is_late = time.monotonic() >= deadline
         going = archive.still_going(
-            rows, wave, last, search.patience, is_late, ended, is_stopped=watch.is_stopped
+            rows, wave, last, search.patience, deadline, ended, is_stopped=watch.is_stopped
         )
         watch.hear(int(is_new.sum()), len(rows) - len(going), archive)
         if len(going) == 0:

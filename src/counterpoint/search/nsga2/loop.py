@@ -6,7 +6,6 @@ The first candidates come by one of the paper's four strategies.
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from itertools import count
 from typing import NamedTuple
@@ -18,7 +17,7 @@ from counterpoint.density.conditional import Trees, grow_trees
 from counterpoint.errors import InvalidInput
 from counterpoint.kernels import kernel
 from counterpoint.problem.problem import Observed, Problem
-from counterpoint.progress import Watch
+from counterpoint.progress import Watch, deadline_of
 from counterpoint.search.archive import Archive
 from counterpoint.search.explore.knowledge import once
 from counterpoint.search.explore.moves import GOES_MISSING
@@ -37,7 +36,7 @@ FIRST_SURPLUS = np.int64(Stage.FIRST_SURPLUS)
 def evolve(problem: Problem, search: NSGA2, watch: Watch | None = None) -> Archive:
     """Search the counterfactuals of every row of `problem`; return all that was evaluated."""
     watch = watch or Watch()
-    deadline = search.deadline()
+    deadline = deadline_of(search.seconds)
     space, size = problem.space, search.population
     n_mates = size + size % 2
     trees = once(problem.observed, fit_trees) if search.mutation == "conditional" else None
@@ -47,9 +46,8 @@ def evolve(problem: Problem, search: NSGA2, watch: Watch | None = None) -> Archi
     archive, last, parents = begin(problem, search)
 
     for generation in count(1):  # until no row may go on, at the latest after its last generation
-        is_late = time.monotonic() >= deadline
         going = archive.still_going(
-            rows, generation - 1, last, search.patience, is_late, is_stopped=watch.is_stopped
+            rows, generation - 1, last, search.patience, deadline, is_stopped=watch.is_stopped
         )
         watch.hear(len(rows) * size, len(rows) - len(going), archive)
         if len(going) == 0:
