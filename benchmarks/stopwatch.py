@@ -27,7 +27,7 @@ PHASES: dict[str, list[tuple[Any, str]]] = {
     "variation": [
         (explore, "plan_candidates"),
         (explore, "make_wave"),
-        (explore, "learn_slopes"),
+        (explore, "learn"),
         (nsga2, "vary"),
         (nsga2, "initialize"),
     ],

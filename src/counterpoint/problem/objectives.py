@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats
-from counterpoint.kernels import assign, kernel, part
+from counterpoint.kernels import assign, inner, kernel, part
 from counterpoint.neighbours.gower import gower, search_incomplete, terms
 from counterpoint.neighbours.index import (
     NearRows,
@@ -132,22 +132,50 @@ def feature_shares(
     return np.where(has_own != has_new, new, apart)
 
 
-def nearness(genomes: Floats, rows: Floats, near_rows: NearRows) -> Floats:
-    """Return what `closeness` does but for the implausibility, which is left 0 too."""
+class Answers(NamedTuple):
+    """What the model says of candidates, and what it should say."""
+
+    predictions: Floats  # (r, n): of each of them
+    # (r, 3): both ends of each row's target, and the gap of a tie that is won; -1 if none is
+    goals: Floats
+
+
+class Measures(NamedTuple):
+    """What is measured of n candidates of each of r rows."""
+
+    objectives: Floats  # (r, n, 4)
+    # (r, n): 0 where `implausibility` is exact, else the distance from the explained row up to
+    # which observed rows would have to be known
+    reach: Floats
+    distances: Floats  # (r, n, k): those to the nearest observed rows at hand
+
+
+def nearness(genomes: Floats, answers: Answers, rows: Floats, near_rows: NearRows) -> Floats:
+    """Return what `closeness` does but for the implausibility, which is left 0."""
     measured = np.zeros((*genomes.shape[:2], 4))
-    _measure_near(np.ascontiguousarray(genomes), rows, near_rows, measured)
+    _measure_near(np.ascontiguousarray(genomes), answers, rows, near_rows, measured)
     return measured
 
 
+@inner
+def gap_to(prediction: float, goal: Floats) -> float:
+    """Return what `gap` does for one prediction; 0 for a tie that is won. See `Answers.goals`."""
+    gap = max(0.0, goal[0] - prediction, prediction - goal[1])
+    return 0.0 if gap == goal[2] else gap
+
+
 @kernel
-def _measure_near(genomes: Floats, rows: Floats, near_rows: NearRows, measured: Floats) -> None:
-    """Write distance and changes of genomes (r, n, d)."""
+def _measure_near(
+    genomes: Floats, answers: Answers, rows: Floats, near_rows: NearRows, measured: Floats
+) -> None:
+    """Write gap, distance and changes of genomes (r, n, d)."""
     for a in range(genomes.shape[0]):
         weight = near_rows.weight[near_rows.at[a]]
         for i in range(genomes.shape[1]):
             n_changed = 0
             for j in range(genomes.shape[2]):
                 n_changed += genomes[a, i, j] != rows[a, j]
+            measured[a, i, GAP] = gap_to(answers.predictions[a, i], answers.goals[a])
             measured[a, i, DISTANCE] = gower(genomes[a, i], rows[a], weight, near_rows.cap)
             measured[a, i, CHANGES] = n_changed
 
@@ -155,23 +183,25 @@ def _measure_near(genomes: Floats, rows: Floats, near_rows: NearRows, measured: 
 @kernel
 def measure_all(
     genomes: Floats,
+    answers: Answers,
     rows: Floats,
     near_rows: NearRows,
     near: Neighbours,
-    measured: Floats,
-    reach: Floats,
-    distances: Floats,
-) -> None:
-    """Write objectives (r, n, 4) as far as the observed rows at hand tell, and what they lack.
+    found: Measures,
+) -> int:
+    """Measure genomes (r, n, d) as far as the observed rows at hand tell; see `Measures`.
 
-    `reach` is 0 where `implausibility` is exact, else the distance from the explained row up to
-    which observed rows would have to be known (r, n); `distances` are those to the nearest rows at
-    hand (r, n, k).
+    Returned is of how many they do not tell all.
     """
+    n_short = 0
     for a in range(genomes.shape[0]):
         for i in range(genomes.shape[1]):
-            reach[a, i] = measure(genomes[a, i], rows[a], near_rows, a, near, measured[a, i])
-            assign(distances[a, i], near.distances)
+            own = found.objectives[a, i]
+            own[GAP] = gap_to(answers.predictions[a, i], answers.goals[a])
+            found.reach[a, i] = measure(genomes[a, i], rows[a], near_rows, a, near, own)
+            n_short += found.reach[a, i] > 0.0
+            assign(found.distances[a, i], near.distances)
+    return n_short
 
 
 @part

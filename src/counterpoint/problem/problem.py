@@ -33,8 +33,10 @@ from counterpoint.problem.objectives import (
     DISTANCE,
     GAP,
     IMPLAUSIBILITY,
+    Answers,
     DistanceScale,
     IncompleteRows,
+    Measures,
     correct_distance,
     denied_gaps,
     mean_difference,
@@ -42,7 +44,7 @@ from counterpoint.problem.objectives import (
     nearness,
 )
 from counterpoint.problem.own_objectives import PLAIN, Aims
-from counterpoint.problem.target import TIE, Target, gap, lasting_margin
+from counterpoint.problem.target import TIE, Target, lasting_margin
 from counterpoint.rules.rules import RowRules
 from counterpoint.streams import row_keys
 from counterpoint.table.space import Box, Space, search_box
@@ -315,17 +317,10 @@ class Problem:
         return np.array([target.column for target in self.targets])
 
     @cached_property
-    def _interval(self) -> tuple[Floats, Floats]:
-        """Both ends of each row's target, as columns."""
-        low = np.array([[target.low] for target in self.targets])
-        high = np.array([[target.high] for target in self.targets])
-        return low, high
-
-    @cached_property
-    def _wins_ties(self) -> Bools | None:
-        """Whether a tie of two classes reaches each row's target, as a column; None if nowhere."""
-        wins = np.array([[target.wins_ties] for target in self.targets])
-        return wins if wins.any() else None
+    def _goals(self) -> Floats:
+        """What each row's predictions should be; see `Answers.goals`."""
+        each = [(t.low, t.high, TIE if t.wins_ties else -1.0) for t in self.targets]
+        return np.array(each).reshape(-1, 3)
 
     def evaluate(self, genomes: Floats) -> Evaluation:
         """Return predictions and objectives of genomes (r, n, d)."""
@@ -333,17 +328,15 @@ class Problem:
 
     def judge(self, genomes: Floats, predictions: Floats) -> Evaluation:
         """Return the objectives of genomes (r, n, d) whose predictions (r, n) are known."""
-        gaps = gap(predictions, *self._interval)
-        if self._wins_ties is not None:
-            gaps[(gaps == TIE) & self._wins_ties] = 0.0
-        if self.asks_labels:
-            gaps = np.where(self.confirmed(genomes), 0.0, denied_gaps(gaps, predictions))
-        aims = self.observed.aims
+        aims, answers = self.observed.aims, Answers(np.ascontiguousarray(predictions), self._goals)
         if aims.plausibility is None:
-            objectives = closeness(genomes, self.rows, self.near_rows, self.far_rows, self._missing)
+            known = self.near_rows, self.far_rows, self._missing
+            objectives = closeness(genomes, self.rows, *known, answers)
         else:
-            objectives = nearness(genomes, self.rows, self.near_rows)
-        objectives[..., GAP] = gaps
+            objectives = nearness(genomes, answers, self.rows, self.near_rows)
+        if self.asks_labels:
+            denied = denied_gaps(objectives[..., GAP], predictions)
+            objectives[..., GAP] = np.where(self.confirmed(genomes), 0.0, denied)
         costs = self.limits.costs
         if costs is not None:
             near = self.near_rows
@@ -428,16 +421,22 @@ def closeness(
     near_rows: NearRows,
     far_rows: FarRows,
     missing: IncompleteRows | None = None,
+    answers: Answers | None = None,
 ) -> Floats:
-    """Return objectives (r, n, 4) of genomes (r, n, d) around rows (r, d); the gap is left 0."""
+    """Return objectives (r, n, 4) of genomes (r, n, d) around rows (r, d).
+
+    The gap is 0 if nobody says what the model's answers are.
+    """
     genomes, places, shares = np.ascontiguousarray(genomes), near_rows.at, near_rows.shares
-    (r, n, _), k = genomes.shape, len(shares)
-    measured, reach, distances = np.zeros((r, n, 4)), np.empty((r, n)), np.empty((r, n, k))
-    near = empty_neighbours(genomes.shape[2], k, near_rows.n_near)
-    measure_all(genomes, rows, near_rows, near, measured, reach, distances)
+    (r, n, d), k = genomes.shape, len(shares)
+    answers = answers or Answers(np.zeros((r, n)), np.zeros((r, 3)))
+    measures = Measures(np.zeros((r, n, 4)), np.empty((r, n)), np.empty((r, n, k)))
+    measured, reach, distances = measures
+    near = empty_neighbours(d, k, near_rows.n_near)
+    n_short = measure_all(genomes, answers, rows, near_rows, near, measures)
     if missing is not None:
         missing.drop_indexed(genomes, rows, reach, distances)
-    for a in np.flatnonzero((reach > 0.0).any(axis=1)).tolist():
+    for a in np.flatnonzero((reach > 0.0).any(axis=1)).tolist() if n_short else ():
         short = np.flatnonzero(reach[a])
         found = distances[a, short]
         far_rows.complete(int(places[a]), np.ascontiguousarray(genomes[a, short]), found)

@@ -71,21 +71,11 @@ class Archive:
         Where `counts` (r', n) is False a candidate only fills its place and becomes no member. With
         `is_known` the model was not asked about them.
         """
-        n = genomes.shape[1]
         self._changed.clear()
         if counts is None:
             counts = np.ones(genomes.shape[:2], dtype=np.bool_)
-        start = int(self.size[rows[0]])  # rows in one wave have the same age
-        which = slice(None) if len(rows) == len(self.size) else rows  # all of them: no index
-        self.generation[which, start : start + n] = generation
-        self.size[which] += n
-        grew = np.empty(len(rows), dtype=np.bool_)
         new = NewCandidates(genomes, judged.predictions, judged.objectives, counts)
-        _enter(self._arrays(), new, rows, start, grew)
-        self.is_candidate[which, start : start + n] = counts
-        if not is_known:
-            self.is_asked[which, start : start + n] = counts
-        self.stale[which] = np.where(grew | (generation == 0), 0, self.stale[which] + 1)
+        _enter(self._arrays(), new, rows, generation, is_known)
         return self
 
     def renew(self, rows: Ints) -> None:
@@ -103,6 +93,11 @@ class Archive:
             self.entered,
             self.front,
             self.reference,
+            self.generation,
+            self.is_candidate,
+            self.is_asked,
+            self.size,
+            self.stale,
         )
 
     def still_going(
@@ -122,11 +117,12 @@ class Archive:
         """
         reasons, is_going = dict(ended or {}), np.ones(len(rows), dtype=np.bool_)
         is_late = time.monotonic() >= deadline
-        if patience is not None:
+        if patience is not None and self.stale.max() >= patience:
             reasons["patience"] = self.stale[rows] >= patience
         if is_late or is_stopped:
-            reasons["seconds" if is_late else "interrupt"] = np.ones_like(is_going)
-        reasons["budget"] = generation >= last[rows]
+            reasons["seconds" if is_late else "interrupt"] = is_going.copy()
+        if generation >= last.min():
+            reasons["budget"] = generation >= last[rows]
         for reason, is_met in reasons.items():
             if is_met.any():
                 self.stop(rows[is_going & is_met], reason)
@@ -233,6 +229,11 @@ class ArchiveArrays(NamedTuple):
     entered: Bools
     front: Floats
     reference: Floats
+    generation: Ints
+    is_candidate: Bools
+    is_asked: Bools
+    size: Ints
+    stale: Ints
 
 
 class NewCandidates(NamedTuple):
@@ -246,27 +247,30 @@ class NewCandidates(NamedTuple):
 
 @kernel
 def _enter(
-    archive: ArchiveArrays, wave: NewCandidates, rows: Ints, start: int, grew: Bools
+    archive: ArchiveArrays, wave: NewCandidates, rows: Ints, generation: int, is_known: bool
 ) -> None:
     """Write a wave of candidates into the archive and let them enter the non-dominated members.
 
     A candidate that repeats a member does not enter; different ones with equal objectives do.
 
-    `grew` (r,) tells for each row whether the hypervolume grew. It does exactly when a candidate
-    enters that is strictly better than the reference in every objective and equals no member: no
-    hypervolume needs to be computed to know it.
+    The hypervolume of a row grows exactly when a candidate enters that is strictly better than the
+    reference in every objective and equals no member: no hypervolume needs to be computed to know
+    it.
     """
     genomes, objectives, front = archive.genomes, archive.objectives, archive.front
     members, n_members = archive.members, archive.n_members
     n = wave.genomes.shape[1]
     for w, a in enumerate(rows):
-        grew[w] = False
+        start, grows = archive.size[a], generation == 0
+        archive.size[a] += n
         for i in range(n):
-            new = start + i
+            new, is_there = start + i, wave.counts[w, i]
             assign(genomes[a, new], wave.genomes[w, i])
             archive.predictions[a, new] = wave.predictions[w, i]
             assign(objectives[a, new], wave.objectives[w, i])
-            if not wave.counts[w, i]:
+            archive.generation[a, new], archive.is_candidate[a, new] = generation, is_there
+            archive.is_asked[a, new] = is_there and not is_known
+            if not is_there:
                 continue
             point = objectives[a, new]
             n_now, n_equal = admit(point, front[a], members[a], n_members[a], new)
@@ -277,7 +281,8 @@ def _enter(
                 continue
             n_members[a] = n_now
             archive.entered[a, new] = True
-            grew[w] |= n_equal == 0 and is_inside(point, archive.reference[a])
+            grows |= n_equal == 0 and is_inside(point, archive.reference[a])
+        archive.stale[a] = 0 if grows else archive.stale[a] + 1
 
 
 @inner

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
-from counterpoint.problem.problem import Problem, Recalled
+from counterpoint.problem.problem import Evaluation, Problem, Recalled
 from counterpoint.progress import Watch, deadline_of
 from counterpoint.search.archive import Archive
 from counterpoint.search.exact.finish import Deadline, finish
@@ -31,7 +31,7 @@ from counterpoint.search.explore.knowledge import (
     recalled_of,
 )
 from counterpoint.search.explore.moves import ArchiveView
-from counterpoint.search.explore.niches import EvaluatedWave, learn_niches
+from counterpoint.search.explore.niches import EvaluatedWave, Niches, learn_niches
 from counterpoint.search.explore.offspring import (
     FIRST_FINISH,
     FIRST_WAYS,
@@ -41,7 +41,6 @@ from counterpoint.search.explore.offspring import (
     OffspringSource,
     Planned,
     fill_offspring,
-    note_slopes,
 )
 from counterpoint.search.explore.plan import WaySource, plan_wave, try_planned
 from counterpoint.search.explore.small_steps import FinishSource
@@ -82,7 +81,7 @@ def search_in_waves(problem: Problem, search: Explore, watch: Watch) -> Archive:
     rows = np.arange(len(problem.rows))  # those still searched
     last = np.full(len(rows), len(sizes) - 1)
     archive, source, plans = start(problem, int(sizes.sum()), search.population)
-    untried, n_forced = Untried(len(rows)), problem.box.is_forced.sum(axis=1)
+    untried = Untried(len(rows))
 
     for wave, size in enumerate(sizes.tolist()):
         try:
@@ -93,24 +92,19 @@ def search_in_waves(problem: Problem, search: Explore, watch: Watch) -> Archive:
         except KeyboardInterrupt:
             archive.stop(rows, "interrupt")
             break
-        at = int(archive.size[rows[0]])
+        learn(children, is_new, judged, source, plans.niches)
         archive.add(children, judged, rows, wave, counts=is_new)
-        learn_slopes(children, is_new, judged.predictions, source)
-        known = judged.predictions, judged.objectives
-        learned = EvaluatedWave(children, is_new, *known, at, np.empty((size, 3), dtype=np.int64))
-        table, singles = plans.niches.table, plans.niches.singles
-        learn_niches(table, singles, learned, source.places, source.space.anchor, n_forced)
-        archive.renew(rows[table.rows["has_found"][rows]])
+        archive.renew(rows[plans.niches.table.rows["has_found"][rows]])
         source = after(source, size)
 
         going = archive.still_going(
             rows, wave, last, search.patience, deadline, ended, is_stopped=watch.is_stopped
         )
-        watch.hear(int(is_new.sum()), len(rows) - len(going), archive)
+        watch.hear(int(np.count_nonzero(is_new)), len(rows) - len(going), archive)
         if len(going) == 0:
             break
         if len(going) < len(rows):
-            rows, problem, n_forced = rows[going], problem.take(going), n_forced[going]
+            rows, problem = rows[going], problem.take(going)
             source = of_rows(source, going, problem)
     return archive
 
@@ -242,18 +236,26 @@ def make_offspring(source: OffspringSource, wave: int, size: int) -> tuple[Float
     return children, is_new
 
 
-def learn_slopes(
-    children: Floats, is_new: Bools, predictions: Floats, source: OffspringSource
+def learn(
+    children: Floats, is_new: Bools, judged: Evaluation, source: OffspringSource, niches: Niches
 ) -> None:
-    """Note what single changes of numbers have gained per unit, in `source.knowledge.slopes`."""
-    known = source.knowledge
-    origin, is_probability, slopes = known.origin, known.is_probability, known.slopes
-    note_slopes(children, is_new, predictions, source.space, origin, is_probability, slopes)
+    """Note what a wave that is to enter the archive tells of sets of features.
+
+    What single changes of numbers have gained per unit is noted in `source.knowledge.slopes`, too.
+    """
+    start = int(source.archive.size[source.places[0]])  # rows in one wave have the same age
+    room = np.empty((children.shape[1], 3), dtype=np.int64)
+    wave = EvaluatedWave(children, is_new, judged.predictions, judged.objectives, start, room)
+    table, singles, known = niches.table, niches.singles, source.knowledge
+    learn_niches(table, singles, wave, source.places, source.space, known.origin, known.slopes)
 
 
 def after(source: OffspringSource, size: int) -> OffspringSource:
-    """Return the source after so many first candidates were tried."""
-    return source._replace(first=source.first._replace(n_tried=source.first.n_tried + size))
+    """Return the source after so many candidates; it is the same once all first ones were tried."""
+    first = source.first
+    if first.n_tried >= len(first.feature):
+        return source
+    return source._replace(first=first._replace(n_tried=first.n_tried + size))
 
 
 def of_rows(source: OffspringSource, which: Ints, some: Problem) -> OffspringSource:
@@ -306,8 +308,7 @@ def plan_candidates(source: OffspringSource, plans: Plans, wave: int) -> None:
 def look_for_ways(source: OffspringSource, plans: Plans, wave: int) -> None:
     """Plan which sets of features the wave tries, and make a candidate of each."""
     space, near = source.space, source.near_rows
-    may_change = np.ascontiguousarray(space.features["may_change"])
-    plan_wave(plans.niches, source.places, plans.trials, may_change, space.max_free)
+    plan_wave(plans.niches, source.places, plans.trials, space.features, space.max_free)
     given = WaySource(
         source.places,
         source.keys,
@@ -351,10 +352,11 @@ class Untried:
         space too large to be listed, and several waves in a row made only what was there before.
         """
         rows = source.places
+        if has_new.all() and not self.points:  # mostly
+            self.n_empty[rows] = 0
+            return {}
         self.n_empty[rows] = np.where(has_new, 0, self.n_empty[rows] + 1)
         is_exhausted = np.zeros(len(rows), dtype=np.bool_)
-        if has_new.all() and not self.points:  # mostly
-            return {"exhausted": is_exhausted, "repeats": is_exhausted}
         for w in np.flatnonzero(~has_new | self.is_listed[rows]).tolist():
             a, memory = int(rows[w]), source.memory[w : w + 1]
             if not self.is_listed[a]:

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Bools, Floats, Ints, Keys
+from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.kernels import fetch, inner, kernel, part
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
 from counterpoint.search.explore.moves import straighten
+from counterpoint.search.feasibility import SearchSpace
 
 MOST_FEATURES = 3  # in a set that is searched on purpose
 MOST_TRIED = 48  # single changes of a feature that are remembered
@@ -248,25 +249,35 @@ def learn_niches(
     singles: Any,
     wave: EvaluatedWave,
     places: Ints,
-    anchors: Floats,
-    n_forced: Ints,
+    space: SearchSpace,
+    origin: Floats,
+    slopes: Floats,
 ) -> None:
     """Note what a wave of candidates tells of the sets of features that they change.
 
-    `n_forced` (r,) features are changed by all of a row. Of `Niches` it is given what it needs.
+    Of `Niches` and of what is known of the rows it is given what it needs. `slopes` (r, 2, d) are
+    what single changes of numbers gain per unit, from the predictions of the rows on, `origin`.
     """
     r, size, _ = wave.children.shape
     for w in range(r):
-        a = places[w]
+        a, anchor, features, most = places[w], space.anchor[w], space.features[w], MOST_FEATURES
         table.rows[a].has_found = False
-        list_sets(table, a, wave, w, anchors[w], MOST_FEATURES + n_forced[w])
+        start = straighten(origin[w], table.rows[a].is_probability)
+        for j in range(len(features)):
+            most += features[j].is_forced  # which all candidates of the row change
+        list_sets(table, a, wave, w, anchor, most)
         for c in range(size):
             i, j, k = wave.sets[c, 0], wave.sets[c, 1], wave.sets[c, 2]
             if i < 0:
                 continue
             gain = gain_of(wave.predictions[w, c], table.rows[a])
             if j < 0:
-                note_single(singles[a, i], wave.children[w, c, i], gain)
+                value = wave.children[w, c, i]
+                note_single(singles[a, i], value, gain)
+                if not (features[i].is_level or value == MISSING or anchor[i] == MISSING):
+                    straight = straighten(wave.predictions[w, c], table.rows[a].is_probability)
+                    step = value - anchor[i]
+                    slopes[w, int(step > 0.0), i] = (straight - start) / step
             reaches = wave.objectives[w, c, GAP] <= 0.0
             # Triples build on what pairs have gained.
             is_pair = k < 0 <= j and wave.children.shape[2] <= MOST_PAIRED

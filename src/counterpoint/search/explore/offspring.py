@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
+from counterpoint.arrays import Bools, Floats, Ints, Keys
 from counterpoint.kernels import assign, fetch, inner, kernel, part
 from counterpoint.neighbours.gower import gower
 from counterpoint.neighbours.index import NearRows, neighbourhood_at
@@ -118,35 +118,6 @@ def share_to_boundary(prediction: float, origin: float, boundary: float) -> floa
     """Return the share of a parent's change that a straight line needs to reach the boundary."""
     gained, needed = prediction - origin, boundary - origin
     return needed / gained if gained * needed > 0.0 else moves.FARTHEST
-
-
-@kernel
-def note_slopes(
-    children: Floats,
-    is_new: Bools,
-    predictions: Floats,
-    space: SearchSpace,
-    origin: Floats,
-    is_probability: bool,
-    slopes: Floats,
-) -> None:
-    """See `learn_slopes`; it is given only what it needs, because every array costs time."""
-    r, n, d = children.shape
-    for w in range(r):
-        anchor, features = space.anchor[w], space.features[w]
-        start = straighten(origin[w], is_probability)
-        for i in range(n):
-            n_changed, changed = 0, 0
-            for j in range(d):
-                if children[w, i, j] != anchor[j]:
-                    n_changed += 1
-                    changed = j
-            is_there = anchor[changed] != MISSING and children[w, i, changed] != MISSING
-            is_number = is_there and not features[changed].is_level
-            if is_new[w, i] and n_changed == 1 and is_number:
-                step = children[w, i, changed] - anchor[changed]
-                gained = straighten(predictions[w, i], is_probability) - start
-                slopes[w, int(step > 0.0), changed] = gained / step
 
 
 @part

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
+from counterpoint.arrays import MISSING, Floats, Ints, Keys
 from counterpoint.kernels import assign, inner, kernel, part
 from counterpoint.neighbours.gower import term
 from counterpoint.search.explore import moves
@@ -30,7 +30,7 @@ from counterpoint.search.explore.niches import (
 )
 from counterpoint.search.feasibility import SearchSpace
 from counterpoint.streams import WHOLE, Stage, word_at
-from counterpoint.table.space import from_uniform, snap
+from counterpoint.table.space import Features, from_uniform, snap
 
 N_FIRST = 8  # single changes of every feature that come before pairs
 PLANS = 16  # after so many plans it is computed anew how late each set's turn is
@@ -93,18 +93,14 @@ def urgency(niches: Niches, a: int, n: int, n_designed: int) -> float:
 
 @kernel
 def plan_wave(
-    niches: Niches, places: Ints, trials: TrialValues, may_change: Bools, max_free: Ints
+    niches: Niches, places: Ints, trials: TrialValues, features: Features, max_free: Ints
 ) -> None:
     """Write into `plan` which sets the next wave tries, for each of the rows at these places.
 
     It is a kernel of its own, because it is compiled faster so than as part of a larger one.
     """
     for w, a in enumerate(places):
-        n_free = 0
-        for j in range(may_change.shape[1]):
-            if may_change[w, j]:
-                niches.free[n_free] = j
-                n_free += 1
+        n_free = list_free(features[w], niches.free)
         make_plan(niches, a, trials, niches.free[:n_free], max_free[w])
 
 

@@ -45,9 +45,9 @@ def test_what_a_wave_tells_of_its_sets_is_noted() -> None:
     is_new, room = np.ones((1, 3), dtype=bool), np.empty((3, 3), dtype=np.int64)
     wave = EvaluatedWave(children, is_new, judged.predictions, judged.objectives, 5, room)
     table, singles = plans.niches.table, plans.niches.singles
-    n_forced = np.zeros(1, dtype=int)
+    known = source.knowledge
 
-    learn_niches(table, singles, wave, source.places, source.space.anchor, n_forced)
+    learn_niches(table, singles, wave, source.places, source.space, known.origin, known.slopes)
 
     of_a = table.niche[0, 0]
     assert table.features[0, 0].tolist() == [0, -1, -1]
@@ -57,3 +57,6 @@ def test_what_a_wave_tells_of_its_sets_is_noted() -> None:
     assert singles["n_values"][0].tolist() == [2, 1, 0]
     assert singles[0, 0]["value"][singles[0, 0]["top"]] == 80.0
     assert not table.niche[0, 1]["is_way"]
+    gains = singles[0, 0]["gain"][1], singles[0, 1]["gain"][0]  # of the last change of each
+    steps = 80.0 - row[0], 3.0 - row[1]
+    np.testing.assert_allclose(known.slopes[0, 1], [gains[0] / steps[0], gains[1] / steps[1], 0.0])
