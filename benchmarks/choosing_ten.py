@@ -31,8 +31,7 @@ from benchmarks import published
 from benchmarks.methods.ours import BUDGET
 from benchmarks.peers.subjects import Floats
 from benchmarks.study import data, models, subjects
-from counterpoint.result.choosing.subset import greatest_contribution
-from counterpoint.search.front import hypervolume
+from counterpoint.search.front import greatest_contribution, hypervolume
 
 RULES = ("paper", "counterfactuals", "candidates", "none chosen")
 SAME_FOR_BOTH = "counterfactuals"  # the rule whose losses are listed

@@ -19,8 +19,7 @@ import counterpoint as cp
 from counterpoint.arrays import MISSING
 from counterpoint.neighbours.gower import gower_with_missing
 from counterpoint.neighbours.index import gower_weights
-from counterpoint.result.choosing.orders import neighbours_of
-from counterpoint.result.choosing.subset import By
+from counterpoint.result.choosing.orders import By, neighbours_of
 from counterpoint.streams import row_keys
 from counterpoint.table.encoding import Encoding
 from counterpoint.table.frames import read_data

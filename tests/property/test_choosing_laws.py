@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import counterpoint as cp
 from counterpoint.result.choosing import interview as preference
 from counterpoint.result.choosing import orders
-from counterpoint.result.choosing.subset import select_positions
+from counterpoint.result.choosing.orders import select_positions
 from counterpoint.rules.rules import Rules
 
 CRITERIA: Any = ("hypervolume", "knee", "closest", "fewest", "plausible", "safest")

@@ -23,8 +23,9 @@ from counterpoint.problem.own_objectives import check_costs_apply
 from counterpoint.problem.problem import Domain, Explained, Past, Problem
 from counterpoint.problem.target import TargetLike, parse_target
 from counterpoint.progress import Watch
-from counterpoint.result.counterfactuals import Counterfactuals, settled
+from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.facts import Again, Facts, Live
+from counterpoint.result.ways import settled
 from counterpoint.search.archive import Archive
 from counterpoint.search.confirmation import (
     Confirmation,

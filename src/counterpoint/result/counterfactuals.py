@@ -1,4 +1,4 @@
-"""Counterfactuals: the result of an explanation, its measures and what is proved of it.
+"""Counterfactuals: the result of an explanation, and its measures.
 
 The methods are thin: they choose, measure, and ask the model again through a live handle.
 """
@@ -8,32 +8,30 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import MISSING, Bools, Floats, Ints
-from counterpoint.checks import check_whole
+from counterpoint.arrays import MISSING, Ints
+from counterpoint.checks import check_list, check_whole
 from counterpoint.errors import InvalidInput, listed
 from counterpoint.neighbours.gower import gower_with_missing, mean_pairwise
 from counterpoint.neighbours.index import gower_weights
-from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
+from counterpoint.problem.objectives import GAP
 from counterpoint.result.choosing.interview import Interview
-from counterpoint.result.choosing.orders import matching, representatives, safety_frame, why_none
-from counterpoint.result.choosing.subset import By, select
+from counterpoint.result.choosing.orders import By, representatives, safety_frame, select
 from counterpoint.result.data import NOT_LIVE, ResultData
 from counterpoint.result.file import saving
 from counterpoint.result.shown import Shown
 from counterpoint.result.ways import Ways, ways_of
 from counterpoint.result.words.language import Lang, Reader
+from counterpoint.rules.rules import Rules
+from counterpoint.rules.tree import compared_places
 from counterpoint.search import front
-from counterpoint.search.exact.proof import Claim
-from counterpoint.search.front import covered
 from counterpoint.search.settings import Search
 from counterpoint.table.frames import in_form
-
-Result = TypeVar("Result", bound=ResultData)
+from counterpoint.table.values import counted
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -336,7 +334,7 @@ class Counterfactuals(Shown):
         ours, theirs = self.valid().objectives, other.valid().objectives
         if len(ours) == 0 or len(theirs) == 0:
             return float("nan")
-        return float(covered(theirs, ours).mean())
+        return float(front.covered(theirs, ours).mean())
 
     def change_frequency(self) -> Any:
         """Return how often each feature is changed, as a share, the most frequent first.
@@ -375,39 +373,37 @@ class Counterfactuals(Shown):
         return f"<Counterfactuals: {self.message}>"
 
 
-def settled(found: Result) -> Result:
-    """Return a result whose proof speaks of what it holds, and whose ways know what is proved.
+def matching(found: ResultData, conditions: str | Iterable[str], keep: Iterable[Hashable]) -> Ints:
+    """Return the positions for which all conditions hold and the features to keep do not change.
 
-    What a solver found and the model then denied counts no longer. The bounds stay: they are about
-    all counterfactuals.
+    A condition on what a counterfactual lacks does not hold.
     """
-    proof, rows, names = found.proof, found.way_rows, found.encoding.schema.names
-    assert proof is not None, "a proof is settled when it is made"
-    assert rows is not None, "and so are the ways"
-    held = found.objectives[found.reaches]
-    sets = [tuple(names[j] for j in np.flatnonzero(changed)) for changed in rows.changed]
-    least = {
-        features: _least(rows.objectives[:, DISTANCE], rows.way == w)
-        for w, features in enumerate(sets)
-    }
-    is_proved = rows.is_proved | np.array([features in proof.minimal for features in sets], bool)
-    proof = replace(
-        proof,
-        nearest=Claim.of(_least(held[:, DISTANCE]), proof.nearest.bound),
-        fewest=Claim.of(_least(held[:, CHANGES]), proof.fewest.bound),
-        by_changes={
-            n: Claim.of(_least(held[:, DISTANCE], held[:, CHANGES] <= n), claim.bound)
-            for n, claim in proof.by_changes.items()
-        },
-        ways={
-            features: Claim.of(least[features], claim.bound)
-            for features, claim in proof.ways.items()
-            if features in least
-        },
-    )
-    return replace(found, proof=proof, way_rows=replace(rows, is_proved=is_proved))
+    schema = found.encoding.schema
+    is_list = isinstance(conditions, Iterable) and not isinstance(conditions, str)
+    texts: list[Any] = list(conditions) if is_list else [conditions]
+    if not all(isinstance(each, str) for each in texts):
+        raise InvalidInput(
+            f"filter takes a rule or a list of rules as text, got {conditions!r}; "
+            "for example found.filter('duration >= 24')."
+        )
+    rules = Rules.parse(texts, schema)
+    row = found.genome
+    fits = rules.holds(found.genomes, row)
+    for rule in rules.written:
+        for j in sorted(compared_places(rule.statement)):
+            fits &= found.genomes[:, j] != MISSING
+    kept = check_list("filter: keep", keep, "features", "keep=['job']")
+    fits &= ~found.changed[:, schema.places_of(kept, "filter: keep")].any(axis=1)
+    return np.flatnonzero(fits)
 
 
-def _least(values: Floats, which: Bools | bool = True) -> float:
-    """Return the least of some values; infinite if there are none."""
-    return float(values.min(initial=np.inf, where=which))
+def why_none(found: ResultData, conditions: str | Iterable[str], keep: Iterable[Hashable]) -> str:
+    """Say how many counterfactuals each of several conditions leaves by itself."""
+    texts = [conditions] if isinstance(conditions, str) else list(conditions)
+    each = [(f'"{text}"', matching(found, text, ())) for text in texts]
+    each += [(f"keep={name!r}", matching(found, (), [name])) for name in keep]
+    left = [f"{name}: {found.reaches[places].sum():,}" for name, places in each]
+    none = f"the filter leaves none of {counted(len(found), 'counterfactual')}"
+    if len(each) == 1:
+        return f"{none}: {each[0][0]}."
+    return f"{none}; each condition by itself leaves: {', '.join(left)}."

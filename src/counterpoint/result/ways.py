@@ -10,12 +10,13 @@ from typing import Any, Generic, Literal, TypeVar, overload
 import numpy as np
 import pandas as pd
 
-from counterpoint.arrays import Floats, Ints
+from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.checks import check_number, check_whole
 from counterpoint.errors import InvalidInput
-from counterpoint.problem.objectives import DISTANCE, IMPLAUSIBILITY
+from counterpoint.problem.objectives import CHANGES, DISTANCE, IMPLAUSIBILITY
 from counterpoint.problem.target import safety_margins
 from counterpoint.result.data import ResultData, rows_of
+from counterpoint.search.exact.proof import Claim
 from counterpoint.search.ways import Pool, WayFinder, WayRows, is_grid_point
 from counterpoint.table.frames import in_form
 
@@ -352,3 +353,41 @@ def steps_of(found: ResultData, genome: Floats) -> list[tuple[int, float]]:
         steps.append((int(places[best]), float(target.prediction(outputs[best]))))
         now, places = tried[best], np.delete(places, best)
     return steps
+
+
+def settled(found: Result) -> Result:
+    """Return a result whose proof speaks of what it holds, and whose ways know what is proved.
+
+    What a solver found and the model then denied counts no longer. The bounds stay: they are about
+    all counterfactuals.
+    """
+    proof, rows, names = found.proof, found.way_rows, found.encoding.schema.names
+    assert proof is not None, "a proof is settled when it is made"
+    assert rows is not None, "and so are the ways"
+    held = found.objectives[found.reaches]
+    sets = [tuple(names[j] for j in np.flatnonzero(changed)) for changed in rows.changed]
+    least = {
+        features: _least(rows.objectives[:, DISTANCE], rows.way == w)
+        for w, features in enumerate(sets)
+    }
+    is_proved = rows.is_proved | np.array([features in proof.minimal for features in sets], bool)
+    proof = replace(
+        proof,
+        nearest=Claim.of(_least(held[:, DISTANCE]), proof.nearest.bound),
+        fewest=Claim.of(_least(held[:, CHANGES]), proof.fewest.bound),
+        by_changes={
+            n: Claim.of(_least(held[:, DISTANCE], held[:, CHANGES] <= n), claim.bound)
+            for n, claim in proof.by_changes.items()
+        },
+        ways={
+            features: Claim.of(least[features], claim.bound)
+            for features, claim in proof.ways.items()
+            if features in least
+        },
+    )
+    return replace(found, proof=proof, way_rows=replace(rows, is_proved=is_proved))
+
+
+def _least(values: Floats, which: Bools | bool = True) -> float:
+    """Return the least of some values; infinite if there are none."""
+    return float(values.min(initial=np.inf, where=which))

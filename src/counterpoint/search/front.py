@@ -1,8 +1,12 @@
-"""Front: the candidates that no other dominates, and how much they dominate: the hypervolume.
+"""Front: the candidates that no other dominates, how much they dominate, and who adds most to it.
 
 The objectives of a row's front lie in blocks (n_blocks, m, LANES), so that a candidate is compared
 with sixteen members at once. Places without a member in a block that is in use are NaN, which
 compares with nothing.
+
+The greedy choice by hypervolume keeps the region that no chosen point dominates yet, cut into
+boxes: what a point adds is a few hundred products. A whole hypervolume is asked only of points that
+are equally good but for rounding.
 """
 
 from __future__ import annotations
@@ -10,7 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.kernels import inner, part
+from counterpoint.checks import check_whole
+from counterpoint.kernels import inner, kernel, part
 
 LANES = 16
 N_BUILT_IN = 4  # objectives there are at least; they are compared by vector instructions
@@ -266,3 +271,180 @@ def is_before(table: Floats, i: int, k: int, start: int) -> bool:
         if table[i, m] != table[k, m]:
             return bool(table[i, m] < table[k, m])
     return i < k
+
+
+MOST_BOXES = 4096  # beyond it hypervolumes are quicker
+SLACK = 1e-9  # what rounding may take from or add to a volume
+LOW, HIGH = 0, 1
+
+
+class UndominatedRegion:
+    """The space below a reference that chosen points do not dominate.
+
+    `low` and `high` are the corners of all of it: nothing lies below the first, and the second is
+    the reference. `volume` is dominated so far. It `is_open` as long as that can be told: not if
+    there would be too many boxes, or infinite ones.
+
+    Examples
+    --------
+    >>> region = UndominatedRegion(np.zeros(2), np.ones(2))
+    >>> region.close(np.array([0.5, 0.5]))
+    >>> gains = np.full(2, np.inf)
+    >>> points = np.array([[0.25, 0.5], [0.5, 0.75]])
+    >>> float(region.best_gain(points, gains, np.array([0, 1]), 1e-9)), region.volume
+    (0.125, 0.25)
+    """
+
+    def __init__(self, low: Floats, high: Floats) -> None:
+        self._boxes = np.empty((MOST_BOXES, 2, len(low)))
+        self._spare = np.empty_like(self._boxes)
+        self._boxes[0, LOW], self._boxes[0, HIGH] = low, high
+        self._n = 1
+        self.volume = 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.is_open = bool(np.isfinite(np.prod(high - low)) and (low < high).all())
+
+    def best_gain(self, points: Floats, gains: Floats, order: Ints, slack: float) -> float:
+        """Return the most volume one of the points (k, m) adds; bring `gains` (k,) up to date.
+
+        A point never adds more than it did before, so `gains` are upper bounds. Those that may be
+        best, but for a share `slack` of the dominated volume, are measured anew; the others stay as
+        they are. `order` says which points to look at, those of the largest gains first.
+        """
+        return float(_measure(points, gains, order, self._boxes[: self._n], self.volume, slack))
+
+    def close(self, point: Floats) -> None:
+        """Take out what a chosen point (m,) dominates."""
+        if not self.is_open:
+            return
+        covered = float(_covered(point, self._boxes[: self._n]))
+        n = _cut(self._boxes[: self._n], point, self._spare)
+        self.is_open = n >= 0
+        self._boxes, self._spare = self._spare, self._boxes
+        self._n, self.volume = n, self.volume + covered
+
+
+@kernel
+def _covered(point: Floats, boxes: Floats) -> float:
+    """Return what a point (m,) dominates of boxes (b, 2, m)."""
+    total = 0.0
+    for b in range(boxes.shape[0]):
+        covered = 1.0
+        for j in range(point.shape[0]):
+            covered *= max(0.0, boxes[b, HIGH, j] - max(boxes[b, LOW, j], point[j]))
+        total += covered
+    return total
+
+
+@kernel
+def _measure(
+    points: Floats, gains: Floats, order: Ints, boxes: Floats, volume: float, slack: float
+) -> float:
+    """Return the largest gain of the points, measured in `order` until no other can be as large."""
+    most = -np.inf
+    for k in range(order.shape[0]):
+        i = order[k]
+        total = volume + most
+        if volume + gains[i] < total - slack * abs(total):
+            break
+        gains[i] = _covered(points[i], boxes)
+        most = max(most, gains[i])
+    return most
+
+
+@kernel
+def _cut(boxes: Floats, point: Floats, into: Floats) -> int:
+    """Write what a point (m,) leaves of boxes (b, 2, m) into `into`; return how many, -1 if full.
+
+    Of a box it reaches into, the part below the point in the first objective remains, of the rest
+    the part below it in the second, and so on; the last rest is dominated.
+    """
+    n = 0
+    m = point.shape[0]
+    for b in range(boxes.shape[0]):
+        reaches = True
+        for j in range(m):
+            reaches = reaches and point[j] < boxes[b, HIGH, j]
+        for k in range(m if reaches else 1):
+            if reaches and point[k] <= boxes[b, LOW, k]:
+                continue
+            if n == into.shape[0]:
+                return -1
+            for j in range(m):
+                into[n, LOW, j] = (
+                    max(boxes[b, LOW, j], point[j]) if reaches and j < k else (boxes[b, LOW, j])
+                )
+                into[n, HIGH, j] = boxes[b, HIGH, j]
+            if reaches:
+                into[n, HIGH, k] = point[k]
+            n += 1
+    return n
+
+
+def greatest_contribution(objectives: Floats, n: int, worst: Floats | None = None) -> Ints:
+    """Return the positions of the paper's choice of n: valid ones first, then by hypervolume.
+
+    `objectives` (k, m) are gap, distance, changes, implausibility, and the caller's own; `worst` (m
+    - 2,) is where hypervolume ends in all but gap and changes, 1 if None.
+    """
+    check_whole("select: n", n, 1)
+    if len(objectives) <= n:
+        return np.arange(len(objectives))
+    valid = np.flatnonzero(objectives[:, 0] <= 0.0)
+    is_plenty = len(valid) > n
+    pool: Ints = valid if is_plenty else np.arange(len(objectives))
+    chosen: list[int] = [] if is_plenty else valid.tolist()
+    # The authors' reference: gaps are probabilities around 0.5, one more change than any has.
+    ends = np.ones(2) if worst is None else worst
+    reference = np.array([0.5, ends[0], objectives[pool, 2].max() + 1.0, *ends[1:]])
+    gains = np.full(len(objectives), np.inf)  # at most so much does each add
+    gains[chosen] = -np.inf
+    region = UndominatedRegion(np.minimum(objectives[pool].min(axis=0), reference - 1.0), reference)
+    for i in chosen:
+        region.close(objectives[i])
+    while len(chosen) < n:
+        rest = objectives, chosen, pool, gains, reference
+        can_tell = region.is_open and is_exact(n, len(reference))
+        best = _next_in(region, *rest) if can_tell else _next(*rest)
+        gains[best] = -np.inf
+        chosen.append(best)
+        region.close(objectives[best])
+    return np.array(chosen, dtype=np.int64)
+
+
+def _next_in(
+    region: UndominatedRegion,
+    objectives: Floats,
+    chosen: list[int],
+    pool: Ints,
+    gains: Floats,
+    reference: Floats,
+) -> int:
+    """Return what `_next` does, but measure hypervolumes only where several are about the best."""
+    free = pool[gains[pool] > -np.inf]
+    order = free[np.argsort(-gains[free], kind="stable")]
+    total = region.volume + region.best_gain(objectives, gains, order, SLACK)
+    near = np.sort(free[region.volume + gains[free] >= total - SLACK * abs(total)])
+    if len(near) == 1:
+        return int(near[0])
+    return _next(objectives, chosen, near, np.full(len(gains), np.inf), reference)
+
+
+def _next(
+    objectives: Floats, chosen: list[int], pool: Ints, gains: Floats, reference: Floats
+) -> int:
+    """Return which of the pool adds most volume to the chosen, the first of several.
+
+    What one adds never grows while others are chosen (hypervolume is submodular), so whoever added
+    less before than another does now need not be measured again. `gains` is brought up to date.
+    """
+    volume = hypervolume(objectives[chosen], reference) if chosen else 0.0
+    best, most = -1, -np.inf
+    for i in pool[np.argsort(-gains[pool], kind="stable")].tolist():
+        if gains[i] == -np.inf or volume + gains[i] < most - SLACK * abs(most):
+            break
+        total = hypervolume(objectives[[*chosen, i]], reference)
+        gains[i] = total - volume
+        if total > most or (total == most and i < best):
+            best, most = i, total
+    return best

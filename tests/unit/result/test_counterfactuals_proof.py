@@ -10,7 +10,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import counterpoint as cp
-from counterpoint.result.counterfactuals import settled
+from counterpoint.result.ways import settled
 from counterpoint.search.exact.proof import Claim
 
 

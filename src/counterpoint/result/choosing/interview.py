@@ -30,8 +30,7 @@ import numpy as np
 from counterpoint.arrays import Floats, Ints
 from counterpoint.checks import check_choice
 from counterpoint.errors import InvalidInput
-from counterpoint.result.choosing.orders import Attributes, attributes_of, best_of
-from counterpoint.result.choosing.subset import with_ways
+from counterpoint.result.choosing.orders import Attributes, attributes_of, best_of, with_ways
 from counterpoint.result.data import ResultData
 from counterpoint.result.words.language import Grammar, Lang, Reader, joined
 from counterpoint.result.words.sentences import (

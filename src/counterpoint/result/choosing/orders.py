@@ -1,34 +1,33 @@
 """Orders: candidates from best to worst in one respect, those that reach the target first.
 
-Also which of them satisfy conditions stated afterwards, the attributes that people may care about
-when they choose, and safety: whether the outcome would hold if values, or the model, were a little
-different. The named representatives are the first of these orders.
+Also the first few by each, the attributes that people may care about when they choose, and safety:
+whether the outcome would hold if values, or the model, were a little different. The named
+representatives are the first of these orders.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
-from counterpoint.checks import check_list, check_whole
-from counterpoint.errors import InvalidInput
+from counterpoint.checks import check_choice, check_whole, is_number
+from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.models.predictor import Predictor
 from counterpoint.neighbours.gower import terms
-from counterpoint.neighbours.index import gower_weights
+from counterpoint.neighbours.index import distances_to, gower_weights
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY
 from counterpoint.problem.target import Target, decision
-from counterpoint.result.data import ResultData
-from counterpoint.rules.rules import Rules
-from counterpoint.rules.tree import compared_places
+from counterpoint.result.data import PER_CANDIDATE, ResultData
+from counterpoint.result.ways import Result, ways_of
+from counterpoint.search.front import greatest_contribution
 from counterpoint.streams import Stage, check_seed, row_keys, uniforms
 from counterpoint.table.frames import in_form
 from counterpoint.table.space import Space
-from counterpoint.table.values import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,15 +47,13 @@ def attributes_of(found: ResultData, candidates: Ints) -> Attributes:
     objectives = found.objectives[candidates]
     aims = normalised(objectives, np.ones(len(objectives), dtype=np.bool_))
     weight, cap = gower_weights(found.genome[None], found.space)
-    genomes = found.genomes[candidates]
-    row = found.genome
+    genomes, row = found.genomes[candidates], found.genome
     sizes = terms(genomes, row, weight[0], cap)
     lacks = (genomes == MISSING) | (row == MISSING)
     sizes = np.where(lacks, (genomes != row).astype(np.float64), sizes)  # all the way, or none
     largest = sizes.max(axis=0)
     sizes = sizes / np.where(largest > 0.0, largest, 1.0)
-    names = found.encoding.schema.names
-    has_aim, differs = _varies(aims), _varies(genomes)
+    names, has_aim, differs = found.encoding.schema.names, _varies(aims), _varies(genomes)
     changed = found.changed[candidates].astype(np.float64)
     return Attributes(
         candidates,
@@ -69,42 +66,6 @@ def attributes_of(found: ResultData, candidates: Ints) -> Attributes:
 def _varies(values: Floats) -> Bools:
     """Return which columns of (n, k) hold more than one value."""
     return np.asarray(values.min(axis=0) < values.max(axis=0))
-
-
-def matching(found: ResultData, conditions: str | Iterable[str], keep: Iterable[Hashable]) -> Ints:
-    """Return the positions for which all conditions hold and the features to keep do not change.
-
-    A condition on what a counterfactual lacks does not hold.
-    """
-    schema = found.encoding.schema
-    is_list = isinstance(conditions, Iterable) and not isinstance(conditions, str)
-    texts: list[Any] = list(conditions) if is_list else [conditions]
-    if not all(isinstance(each, str) for each in texts):
-        raise InvalidInput(
-            f"filter takes a rule or a list of rules as text, got {conditions!r}; "
-            "for example found.filter('duration >= 24')."
-        )
-    rules = Rules.parse(texts, schema)
-    row = found.genome
-    fits = rules.holds(found.genomes, row)
-    for rule in rules.written:
-        for j in sorted(compared_places(rule.statement)):
-            fits &= found.genomes[:, j] != MISSING
-    kept = check_list("filter: keep", keep, "features", "keep=['job']")
-    fits &= ~found.changed[:, schema.places_of(kept, "filter: keep")].any(axis=1)
-    return np.flatnonzero(fits)
-
-
-def why_none(found: ResultData, conditions: str | Iterable[str], keep: Iterable[Hashable]) -> str:
-    """Say how many counterfactuals each of several conditions leaves by itself."""
-    texts = [conditions] if isinstance(conditions, str) else list(conditions)
-    each = [(f'"{text}"', matching(found, text, ())) for text in texts]
-    each += [(f"keep={name!r}", matching(found, (), [name])) for name in keep]
-    left = [f"{name}: {found.reaches[places].sum():,}" for name, places in each]
-    none = f"the filter leaves none of {counted(len(found), 'counterfactual')}"
-    if len(each) == 1:
-        return f"{none}: {each[0][0]}."
-    return f"{none}; each condition by itself leaves: {', '.join(left)}."
 
 
 def in_order(found: ResultData, *scores: Floats) -> Ints:
@@ -156,8 +117,7 @@ def normalised(objectives: Floats, pool: Bools) -> Floats:
            [0. , 0.5]])
     """
     low, high = objectives[pool].min(axis=0), objectives[pool].max(axis=0)
-    span = np.where(high > low, high - low, np.inf)
-    return np.asarray((objectives - low) / span)
+    return np.asarray((objectives - low) / np.where(high > low, high - low, np.inf))
 
 
 def knee_scores(objectives: Floats, pool: Bools) -> Floats:
@@ -227,9 +187,8 @@ def safety_frame(
             "safety cannot ask neighbours: this result was loaded from a file, without its model; "
             "pass neighbours=0, or make an Explainer and call explain again with the same seed."
         )
-    frame = pd.DataFrame(
-        {"counterfactual": np.arange(1, len(found.genomes) + 1), "margin": margins(found)}
-    )
+    numbers = np.arange(1, len(found.genomes) + 1)
+    frame = pd.DataFrame({"counterfactual": numbers, "margin": margins(found)})
     if n_near:
         frame["neighbours"] = share_of_neighbours(found, n_near, check_seed(seed))
     elif not has_model:
@@ -277,8 +236,7 @@ def share_of_neighbours(found: ResultData, n: int, seed: int) -> Floats:
     missing stays so. Its draws are addressed by the counterfactual's own values, so that company
     does not matter.
     """
-    keys = row_keys(seed, found.genomes)
-    problem = found.problem
+    keys, problem = row_keys(seed, found.genomes), found.problem
     shares = np.empty(len(found.genomes))
     step = max(1, TOGETHER // n)
     for start in range(0, len(found.genomes), step):
@@ -372,3 +330,121 @@ def _same_target(target: Target, classes: tuple[Any, ...] | None) -> Target:
     if target.is_decision:
         return decision(wanted, known)
     return replace(target, column=wanted[0])
+
+
+By = Literal["ways", "hypervolume", "diverse", "knee", "closest", "fewest", "plausible", "safest"]
+
+
+def select(
+    found: Result, n: int, by: By, weights: Mapping[str, float] | None, margin: float | None
+) -> Result:
+    """Return at most n counterfactuals, all different, valid ones first; see `Counterfactuals`."""
+    if by not in ("ways", "diverse") or weights is not None:
+        if margin is not None:
+            chosen = f"by={by!r}" if weights is None else f"weights={weights!r}"
+            raise InvalidInput(
+                f"select: margin={margin!r} is for by='ways' and by='diverse', not for {chosen}; "
+                "leave one out."
+            )
+        return found.take(select_positions(found, n, by, weights))
+    check_whole("select: n", n, 1)
+    shown: Result = ways_of(found, margin=margin).safe_first().representatives
+    if by == "diverse" and len(shown.genomes):
+        shown = shown.take(farthest_first(shown, n))
+    shown = shown.take(np.arange(min(n, len(shown.genomes))))
+    if len(shown.genomes) < n:
+        shown = with_others(shown, found, n)
+    if found.observed is None:
+        return shown
+    at = {genome.tobytes(): i for i, genome in enumerate(found.genomes)}
+    return found.take([at[genome.tobytes()] for genome in shown.genomes])  # with their labels
+
+
+def with_others(shown: Result, found: Result, n: int) -> Result:
+    """Return what is shown, filled up to n: other counterfactuals first, then near misses."""
+    known = {genome.tobytes() for genome in shown.genomes}
+    others = np.array([genome.tobytes() not in known for genome in found.genomes], dtype=np.bool_)
+    rest = found.take(np.flatnonzero(others))
+    more = greatest_contribution(rest.objectives, n - len(shown.genomes), rest.facts.worst)
+    return joined(shown, rest.take(more[np.argsort(~rest.reaches[more], kind="stable")]))
+
+
+def with_ways(found: Result) -> tuple[Result, Ints]:
+    """Return a result and, after its own candidates, the representatives of ways that it lacks.
+
+    Also where the representatives of all ways are in it, as `safe_first` orders them.
+    """
+    shown: Result = ways_of(found).safe_first().representatives
+    places = {genome.tobytes(): i for i, genome in enumerate(found.genomes)}
+    keys = [genome.tobytes() for genome in shown.genomes]
+    lacking = [i for i, key in enumerate(keys) if key not in places]
+    places |= {keys[i]: len(found.genomes) + k for k, i in enumerate(lacking)}
+    whole = joined(found, shown.take(lacking)) if lacking else found
+    return whole, np.array([places[key] for key in keys], dtype=np.int64)
+
+
+def joined(first: Result, second: Result) -> Result:
+    """Return the candidates of two results of the same row, one after the other."""
+    arrays: dict[str, Any] = {
+        n: np.concatenate([getattr(first, n), getattr(second, n)]) for n in PER_CANDIDATE
+    }
+    return replace(first, **arrays, observed=None)
+
+
+def select_positions(
+    found: ResultData, n: int, by: By, weights: Mapping[str, float] | None
+) -> Ints:
+    """Return the positions of at most n counterfactuals, all different, valid ones first."""
+    check_choice("select: by", by, get_args(By))
+    check_whole("select: n", n, 1)
+    if weights is not None:
+        if by != "ways":
+            raise InvalidInput(
+                f"select takes by or weights, got by={by!r} and weights={weights!r}; leave one out."
+            )
+        shares = check_weights(weights, found.objective_names)
+        return weighted(found, shares)[:n] if len(found.genomes) else np.arange(0)
+    if by == "hypervolume":
+        return greatest_contribution(found.objectives, n, found.facts.worst)
+    if len(found.genomes) == 0:
+        return np.arange(0)
+    return safest(found, n)[:n] if by == "safest" else ordered(found, by)[:n]
+
+
+def check_weights(weights: object, names: tuple[str, ...]) -> Floats:
+    """Return the weight of each objective, 0 for those not named."""
+    if not isinstance(weights, Mapping) or not weights:
+        example = "for example weights={'distance': 2, 'changes': 1}."
+        raise InvalidInput(
+            f"weights must be a dict of objective to number, got {weights!r}; {example}"
+        )
+    for name, weight in weights.items():
+        if name not in names:
+            hint = did_you_mean(name, names) or f"the objectives are {listed(names)}."
+            raise InvalidInput(f"weights names {name!r}, which is no objective; {hint}")
+        if not is_number(weight) or not 0.0 <= float(weight) < np.inf:
+            raise InvalidInput(
+                f"weights[{name!r}] must be a finite number of at least 0, got {weight!r}."
+            )
+    if not any(weights.values()):
+        raise InvalidInput("weights must not all be 0.")
+    return np.array([float(weights.get(name, 0.0)) for name in names])
+
+
+def farthest_first(found: ResultData, n: int) -> Ints:
+    """Return n positions, each as far as can be from those before it; the knee is the first.
+
+    Far is Gower's distance to the nearest one chosen (Gonzalez 1985). What reaches the target is
+    used up before anything else is chosen.
+    """
+    weight, cap = gower_weights(found.genome[None], found.space)
+    chosen = [int(ordered(found, "knee")[0])]
+    nearest = np.full(len(found.genomes), np.inf)
+    is_free = np.ones(len(found.genomes), dtype=np.bool_)
+    while len(chosen) < min(n, len(found.genomes)):
+        last = found.genomes[chosen[-1]]
+        nearest = np.minimum(nearest, distances_to(last, found.genomes, weight[0], cap))
+        is_free[chosen[-1]] = False
+        pool = is_free & found.reaches if (is_free & found.reaches).any() else is_free
+        chosen.append(int(np.argmax(np.where(pool, nearest, -1.0))))
+    return np.array(chosen, dtype=np.int64)

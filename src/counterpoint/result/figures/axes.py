@@ -19,7 +19,7 @@ import pandas as pd
 from counterpoint.arrays import MISSING, Floats, Ints
 from counterpoint.checks import check_whole
 from counterpoint.errors import InvalidInput
-from counterpoint.result.choosing.subset import farthest_first
+from counterpoint.result.choosing.orders import farthest_first
 from counterpoint.result.data import ResultData
 from counterpoint.result.words.language import count_candidates, say, spoken_now
 from counterpoint.result.words.sentences import target_text

@@ -23,8 +23,8 @@ from counterpoint.result.choosing.orders import (
     ordered,
     representatives,
     share_of_neighbours,
+    with_ways,
 )
-from counterpoint.result.choosing.subset import with_ways
 from counterpoint.result.data import ResultData
 from counterpoint.result.figures.axes import (
     DAY,

@@ -12,7 +12,6 @@ from counterpoint.arrays import MISSING, Bools
 from counterpoint.checks import check_choice, check_whole
 from counterpoint.problem.objectives import GAP
 from counterpoint.problem.target import safety_margins
-from counterpoint.result.choosing.subset import greatest_contribution
 from counterpoint.result.data import ResultData
 from counterpoint.result.ways import Result, Way, ways_of
 from counterpoint.result.words.grammars import ENGLISH, GERMAN
@@ -33,6 +32,7 @@ from counterpoint.result.words.language import (
     translated,
 )
 from counterpoint.search.exact.proof import Proof
+from counterpoint.search.front import greatest_contribution
 from counterpoint.table.features import Feature, Kind
 from counterpoint.table.labels import SIGNS, Labels
 from counterpoint.table.values import EXACT, write_number, write_numbers, write_share

@@ -4,17 +4,14 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-import counterpoint as cp
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput
-from counterpoint.result.choosing.subset import greatest_contribution
-from counterpoint.search.front import hypervolume
+from counterpoint.search.front import greatest_contribution, hypervolume
 
 GRID = [
     np.linspace(0.0, 0.5, 4),
@@ -158,17 +155,3 @@ def test_measuring_only_who_may_add_most_chooses_as_measuring_all(objectives: An
             volumes = [hypervolume(objectives[[*before, i]], reference) for i in rest]
             assert volumes[rest.index(chosen[place])] == pytest.approx(max(volumes), rel=1e-9)
     assert len(set(chosen.tolist())) == min(n, len(objectives))
-
-
-@pytest.mark.parametrize("by", ["ways", "diverse", "closest"])
-def test_observed_rows_that_are_chosen_keep_their_labels(by: Any) -> None:
-    data = pd.DataFrame(
-        {"a": range(60), "b": [i % 5 for i in range(60)]}, index=[f"r{i}" for i in range(60)]
-    )
-    explainer = cp.Explainer(lambda rows: rows["a"] / 60, data)
-    found = explainer.explain(data[:1], (0.5, None), cp.WhatIf(n=4))
-
-    chosen = found.select(3, by=by).to_frame()
-
-    assert len(chosen) == 3
-    assert data.loc[chosen["observed"], "a"].to_list() == chosen["a"].to_list()
