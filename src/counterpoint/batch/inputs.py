@@ -14,7 +14,7 @@ import io
 import os
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -92,15 +92,12 @@ class TableFile:
         """How many rows it has."""
         return self.starts[-1]
 
-    def read(self, start: int, stop: int, columns: Sequence[str]) -> Any:
-        """Return a stretch of rows as a table of Arrow."""
-        pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
-        pieces = []
-        for i, (low, high) in enumerate(zip(self.starts, self.starts[1:], strict=False)):
-            if low < stop and start < high:
-                begin, end = max(start, low), min(stop, high)
-                pieces.append(self._group(i, columns).slice(begin - low, end - begin))
-        return pa.concat_tables(pieces)
+    def pieces(self, start: int, stop: int, columns: Sequence[str]) -> Iterator[Any]:
+        """Yield a stretch of rows as tables of Arrow, one of each row group that it touches."""
+        for i, (low, high) in enumerate(pairwise(self.starts)):
+            begin, end = max(start, low), min(stop, high)
+            if begin < end:
+                yield self._group(i, columns).slice(begin - low, end - begin)
 
     def check(self, columns: Sequence[str]) -> None:
         """Read it from end to end, so that damage is known before the work begins."""
@@ -315,13 +312,12 @@ class Inputs:
         """Return a stretch of rows; the index is their position among all."""
         pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
         pieces, first = [], bisect_right(self.ends, start)
-        for i in range(first, len(self.files)):
-            low = self.ends[i] - self.files[i].n_rows
+        for file, end in zip(self.files[first:], self.ends[first:], strict=True):
+            low = end - file.n_rows
             if low >= stop:
                 break
-            begin, end = max(start, low) - low, min(stop, self.ends[i]) - low
-            if begin < end:
-                pieces.append(self.files[i].read(begin, end, self.schema.names).cast(self.schema))
+            found = file.pieces(start - low, stop - low, self.schema.names)
+            pieces += [piece.cast(self.schema) for piece in found]
         for file in self.files[: max(0, first - OPENED)]:
             file.close()
         frame: pd.DataFrame = pa.concat_tables(pieces).to_pandas(types_mapper=_nullable)

@@ -162,17 +162,6 @@ ENDING = 5.0  # seconds that chunks begun have to be finished when the job is to
 DIED = "its worker died while it was explained"
 
 
-def no_answer(seconds: float) -> str:
-    """Return what is said of a row that took too long.
-
-    Examples
-    --------
-    >>> no_answer(120.0)
-    'no answer within 120 s'
-    """
-    return f"no answer within {seconds:g} s"
-
-
 @dataclass
 class Job:
     """A job that is set up: `run` does what is left of it."""
@@ -243,7 +232,8 @@ class Job:
             if chunk in self.in_flight and seconds > limit:
                 self.engine.give_up(chunk)
                 self.in_flight.remove(chunk)
-                self._fail(chunk, no_answer(self.sizes.row_timeout), f"no answer in {limit:.0f} s")
+                message = f"no answer within {self.sizes.row_timeout:g} s"
+                self._fail(chunk, message, f"no answer in {limit:.0f} s")
 
     def _fail(self, chunk: Chunk, message: str, reason: str) -> None:
         """Try a chunk again, whole or in pieces; mark a row that is to blame."""

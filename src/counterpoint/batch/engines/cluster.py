@@ -179,29 +179,16 @@ def check_versions(scheduler: str, workers: Mapping[str, Any]) -> None:
         ...
     counterpoint.errors.InvalidInput: scheduler 'tcp://there:8786' has the worker tcp://there:1 ...
     """
-    here = {"counterpoint": __version__, "python": platform.python_version()}
+    here = [".".join(platform.python_version_tuple()[:2]), __version__]
     for worker, told in workers.items():
-        there = {name: str(told["packages"].get(name) or "none") for name in here}
-        if major_minor(there["python"]) != major_minor(here["python"]) or (
-            there["counterpoint"] != here["counterpoint"]
-        ):
+        python, own = (str(told["packages"].get(n) or "none") for n in ("python", "counterpoint"))
+        there = [".".join(python.split(".")[:2]), own]
+        if there != here:
             raise InvalidInput(
-                f"scheduler {scheduler!r} has the worker {worker} with Python "
-                f"{major_minor(there['python'])} and counterpoint {there['counterpoint']}, and the "
-                f"job has {major_minor(here['python'])} and {here['counterpoint']}; install the "
+                f"scheduler {scheduler!r} has the worker {worker} with Python {there[0]} and "
+                f"counterpoint {there[1]}, and the job has {here[0]} and {here[1]}; install the "
                 "same versions on all workers."
             )
-
-
-def major_minor(version: str) -> str:
-    """Return the first two numbers of a version.
-
-    Examples
-    --------
-    >>> major_minor("3.11.7.final.0")
-    '3.11'
-    """
-    return ".".join(version.split(".")[:2])
 
 
 class Outcome(NamedTuple):
