@@ -48,7 +48,7 @@ def interview(n_aims: int, n_features: int, seed: int) -> dict[str, Any]:
                 "worth": question.worth,
                 "answer": answer,
                 "best": preference.recommend(belief, worth),
-                "expected": preference.expected(belief, worth).tolist(),
+                "expected": (belief @ worth).tolist(),
             }
         )
     return {

@@ -23,9 +23,9 @@ from counterpoint.explorer.requests import (
     read_object,
     read_question,
     read_values,
-    value_of,
 )
 from counterpoint.explorer.server import Guard
+from counterpoint.result.report.summary import value_of
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
 JSON = st.recursive(

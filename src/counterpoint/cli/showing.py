@@ -19,7 +19,7 @@ from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.file.saving import save_many
 from counterpoint.result.shown import blocks, changes_frame, headlines, told, wrapped
 from counterpoint.result.ways import ways_of
-from counterpoint.result.words.language import Lang, Reader, count_candidates, counted
+from counterpoint.result.words import Lang, Reader, count_candidates, counted
 from counterpoint.result.words.sentences import shown_first
 from counterpoint.table.frames import as_frame
 from counterpoint.table.schema import Schema

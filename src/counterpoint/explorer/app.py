@@ -28,7 +28,7 @@ from counterpoint.explorer.sessions import SearchAnswer, Sessions, VisitorSessio
 from counterpoint.result.figures.plots import drawing_library
 from counterpoint.result.report.page import script_json
 from counterpoint.result.report.summary import title_of
-from counterpoint.result.words.language import speaking, spoken_now, texts_of
+from counterpoint.result.words import speaking, spoken_now, texts_of
 from counterpoint.result.words.letters import customer_page, letter_page
 from counterpoint.table.labels import LANGS, Lang
 
@@ -72,17 +72,13 @@ class Desk:
 
     async def setup(self) -> Response:
         """Return what the page is built from."""
-        explainer = self.explainer
-        labels = None if explainer.classes is None else [str(each) for each in explainer.classes]
+        explainer, classes = self.explainer, self.explainer.classes
+        called, lang = explainer.schema.labels.class_, spoken_now()
         return reply(
             {
                 "features": requests.describe_features(explainer.schema),
-                "classes": labels,
-                "class_labels": None
-                if explainer.classes is None
-                else [
-                    explainer.schema.labels.class_(each, spoken_now()) for each in explainer.classes
-                ],
+                "classes": classes and [str(each) for each in classes],
+                "class_labels": classes and [called(each, lang) for each in classes],
                 "n_rows": len(self.rows),
                 "per_page": requests.ROWS_PER_PAGE,
                 "seconds": self.limits.seconds,

@@ -18,7 +18,8 @@ from counterpoint.explainer.explainer import Explainer
 from counterpoint.models.predictor import CHUNK
 from counterpoint.problem.limits import CheckedLimits, Limits
 from counterpoint.problem.target import TargetLike
-from counterpoint.result.words.language import say, spoken_now
+from counterpoint.result.report.summary import value_of
+from counterpoint.result.words import say, spoken_now
 from counterpoint.rules.rules import Rules
 from counterpoint.search.settings import Search
 from counterpoint.streams import check_seed
@@ -181,11 +182,6 @@ def curve_of(explainer: Explainer, genome: Floats, place: int) -> dict[str, Any]
     return {"curve": [[float(g), float(o)] for g, o in zip(genes, outputs[:, -1], strict=True)]}
 
 
-def value_of(gene: float) -> float | None:
-    """Return a gene as JSON has it: a number, days or a code; null if it is missing."""
-    return None if gene == MISSING or not math.isfinite(gene) else float(gene)
-
-
 def describe_prediction(
     explainer: Explainer, outputs: Floats, code: int | None = None
 ) -> dict[str, Any]:
@@ -248,7 +244,7 @@ def read_question(
         raise InvalidInput(f"the request has {strange[0]!r}, which a search does not know.")
     limits = Limits(
         fixed=read_fixed(sent.get("fixed", []), explainer.schema.names),
-        max_changed=_whole(sent.get("max_changed"), "max_changed"),
+        max_changed=read_max_changed(sent.get("max_changed")),
         constraints=read_rules(sent.get("rules", [])),
         ranges=read_ranges(sent.get("ranges", {}), explainer.schema),
         costs=read_costs(sent.get("costs", {}), explainer.schema),
@@ -387,11 +383,11 @@ def _texts(values: object, argument: str) -> list[str]:
     return list(values)
 
 
-def _whole(value: object, argument: str) -> int | None:
-    """Return a whole number or None."""
+def read_max_changed(value: object) -> int | None:
+    """Return the most changes, if a number is given."""
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
-    raise InvalidInput(f"{argument} must be a whole number or null, got {value!r}.")
+    raise InvalidInput(f"max_changed must be a whole number or null, got {value!r}.")
 
 
 def is_same(sent: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

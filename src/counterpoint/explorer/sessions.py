@@ -31,7 +31,7 @@ from counterpoint.problem.problem import Problem, Recalled
 from counterpoint.progress import Watch
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.report.page import draw_figures, report_page, summarise
-from counterpoint.result.words.language import spoken_now
+from counterpoint.result.words import spoken_now
 from counterpoint.result.words.sentences import target_text
 from counterpoint.search.archive import Archive
 from counterpoint.table.labels import Lang

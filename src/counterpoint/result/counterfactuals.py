@@ -25,7 +25,7 @@ from counterpoint.result.data import NOT_LIVE, ResultData
 from counterpoint.result.file import saving
 from counterpoint.result.shown import Shown
 from counterpoint.result.ways import Ways, ways_of
-from counterpoint.result.words.language import Lang, Reader
+from counterpoint.result.words import Lang, Reader
 from counterpoint.rules.rules import Rules
 from counterpoint.rules.tree import compared_places
 from counterpoint.search import front

@@ -160,8 +160,7 @@ class Judgement:
         shown = verdicts.set_axis(self.index).to_string(float_format=lambda x: f"{x:.4g}")
         return f"{head}\n{shown}" if len(self) else head
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
 
 def judge_rows(

@@ -17,9 +17,16 @@ from counterpoint.arrays import MISSING
 from counterpoint.errors import printable
 from counterpoint.result.data import ResultData
 from counterpoint.result.ways import ways_of
-from counterpoint.result.words import letters, sentences
+from counterpoint.result.words import (
+    Lang,
+    Reader,
+    count_candidates,
+    counted,
+    letters,
+    sentences,
+    started,
+)
 from counterpoint.result.words.grammars import ENGLISH
-from counterpoint.result.words.language import Lang, Reader, count_candidates, counted, started
 from counterpoint.result.words.sentences import (
     measures_of,
     protected_headline,

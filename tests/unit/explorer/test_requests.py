@@ -24,8 +24,8 @@ from counterpoint.explorer.requests import (
     read_object,
     read_question,
     read_values,
-    value_of,
 )
+from counterpoint.result.report.summary import value_of
 
 
 @pytest.fixture(scope="module")

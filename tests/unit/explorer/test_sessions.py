@@ -9,9 +9,10 @@ import pytest
 from tests.served import Gated, explainer_of, observed
 
 import counterpoint as cp
-from counterpoint.explorer.requests import Rows, SearchRequest, read_question, value_of
+from counterpoint.explorer.requests import Rows, SearchRequest, read_question
 from counterpoint.explorer.sessions import search_row
 from counterpoint.progress import Watch
+from counterpoint.result.report.summary import value_of
 
 ROW = 2
 

@@ -32,7 +32,8 @@ from counterpoint.checks import check_choice
 from counterpoint.errors import InvalidInput
 from counterpoint.result.choosing.orders import Attributes, attributes_of, best_of, with_ways
 from counterpoint.result.data import ResultData
-from counterpoint.result.words.language import Grammar, Lang, Reader, joined
+from counterpoint.result.words import Lang, Reader, joined
+from counterpoint.result.words.grammars import Grammar
 from counterpoint.result.words.sentences import (
     changes_of,
     changes_protected,
@@ -123,14 +124,9 @@ def update(belief: Floats, u_a: Floats, u_b: Floats, answer: int) -> Floats:
     return np.asarray(after / after.sum())
 
 
-def expected(belief: Floats, worth: Floats) -> Floats:
-    """Return the expected utility of each candidate, shape (n_candidates,)."""
-    return belief @ worth
-
-
 def recommend(belief: Floats, worth: Floats) -> int:
     """Return the candidate with the largest expected utility, the first of several."""
-    return int(np.argmax(expected(belief, worth).round(12)))
+    return int(np.argmax((belief @ worth).round(12)))
 
 
 def promising(belief: Floats, worth: Floats) -> Ints:
@@ -170,7 +166,7 @@ def ask_next(
 
 def is_worth_asking(question: AskedPair, belief: Floats, worth: Floats, n_asked: int) -> bool:
     """Whether an answer is expected to gain enough, of at most so many questions."""
-    gain = question.worth - float(expected(belief, worth).max())
+    gain = question.worth - float((belief @ worth).max())
     return n_asked < WAYS_FIRST or (n_asked < MOST_QUESTIONS and gain >= GAIN)
 
 
@@ -409,7 +405,7 @@ class Interview(Generic[Result]):
         Under "objectives" those of the objectives in which candidates differ, which `select` takes;
         under "features" how much a change of each feature is minded.
         """
-        mean = expected(self._beliefs[-1], self.particles)
+        mean = self._beliefs[-1] @ self.particles
         aims, features = self.attributes.aims, self.attributes.features
         of_aims, rest = mean[: len(aims)], mean[len(aims) :]
         minded = rest[: len(features)] + rest[len(features) :]

@@ -21,7 +21,7 @@ from counterpoint.checks import check_whole
 from counterpoint.errors import InvalidInput
 from counterpoint.result.choosing.orders import farthest_first
 from counterpoint.result.data import ResultData
-from counterpoint.result.words.language import count_candidates, say, spoken_now
+from counterpoint.result.words import count_candidates, say, spoken_now
 from counterpoint.result.words.sentences import target_text
 from counterpoint.table.features import Feature, Kind, write_value
 from counterpoint.table.labels import CELLS, SIGNS

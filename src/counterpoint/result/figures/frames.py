@@ -39,7 +39,7 @@ from counterpoint.result.figures.axes import (
     unique,
     varied,
 )
-from counterpoint.result.words.language import spoken_now
+from counterpoint.result.words import spoken_now
 from counterpoint.table.features import Feature
 from counterpoint.table.labels import SIGNS
 from counterpoint.table.values import EXACT, write_number

@@ -31,7 +31,7 @@ from counterpoint.result.data import ResultData
 from counterpoint.result.figures.axes import chosen
 from counterpoint.result.figures.plots import EXTRA, Plots, drawing_library, packed
 from counterpoint.result.report.summary import write_questions, write_summary
-from counterpoint.result.words.language import Lang, say, speaking, spoken_now, translated
+from counterpoint.result.words import Lang, say, speaking, spoken_now, translated
 from counterpoint.result.words.letters import policy_hash
 from counterpoint.result.words.sentences import target_text
 from counterpoint.table.files import Pathlike, write_whole

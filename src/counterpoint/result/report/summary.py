@@ -39,7 +39,7 @@ from counterpoint.result.figures.axes import (
 )
 from counterpoint.result.figures.frames import CURVE_POINTS
 from counterpoint.result.ways import Way, name_of, steps_of, ways_of
-from counterpoint.result.words.language import Lang, say, spoken_now, texts_of, translated
+from counterpoint.result.words import Lang, say, spoken_now, texts_of, translated
 from counterpoint.result.words.sentences import (
     changes_protected,
     message,
@@ -201,8 +201,8 @@ def _write_target(found: ResultData) -> dict[str, Any]:
     target = found.target
     return {
         "text": target_text(found),
-        "low": None if target.is_lead else _finite(target.low),
-        "high": None if target.is_lead else _finite(target.high),
+        "low": None if target.is_lead else value_of(target.low),
+        "high": None if target.is_lead else value_of(target.high),
         "is_probability": target.label is not None,
     }
 
@@ -217,12 +217,12 @@ def _write_feature(found: ResultData, feature: Feature, gene: float, j: int) -> 
         "levels": level_texts(feature),
         "decimals": 0 if feature.kind is Kind.INTEGER else feature.decimals,
         "unit": feature.unit,
-        "low": _finite(feature.low),
-        "high": _finite(feature.high),
+        "low": value_of(feature.low),
+        "high": value_of(feature.high),
         "range": f" {say('to')} ".join(shown_value(feature, end) for end in ends)
         if is_numeric
         else ", ".join(level_texts(feature)),
-        "row": _finite(gene),
+        "row": value_of(gene),
         "text": shown_value(feature, gene),
         "is_protected": feature.is_protected,
         "is_fixed": bool(found.facts.limits.is_fixed[j]),
@@ -293,7 +293,7 @@ def _write_all(found: ResultData, n_own: int) -> list[dict[str, Any]]:
             key = (j, float(genome[j]))
             if key not in texts:
                 texts[key] = write_pair(features[j], genome[j], row[j], signs)[0]
-            changes.append([j, _finite(genome[j]), texts[key]])
+            changes.append([j, value_of(genome[j]), texts[key]])
         written.append(
             {
                 "number": i + 1,
@@ -395,16 +395,15 @@ def _write_works(way: Way[Any]) -> list[dict[str, Any]]:
             f" {say('to')} ".join(dict.fromkeys(shown_value(feature, gene) for gene in span))
             for span in spans
         ]
-        drawn = [[_finite(gene) for gene in span] for span in spans]
+        drawn = [[value_of(gene) for gene in span] for span in spans]
         join = f" {say('and')} " if feature.is_numeric else ", "
         works.append({"place": j, "spans": drawn, "text": join.join(texts)})
     return works
 
 
-def _finite(value: float) -> float | None:
-    """Return a number JSON has; null for an open side, or for a missing value."""
-    number = float(value)
-    return number if math.isfinite(number) and number != MISSING else None
+def value_of(value: float) -> float | None:
+    """Return a number as JSON has it; null for an open side, or for a missing value."""
+    return float(value) if math.isfinite(value) and value != MISSING else None
 
 
 def _short(value: float) -> float:

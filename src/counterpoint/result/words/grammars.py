@@ -1,7 +1,8 @@
-"""The grammars of English and German; see `Grammar` for what each method says.
+"""Grammar: what a language must say of which parts, and the grammars of English and German.
 
-In German, labels with their article ("die Laufzeit") are inflected; what has no article is named in
-a form that needs none.
+Features, levels and classes come in the words of the caller's labels; see
+`counterpoint.table.labels`. In German, labels with their article ("die Laufzeit") are inflected;
+what has no article is named in a form that needs none.
 """
 
 from __future__ import annotations
@@ -9,9 +10,204 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Literal, NamedTuple, Protocol
 
-from counterpoint.result.words.language import Change, Grammar, Lang, Wish, joined, started
+from counterpoint.result.words import Lang, count_candidates, joined, speaking, started, texts_of
 from counterpoint.table.labels import ADJECTIVE, SIGNS, Noun
+from counterpoint.table.values import Signs
+
+Aim = Literal["class", "other class", "probability", "value"]
+ChangeKind = Literal["number", "date", "level"]
+
+
+class Change(NamedTuple):
+    """One changed feature in words."""
+
+    noun: Noun  # what the feature is called, with its article if one is known
+    # the values, without units; empty where one is missing
+    new: str
+    old: str
+    # what each is counted in
+    new_unit: str = ""
+    old_unit: str = ""
+    kind: ChangeKind = "level"  # what the values are
+    # the range that works, both ends included, empty where it is open; None for one value
+    ends: tuple[str, str] | None = None
+    is_named: bool = False  # whether the noun is a label, rather than the name of a column
+
+    def marked(self, marks: tuple[str, str]) -> Change:
+        """Return the change with marks around the feature's name."""
+        return self._replace(noun=self.noun._replace(word=f"{marks[0]}{self.noun.word}{marks[1]}"))
+
+
+class Wish(NamedTuple):
+    """A target in words."""
+
+    aim: Aim  # what it is about
+    label: str  # the class in quotes, or several of them joined by "or"; empty for a value
+    # both ends, empty where open; the same for a single number
+    low: str = ""
+    high: str = ""
+    subject: str = ""  # what is decided on, such as "the application"; empty if nobody said
+    predicate: str = ""  # what may follow "the application was", if the class has such a label
+
+
+class Grammar(Protocol):
+    """What a language must be able to say; `ENGLISH` and `GERMAN` do.
+
+    What needs no grammar is said here, in phrases of the language from `texts.json`.
+    """
+
+    lang: Lang
+    signs: Signs
+    either: str  # the word before the last of several alternatives
+    both: str  # the word before the last of several parts
+    unknown: str  # what a missing value is called
+    objectives: Mapping[str, str]  # what objectives are called, if not by their names
+
+    def phrase(self, key: str, *values: object) -> str:
+        """Return a phrase of the language, with values put where its braces are."""
+        return texts_of(self.lang)[f"said.{key}"].format(*values)
+
+    def _if(self, changes: Sequence[Change]) -> str:
+        """Return the changes after the language's "if"."""
+        ...
+
+    def _case(self, change: Change) -> str:
+        """Return a change as it follows the language's "with"."""
+        ...
+
+    def _was(self, wish: Wish, now: str = "", *, is_not: bool = False) -> str:
+        """Return that something was as wished, or was not; `now` is the prediction that it was."""
+        ...
+
+    def _asked(self, wish: Wish, *, is_met: bool) -> str:
+        """Return the interval that was asked for, after "the question was about" or "that is"."""
+        ...
+
+    def _would(self, wish: Wish) -> str:
+        """Return the main clause on what might have been."""
+        ...
+
+    def _that(self, wish: Wish) -> str:
+        """Return the clause on what might have been that depends on another."""
+        return self._would(wish)
+
+    def outcome(self, wish: Wish) -> str:
+        """Return the target as a heading for analysts."""
+        if wish.aim in ("class", "other class"):
+            return self.phrase("of class" if wish.aim == "class" else wish.aim, wish.label)
+        subject = self.phrase("prediction") if wish.aim == "value" else f"P({wish.label})"
+        return f"{subject} {self.within(wish)}"
+
+    def within(self, wish: Wish) -> str:
+        """Return an interval in words: at least, at most, between or exactly."""
+        if wish.low == wish.high:
+            return self.phrase("exactly", wish.low)
+        if wish.low and wish.high:
+            return self.phrase("between", wish.low, wish.high)
+        return self.phrase("at least", wish.low) if wish.low else self.phrase("at most", wish.high)
+
+    def value(self, change: Change) -> str:
+        """Return the new value, or the range of those that work, without a unit."""
+        if change.ends is None:
+            return change.new or self.phrase("no value")
+        low, high = change.ends
+        if change.kind == "date" and not (low and high):
+            return self.phrase("later", low) if low else self.phrase("earlier", high)
+        return self.within(Wish("value", "", low, high))
+
+    def values(self, change: Change) -> tuple[str, str]:
+        """Return the new and the old value; one unit serves both."""
+        old = f"{change.old} {change.old_unit}".strip() or self.unknown
+        if not change.new:
+            return self.unknown, old
+        new = self.value(change)
+        return (new if change.old else f"{new} {change.new_unit}".strip()), old
+
+    def condition(self, changes: Sequence[Change]) -> str:
+        """Return the changes as an item of a list, a sentence that begins with "if"."""
+        return f"{started(self._if(changes))}."
+
+    def reached(self, outcome: str, changes: Sequence[Change]) -> str:
+        """Return the sentence for an analyst on a way or a candidate, without its full stop."""
+        return self.phrase("reached", started(outcome), self._if(changes))
+
+    def counts(self, n: int, n_missed: int, n_shown: int) -> str:
+        """Return how many counterfactuals and near misses there are, and how many are shown."""
+        with speaking(self.lang):
+            parts = [count_candidates(n, 0) if n else self.phrase("none found")]
+            parts += [count_candidates(0, n_missed)] if n_missed else []
+        if n_shown < n + n_missed:
+            parts.append(self.phrase("shown.one" if n_shown == 1 else "shown.many", n_shown))
+        return f"{'; '.join(parts)}."
+
+    def responds(self, alone: Sequence[str], together: Sequence[str]) -> str:
+        """Return that the decision responds to protected features, alone or with others."""
+        names = [self.phrase("responds.name", name) for name in dict.fromkeys([*alone, *together])]
+        how = [self.phrase("responds.alone", joined(alone, self.either))] if alone else []
+        how += [self.phrase("responds.some", joined(together, self.either))] if together else []
+        key = "responds.one" if len(names) == 1 else "responds.many"
+        return self.phrase(key, joined(names, self.both), "; ".join(how))
+
+    def met(self, inside: str, margin: str) -> str:
+        """Return that nothing was searched, and how close the edge is."""
+        moves = self.phrase("met.moves", margin) if margin != "0" else ""
+        return self.phrase("met", inside) + moves
+
+    def measured(self, name: str, value: str) -> str:
+        """Return an objective and its value."""
+        if name == "changes":
+            return self.phrase("change.one" if value == "1" else "change.many", value)
+        return f"{self.objectives.get(name, name)} {value}"
+
+    def question(self, a: str, b: str) -> str:
+        """Return "A or B?" as text."""
+        return self.phrase("question", a, b)
+
+    def _subject(self, wish: Wish) -> str:
+        """Return what is decided on, for a customer."""
+        if wish.aim == "probability":
+            return self.phrase("subject.probability", wish.label)
+        default = "subject.value" if wish.aim == "value" else "subject.case"
+        return wish.subject or self.phrase(default)
+
+    def decided(self, wish: Wish, now: str, *, is_met: bool) -> str:
+        """Return what was decided, for a customer; `now` is the prediction or the class."""
+        subject = started(self._subject(wish))
+        if wish.aim in ("probability", "value"):
+            key, was = "asked.met" if is_met else "asked", f"{subject} {self._was(wish, now)}"
+            return self.phrase(key, was, self._asked(wish, is_met=is_met))
+        if is_met:
+            return self.phrase("decided.met", f"{subject} {self._was(wish)}")
+        if wish.aim == "other class":
+            return f"{subject} {self._was(wish._replace(aim='class'))}."
+        instead = self.phrase("decided.instead", now) if now else ""
+        return f"{subject} {self._was(wish, is_not=True)}.{instead}"
+
+    def would(self, wish: Wish, changes: Sequence[Change]) -> str:
+        """Return the sentence for a customer on one case: with these changes, it would have."""
+        cases = joined([self._case(change) for change in changes], self.both)
+        key = "would.one" if len(changes) == 1 else "would.many"
+        return self.phrase(key, cases, self._would(wish))
+
+    def many(self, wish: Wish, names: Sequence[str]) -> str:
+        """Return the sentence for a customer on a case that differs in many details."""
+        differs = self.phrase("differs", self._would(wish), len(names), joined(names, self.both))
+        return started(differs)
+
+    def none(self, wish: Wish, *, is_limited: bool, is_proved: bool) -> str:
+        """Return that there is no other case for a customer."""
+        key = "none.proved" if is_proved else "none.limited" if is_limited else "none.other"
+        return self.phrase(key, self._that(wish))
+
+    def proved(self, *, is_nearest: bool, fewest: int) -> str:
+        """Return what is proved of the cases that a customer reads; empty if nothing is."""
+        said = [self.phrase("proved.nearest")] if is_nearest else []
+        if fewest > 1:
+            said.append(self.phrase("proved.single" if fewest == 2 else "proved.fewer", fewest))
+        return self.phrase("proved", self.phrase("proved.and").join(said)) if said else ""
+
 
 # What is written with an "an": most vowels, letters that are spelt out, and a silent h.
 VOWEL = re.compile(r"(?!uni|use|usu|uti|eu|one\b)[aeiou]|hour|honest|heir", re.IGNORECASE)
@@ -44,7 +240,7 @@ def with_article(noun: str) -> str:
 class _English(Grammar):
     lang: Lang = "en"
     signs = SIGNS["en"]
-    either = "or"
+    either, both = "or", "and"
     unknown = "missing"
     objectives: Mapping[str, str] = MappingProxyType({})
 
@@ -56,18 +252,7 @@ class _English(Grammar):
             clauses.append(f"{change.noun.word}{verb} {new} instead of {old}")
         return f"if {joined(clauses, 'and')}"
 
-    def responds(self, alone: Sequence[str], together: Sequence[str]) -> str:
-        every = list(dict.fromkeys([*alone, *together]))
-        names, are = joined(every, "and"), "is" if len(every) == 1 else "are"
-        how = [f"{joined(alone, 'or')} alone reaches the target"] if alone else []
-        if together:
-            how.append(f"some ways need {joined(together, 'or')} together with other features")
-        return f"The decision responds to {names}, which {are} protected: {'; '.join(how)}."
-
-    # What customers read
-
     def _case(self, change: Change) -> str:
-        """Return a change as it follows "with"."""
         name, new = change.noun.word, self.value(change)
         span = " to ".join(change.ends) if change.ends and all(change.ends) else new
         value = f"{span} {change.new_unit}".strip()
@@ -81,11 +266,6 @@ class _English(Grammar):
             value = value if change.kind == "date" else f"a value of {value}"
             return f"{value} instead of {old} for {called}"
         return f"{with_article(name)} of {value} instead of {old}"
-
-    def _subject(self, wish: Wish) -> str:
-        if wish.aim == "probability":
-            return f"the probability of {wish.label}"
-        return wish.subject or ("the predicted value" if wish.aim == "value" else "this case")
 
     def _state(self, wish: Wish, value: str = "") -> str:
         """Return what follows "was" and "would have been"."""
@@ -103,38 +283,15 @@ class _English(Grammar):
             return f"estimated at {value.replace('between ', '').replace(' and ', ' to ')}"
         return value
 
-    def decided(self, wish: Wish, now: str, *, is_met: bool) -> str:
-        subject = started(self._subject(wish))
-        if wish.aim in ("probability", "value"):
-            was = f"{subject} was {self._state(wish, now)}."
-            of = "" if wish.low and wish.high and wish.low != wish.high else "of "
-            asked = f"a value {of}{self.within(wish)}" if wish.aim == "value" else self.within(wish)
-            return f"{was} {'That is' if is_met else 'The question was about'} {asked}."
-        if wish.aim == "other class" and not is_met:
-            return f"{subject} was {self._state(wish._replace(aim='class'))}."
-        if is_met:
-            return f"{subject} was {self._state(wish)}. Nothing would have to differ."
-        instead = f" The likeliest result was {now}." if now else ""
-        return f"{subject} was not {self._state(wish)}.{instead}"
+    def _was(self, wish: Wish, now: str = "", *, is_not: bool = False) -> str:
+        return f"was {'not ' if is_not else ''}{self._state(wish, now)}"
 
-    def would(self, wish: Wish, changes: Sequence[Change]) -> str:
-        comma = "," if len(changes) > 1 else ""
-        case = f"With {joined([self._case(change) for change in changes], 'and')}{comma}"
-        end = f"{self._subject(wish)} would have been {self._state(wish)}"
-        return f"{case} and everything else unchanged, {end}."
+    def _asked(self, wish: Wish, *, is_met: bool) -> str:  # noqa: ARG002 - German needs it
+        of = "" if wish.low and wish.high and wish.low != wish.high else "of "
+        return f"a value {of}{self.within(wish)}" if wish.aim == "value" else self.within(wish)
 
-    def many(self, wish: Wish, names: Sequence[str]) -> str:
-        return (
-            f"{started(self._subject(wish))} would have been {self._state(wish)} in a case that "
-            f"differs in {len(names)} details: {joined(names, 'and')}."
-        )
-
-    def none(self, wish: Wish, *, is_limited: bool, is_proved: bool) -> str:
-        end = f"{self._subject(wish)} would have been {self._state(wish)}"
-        if is_proved:
-            return f"It is proved that with no change of the details considered {end}."
-        where = " within the limits of the search" if is_limited else ""
-        return f"No change of the details considered was found{where} with which {end}."
+    def _would(self, wish: Wish) -> str:
+        return f"{self._subject(wish)} would have been {self._state(wish)}"
 
 
 ENGLISH = _English()
@@ -170,7 +327,7 @@ def with_dative(noun: Noun) -> str:
 class _German(Grammar):
     lang: Lang = "de"
     signs = SIGNS["de"]
-    either = "oder"
+    either, both = "oder", "und"
     unknown = "unbekannt"
     objectives: Mapping[str, str] = MappingProxyType(
         {"gap": "Lücke", "distance": "Abstand", "implausibility": "Ungewöhnlichkeit"}
@@ -191,18 +348,7 @@ class _German(Grammar):
             texts.append(f"{clause} {verb}" if is_last_of_verb else clause)
         return f"wenn {joined(texts, 'und')}"
 
-    def responds(self, alone: Sequence[str], together: Sequence[str]) -> str:
-        every = [f"„{name}“" for name in dict.fromkeys([*alone, *together])]
-        what = "vom geschützten Merkmal" if len(every) == 1 else "von den geschützten Merkmalen"
-        how = [f"{joined(alone, 'oder')} allein erreicht das Ziel"] if alone else []
-        if together:
-            how.append(f"manche Wege brauchen {joined(together, 'oder')} zusammen mit anderen")
-        return f"Die Entscheidung hängt {what} {joined(every, 'und')} ab: {'; '.join(how)}."
-
-    # What customers read
-
     def _case(self, change: Change) -> str:
-        """Return a change as it follows "bei"."""
         name, article = change.noun.word, change.noun.article
         unit = change.old_unit if change.old else change.new_unit
         unit = unit if "1" in (change.old, change.old or change.new) else in_dative(unit)
@@ -229,12 +375,6 @@ class _German(Grammar):
         low, high = change.ends
         return f"zwischen dem {low} und dem {high}"
 
-    def _subject(self, wish: Wish) -> str:
-        if wish.aim == "probability":
-            return f"die Wahrscheinlichkeit für {wish.label}"
-        default = "der vorhergesagte Wert" if wish.aim == "value" else "dieser Fall"
-        return wish.subject or default
-
     def _state(self, wish: Wish, value: str = "") -> tuple[str, str, str]:
         """Return the verb of the past, the verb of what might have been, and both their ends."""
         if wish.aim == "probability":
@@ -260,49 +400,23 @@ class _German(Grammar):
         worden = " worden" if was == "wurde" else ""
         return f"{would} {self._subject(wish)} {end}{worden}"
 
-    def decided(self, wish: Wish, now: str, *, is_met: bool) -> str:
-        subject = started(self._subject(wish))
+    def _that(self, wish: Wish) -> str:
+        verb, _, rest = self._would(wish).partition(" ")
+        return f"{rest} {verb}"
+
+    def _was(self, wish: Wish, now: str = "", *, is_not: bool = False) -> str:
+        was, _, end = self._state(wish, now)
         if wish.aim in ("probability", "value"):
-            was, _, end = self._state(wish, now)
             end = end.removesuffix(" betragen").removesuffix(" gewesen")
-            asked = "Das ist" if is_met else "Gefragt war nach"
-            return f"{subject} {was} {end}. {asked} {self._asked(wish, is_met=is_met)}."
-        if wish.aim == "other class" and not is_met:
-            was, _, end = self._state(wish._replace(aim="class"))
-            return f"{subject} {was} {end}."
-        was, _, end = self._state(wish)
-        if is_met:
-            return f"{subject} {was} {end}. Nichts müsste anders sein."
-        instead = f" Am wahrscheinlichsten war {now}." if now else ""
-        return f"{subject} {was} nicht {end}.{instead}"
+        return f"{was} {'nicht ' if is_not else ''}{end}"
 
     def _asked(self, wish: Wish, *, is_met: bool) -> str:
-        """Return the interval that was asked for, after "Gefragt war nach" or "Das ist"."""
         is_open = not (wish.low and wish.high and wish.low != wish.high)
         of = "von " if is_open else ""
         if wish.aim == "value":
             return f"{'ein Wert' if is_met else 'einem Wert'} {of}{self.within(wish)}"
         noun = "eine Wahrscheinlichkeit" if is_met else "einer Wahrscheinlichkeit"
         return f"{noun} {of}{self.within(wish)}"
-
-    def would(self, wish: Wish, changes: Sequence[Change]) -> str:
-        cases = joined([self._case(change) for change in changes], "und")
-        link = "sowie" if len(changes) > 1 else "und"
-        return f"Bei {cases} {link} sonst gleichen Angaben {self._would(wish)}."
-
-    def many(self, wish: Wish, names: Sequence[str]) -> str:
-        return (
-            f"In einem Fall, der sich in {len(names)} Angaben unterscheidet "
-            f"({joined(names, 'und')}), {self._would(wish)}."
-        )
-
-    def none(self, wish: Wish, *, is_limited: bool, is_proved: bool) -> str:
-        verb, _, rest = self._would(wish).partition(" ")
-        end = f"{rest} {verb}"
-        if is_proved:
-            return f"Es ist bewiesen, dass bei keiner Änderung der betrachteten Angaben {end}."
-        where = "Innerhalb der Grenzen der Suche wurde" if is_limited else "Es wurde"
-        return f"{where} keine Änderung der betrachteten Angaben gefunden, bei der {end}."
 
 
 GERMAN = _German()

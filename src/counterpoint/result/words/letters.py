@@ -24,7 +24,8 @@ from counterpoint.errors import InvalidInput
 from counterpoint.problem.objectives import GAP
 from counterpoint.result.data import ResultData
 from counterpoint.result.ways import Way, ways_of
-from counterpoint.result.words.language import Change, Grammar, Lang, Wish
+from counterpoint.result.words import Lang
+from counterpoint.result.words.grammars import Change, Grammar, Wish
 from counterpoint.result.words.sentences import (
     MOST_TOLD,
     changes_of_way,

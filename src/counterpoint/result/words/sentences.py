@@ -14,15 +14,9 @@ from counterpoint.problem.objectives import GAP
 from counterpoint.problem.target import safety_margins
 from counterpoint.result.data import ResultData
 from counterpoint.result.ways import Result, Way, ways_of
-from counterpoint.result.words.grammars import ENGLISH, GERMAN
-from counterpoint.result.words.language import (
-    Aim,
-    Change,
-    ChangeKind,
-    Grammar,
+from counterpoint.result.words import (
     Lang,
     Reader,
-    Wish,
     count_candidates,
     counted,
     joined,
@@ -30,6 +24,15 @@ from counterpoint.result.words.language import (
     spoken_now,
     started,
     translated,
+)
+from counterpoint.result.words.grammars import (
+    ENGLISH,
+    GERMAN,
+    Aim,
+    Change,
+    ChangeKind,
+    Grammar,
+    Wish,
 )
 from counterpoint.search.exact.proof import Proof
 from counterpoint.search.front import greatest_contribution

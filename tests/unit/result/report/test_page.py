@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from counterpoint.result.figures.plots import packed
 from counterpoint.result.report.page import MODULES, build_page, joined_modules, script_json
 from counterpoint.result.report.page import __file__ as page_file
-from counterpoint.result.words.language import texts_of
+from counterpoint.result.words import texts_of
 
 SUMMARY: dict[str, Any] = {
     "title": "Row 0",

@@ -8,7 +8,7 @@ import pandas as pd
 
 import counterpoint as cp
 from counterpoint.result.report.page import receipt_texts, write_receipt
-from counterpoint.result.words.language import speaking
+from counterpoint.result.words import speaking
 
 NOW = datetime.datetime(2026, 5, 4, 12, 30, tzinfo=datetime.UTC)
 

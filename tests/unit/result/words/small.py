@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 import counterpoint as cp
-from counterpoint.result.words.language import Lang
+from counterpoint.result.words import Lang
 from counterpoint.result.words.sentences import grammar_of, said
 
 DATA = pd.DataFrame(

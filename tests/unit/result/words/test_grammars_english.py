@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from counterpoint.result.words.grammars import ENGLISH, with_article
-from counterpoint.result.words.language import Change, Wish
+from counterpoint.result.words.grammars import ENGLISH, Change, Wish, with_article
 from counterpoint.table.labels import Noun
 
 APPROVED = Wish("class", "“good”", subject="the application", predicate="approved")

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from counterpoint.result.words.grammars import GERMAN, in_dative
-from counterpoint.result.words.language import Change, Wish
+from counterpoint.result.words.grammars import GERMAN, Change, Wish, in_dative
 from counterpoint.table.labels import Noun
 from counterpoint.table.values import Signs
 

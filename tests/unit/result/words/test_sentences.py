@@ -11,7 +11,7 @@ import pytest
 from tests.unit.result.words.small import sentence
 
 import counterpoint as cp
-from counterpoint.result.words.language import speaking
+from counterpoint.result.words import speaking
 from counterpoint.result.words.sentences import protected_headline
 
 DATA = pd.DataFrame(

@@ -22,7 +22,7 @@ from counterpoint.result.figures.frames import (
     objectives_data,
     strips_and_axes,
 )
-from counterpoint.result.words.language import count_candidates, say, spoken_now, texts_of
+from counterpoint.result.words import count_candidates, say, spoken_now, texts_of
 from counterpoint.result.words.sentences import target_text
 from counterpoint.table.labels import SIGNS
 

@@ -16,7 +16,7 @@ from counterpoint.result.data import ResultData
 from counterpoint.result.figures.axes import VALID, Axis, Names, prediction_name
 from counterpoint.result.figures.charts import theme
 from counterpoint.result.figures.frames import ice_data, is_share, surface_data, wants_low
-from counterpoint.result.words.language import count_candidates, say
+from counterpoint.result.words import count_candidates, say
 from counterpoint.result.words.sentences import target_text
 
 ICE_WIDTH, PANEL, COLUMNS = 480, 240, 3

@@ -27,7 +27,7 @@ from counterpoint.result.figures.axes import (
     clean,
     titled,
 )
-from counterpoint.result.words.language import say, spoken_now
+from counterpoint.result.words import say, spoken_now
 from counterpoint.result.words.sentences import message
 from counterpoint.table.labels import SIGNS
 

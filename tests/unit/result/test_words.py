@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterpoint.result.words.language import count_candidates, joined
+from counterpoint.result.words import count_candidates, joined
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import counterpoint
-from counterpoint.result.words.language import (
+from counterpoint.result.words import (
     count_candidates,
     counted,
     say,
