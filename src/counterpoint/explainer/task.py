@@ -269,7 +269,7 @@ def search_rows(
     confirm(list(checks.values()))
     doubts = {a: check.doubt for a, check in checks.items() if check.doubt}
     for a in checks.keys() - doubts:
-        one = problem.alone(np.array([a]))
+        one = problem.alone(np.array([a])) if drafts else checks[a].problem
         notes = notes_on_found(one, checks[a], drafts[a] if drafts else None)
         facts, again = Facts.of(one, search, seed, notes), search_again(one, seed, rows[a])
         results[a] = confirmed(checks[a], facts, rows[a], again, archive.replies(a))

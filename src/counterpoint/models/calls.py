@@ -65,7 +65,7 @@ def as_probabilities(outputs: Floats, classes: tuple[Any, ...]) -> Floats:
         )
     low, high, sums = outputs.min(), outputs.max(), sum(outputs.T)
     is_outside = low < -TOLERANCE or high > 1.0 + TOLERANCE
-    if is_outside or np.abs(sums - 1.0).max() > 100 * TOLERANCE:
+    if is_outside or max(sums.max() - 1.0, 1.0 - sums.min()) > 100 * TOLERANCE:
         raise no_probabilities(outputs)
     if low < 0.0 or high > 1.0:  # round-off must not leave a target up to 1
         return np.clip(outputs, 0.0, 1.0)

@@ -199,7 +199,8 @@ class Predictor:
             codes = codes_of(raw, len(genomes), self.classes)
             return np.eye(len(self.classes or ()))[codes]
         outputs = as_scores(raw, len(genomes))
-        if not (np.abs(outputs) <= LARGEST).all():
+        least, most = outputs.min(initial=0.0), outputs.max(initial=0.0)  # NaN is within nothing
+        if not -LARGEST <= least <= most <= LARGEST:
             raise self._not_usable(outputs, genomes)
         return outputs if self.classes is None else as_probabilities(outputs, self.classes)
 

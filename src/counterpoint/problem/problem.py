@@ -302,19 +302,20 @@ class Problem:
         if self.past is not None and self.past.knows(genomes.shape[1]):
             return self.past.recall(genomes.shape[1])
         outputs = self.predictor.blocks(genomes)
-        if self._columns is not None:
-            return np.ascontiguousarray(outputs[np.arange(len(outputs)), :, self._columns])
+        if self._scores is not None:
+            return np.ascontiguousarray(outputs[self._scores])
         predictions = np.empty(outputs.shape[:2])
         for a, target in enumerate(self.targets):
             predictions[a] = target.score(outputs[a])
         return predictions
 
     @cached_property
-    def _columns(self) -> Ints | None:
-        """The output that is each row's score (r,); None if a score compares several."""
+    def _scores(self) -> Any:
+        """Where the score of each row stands in outputs (r, n, c); None if it compares several."""
         if any(target.is_lead for target in self.targets):
             return None
-        return np.array([target.column for target in self.targets])
+        columns = [target.column for target in self.targets]
+        return np.arange(len(columns)), slice(None), np.array(columns)
 
     @cached_property
     def _goals(self) -> Floats:

@@ -116,7 +116,7 @@ class ResultData:
         index = archive.changed_members(a)
         if live.problem.row_rules is not None:  # the last word
             index = index[live.problem.obeys(archive.genomes[None, a, index])[0]]
-        predictions = archive.predictions[a, index]
+        predictions = archive.predictions[a].take(index)
         observed = None
         if archive.places is not None and (labels := live.problem.observed.labels) is not None:
             observed = labels[archive.places[a, index]]
@@ -124,11 +124,11 @@ class ResultData:
             live.problem.predictor.encoding,
             row,
             live.problem.rows[0],
-            archive.genomes[a, index],
+            archive.genomes[a].take(index, axis=0),
             predictions,
             predictions,
             np.zeros(len(index), dtype=np.int64),
-            archive.objectives[a, index],
+            archive.objectives[a].take(index, axis=0),
             facts,
             Trace.of(archive, a),
             live=live,

@@ -56,8 +56,8 @@ class Trace:
         n_generations = 1 + int(generation[-1]) if size else 0  # they ascend
         ends = np.searchsorted(generation, np.arange(n_generations), side="right")
         return cls(
-            archive.objectives[a, entered],
-            generation[entered],
+            archive.objectives[a].take(entered, axis=0),
+            generation.take(entered),
             1 + archive.n_passed[a] + np.cumsum(archive.is_asked[a])[ends - 1],
             archive.replies(a),
             archive.stopped[a],

@@ -115,14 +115,16 @@ class Archive:
 
         `ended` tells which of them (r',) end for a reason that only their method knows.
         """
-        reasons, is_going = dict(ended or {}), np.ones(len(rows), dtype=np.bool_)
-        is_late = time.monotonic() >= deadline
+        reasons, is_late = dict(ended or {}), time.monotonic() >= deadline
         if patience is not None and self.stale.max() >= patience:
             reasons["patience"] = self.stale[rows] >= patience
         if is_late or is_stopped:
-            reasons["seconds" if is_late else "interrupt"] = is_going.copy()
+            reasons["seconds" if is_late else "interrupt"] = np.ones(len(rows), dtype=np.bool_)
         if generation >= last.min():
             reasons["budget"] = generation >= last[rows]
+        if not reasons:  # mostly
+            return np.arange(len(rows))
+        is_going = np.ones(len(rows), dtype=np.bool_)
         for reason, is_met in reasons.items():
             if is_met.any():
                 self.stop(rows[is_going & is_met], reason)
@@ -188,11 +190,10 @@ class Archive:
         """Return the members of one row that differ from it, by gap, changes and distance."""
         if row not in self._changed:
             members = np.sort(self.members[row, : self.n_members[row]])
-            values = self.objectives[row, members]
-            is_changed = values[:, CHANGES] > 0
-            members, values = members[is_changed], values[is_changed]
-            order = np.lexsort((values[:, DISTANCE], values[:, CHANGES], values[:, GAP]))
-            self._changed[row] = members[order]
+            values = self.objectives[row].take(members, axis=0).T
+            order = np.lexsort((values[DISTANCE], values[CHANGES], values[GAP]))
+            is_changed = values[CHANGES].take(order) > 0
+            self._changed[row] = members.take(order)[is_changed]
         return self._changed[row]
 
     def replies(self, row: int) -> Floats:

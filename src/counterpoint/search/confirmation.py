@@ -125,7 +125,7 @@ class Confirmation:
         Of the near misses of a known model those that are drawn: for the others what the search
         was told stands. So does what was told of observed rows that are clear of the edge.
         """
-        is_missed = self.values[which, GAP] > 0.0
+        is_missed = self.values[:, GAP].take(which) > 0.0
         is_scored: Bools = np.logical_not(is_missed)
         if not self.predictor.is_known:
             return np.logical_not(self.is_clear(which))
@@ -140,9 +140,9 @@ class Confirmation:
         """
         if self.keeps_all:
             return np.zeros(len(which), dtype=np.bool_)
-        clear: Bools = ~self.archive.is_asked[self.row, which]
+        clear: Bools = ~self.archive.is_asked[self.row].take(which)
         observed = np.flatnonzero(clear)  # few
-        predictions = self.archive.predictions[self.row, which[observed]]
+        predictions = self.archive.predictions[self.row].take(which[observed])
         is_near = is_at_edge(self.target, predictions, EDGE)
         is_near |= margins(self.target, predictions) <= N_SPREADS * self._spread
         clear[observed] = ~is_near
@@ -150,22 +150,23 @@ class Confirmation:
 
     def genomes(self, which: Ints) -> Floats:
         """Return some of the candidates, shape (n, d)."""
-        return np.ascontiguousarray(self.archive.genomes[self.row, which])
+        some: Floats = self.archive.genomes[self.row].take(which, axis=0)
+        return some
 
     def seeming(self, which: Ints) -> Ints:
         """Return those of the candidates that are valid as far as is known."""
-        valid: Ints = which[self.values[which, GAP] <= 0.0]
+        valid: Ints = which[self.values[:, GAP].take(which) <= 0.0]
         return valid
 
     def hear(self, which: Ints, outputs: Floats, codes: Ints) -> None:
         """Take what the model says of candidates in a frame; NaN is what the search knows."""
         self._is_asked[which], self._codes[which] = True, codes
-        scores = self.archive.predictions[self.row, which].copy()
-        told = ~np.isnan(outputs[:, 0])
-        self.n_asked += len(which) if self.predictor.has_decision else int(told.sum())
-        scores[told] = self.target.score(outputs[told])
-        self._predictions[which[told]] = self.target.prediction(outputs[told])
-        known = self.archive.predictions[self.row, which]
+        known = self.archive.predictions[self.row].take(which)
+        scores, told = known.copy(), np.flatnonzero(~np.isnan(outputs[:, 0]))
+        self.n_asked += len(which) if self.predictor.has_decision else len(told)
+        answers = outputs.take(told, axis=0)
+        scores[told] = self.target.score(answers)
+        self._predictions[which[told]] = self.target.prediction(answers)
         if self.predictor.is_quick and not is_close(known, scores).all():
             self.doubt = complaint(self.predictor, self.genomes(which[told]))
         self._judge(which, scores, codes)
@@ -180,7 +181,7 @@ class Confirmation:
 
     def _judge(self, which: Ints, scores: Floats, codes: Ints) -> None:
         """Note which candidates are valid by these scores or class codes and were not, or not."""
-        is_valid = self.values[which, GAP] <= 0.0
+        is_valid = self.values[:, GAP].take(which) <= 0.0
         holds = self.target.gaps(scores) <= 0.0
         if self.problem.wants_labels:
             holds = np.asarray(self.target.accepts_label(codes))
@@ -288,8 +289,7 @@ class Confirmation:
         is_member = np.zeros(len(self._is_asked), dtype=np.bool_)
         is_member[self.archive.members[self.row, : self.archive.n_members[self.row]]] = True
         is_member[self.ways.candidates] = True
-        members = np.flatnonzero(is_member)
-        self.members: Ints = members[self.values[members, CHANGES] > 0]
+        self.members: Ints = np.flatnonzero(is_member & (self.values[:, CHANGES] > 0))
 
     def ways_told(self) -> WayRows:
         """Return the ways, with what the model said of their candidates."""

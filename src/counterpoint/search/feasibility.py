@@ -254,11 +254,12 @@ def is_reaching(problem: Problem, a: int, which: Ints | slice) -> Bools:
     return reaches
 
 
-def is_wanted(problem: Problem, a: int, which: Ints | slice) -> Bools:
+def is_wanted(problem: Problem, a: int, which: Ints) -> Bools:
     """Return which of these observed rows reach row a's target and obey its limits and rules."""
     wanted = is_reaching(problem, a, which)
     reaching = np.flatnonzero(wanted)  # often few: only these are compared with the limits
-    wanted[reaching] = is_allowed(problem, a, problem.observed.genomes[which][reaching])
+    genomes = problem.observed.genomes.take(which[reaching], axis=0)
+    wanted[reaching] = is_allowed(problem, a, genomes)
     return wanted
 
 

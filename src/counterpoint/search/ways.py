@@ -109,9 +109,9 @@ class WayFinder:
         """Choose sets of the valid candidates, and the candidates that are kept of each."""
         pool = self.pool
         (n, d), most = (len(valid), len(pool.row)), MOST_WAYS + MOST_LARGER + 1
-        self._genomes = pool.genomes[valid]
-        inside = safety_margins(pool.target, pool.scores[valid])
-        given = Valid(self._genomes, pool.objectives[valid], inside, pool.row)
+        self._genomes = pool.genomes.take(valid, axis=0)
+        inside = safety_margins(pool.target, pool.scores.take(valid))
+        given = Valid(self._genomes, pool.objectives.take(valid, axis=0), inside, pool.row)
         numbers = np.empty((most, 6), dtype=np.int64)
         places = np.full((most, MOST_ROWS), -1, dtype=np.int64)
         kept = KeptSets(numbers, places, np.empty(n * d, dtype=np.int64))
@@ -152,7 +152,7 @@ class WayFinder:
 
     def _changes_of(self, which: Ints) -> Bools:
         """Return which features these candidates change."""
-        changes: Bools = self.pool.genomes[which] != self.pool.row
+        changes: Bools = self.pool.genomes.take(which, axis=0) != self.pool.row
         return changes
 
     def values(self) -> tuple[Ints, Ints, Floats]:
@@ -171,11 +171,11 @@ class WayFinder:
             *self.values(),
             self.way,
             self.is_front,
-            pool.genomes[which],
-            predictions[which],
-            pool.scores[which],
-            codes[which],
-            pool.objectives[which],
+            pool.genomes.take(which, axis=0),
+            predictions.take(which),
+            pool.scores.take(which),
+            codes.take(which),
+            pool.objectives.take(which, axis=0),
         )
 
 

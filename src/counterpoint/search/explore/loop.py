@@ -94,7 +94,8 @@ def search_in_waves(problem: Problem, search: Explore, watch: Watch) -> Archive:
             break
         learn(children, is_new, judged, source, plans.niches)
         archive.add(children, judged, rows, wave, counts=is_new)
-        archive.renew(rows[plans.niches.table.rows["has_found"][rows]])
+        if search.patience is not None:
+            archive.renew(rows[plans.niches.table.rows["has_found"][rows]])
         source = after(source, size)
 
         going = archive.still_going(
@@ -353,7 +354,7 @@ class Untried:
         """
         rows = source.places
         if has_new.all() and not self.points:  # mostly
-            self.n_empty[rows] = 0
+            self.n_empty[:] = 0
             return {}
         self.n_empty[rows] = np.where(has_new, 0, self.n_empty[rows] + 1)
         is_exhausted = np.zeros(len(rows), dtype=np.bool_)
