@@ -63,7 +63,7 @@ def as_probabilities(outputs: Floats, classes: tuple[Any, ...]) -> Floats:
             f"the model returned {outputs.shape[1]} columns, but there are {len(classes)} classes "
             f"({listed(classes)}); expected one probability per class."
         )
-    low, high, sums = outputs.min(), outputs.max(), sum(outputs.T)
+    low, high, sums = outputs.min(), outputs.max(), np.asarray(sum(outputs.T))
     is_outside = low < -TOLERANCE or high > 1.0 + TOLERANCE
     if is_outside or max(sums.max() - 1.0, 1.0 - sums.min()) > 100 * TOLERANCE:
         raise no_probabilities(outputs)

@@ -104,7 +104,7 @@ class Archive:
         self,
         rows: Ints,
         generation: int,
-        last: Ints,
+        last: Ints | int,
         patience: int | None,
         deadline: float,
         ended: dict[str, Bools] | None = None,
@@ -113,15 +113,18 @@ class Archive:
     ) -> Ints:
         """Return positions in `rows` of those to search on; note why the others stopped.
 
-        `ended` tells which of them (r',) end for a reason that only their method knows.
+        `last` is the last generation of each of all rows, or one number if it is the same. `ended`
+        tells which of them (r',) end for a reason that only their method knows.
         """
         reasons, is_late = dict(ended or {}), time.monotonic() >= deadline
         if patience is not None and self.stale.max() >= patience:
             reasons["patience"] = self.stale[rows] >= patience
         if is_late or is_stopped:
             reasons["seconds" if is_late else "interrupt"] = np.ones(len(rows), dtype=np.bool_)
-        if generation >= last.min():
+        if not isinstance(last, int):
             reasons["budget"] = generation >= last[rows]
+        elif generation >= last:
+            reasons["budget"] = np.ones(len(rows), dtype=np.bool_)
         if not reasons:  # mostly
             return np.arange(len(rows))
         is_going = np.ones(len(rows), dtype=np.bool_)

@@ -79,15 +79,14 @@ def search_in_waves(problem: Problem, search: Explore, watch: Watch) -> Archive:
     """Make waves of candidates until no row may go on; return all that was evaluated."""
     deadline, sizes = deadline_of(search.seconds), wave_sizes(search)
     rows = np.arange(len(problem.rows))  # those still searched
-    last = np.full(len(rows), len(sizes) - 1)
+    last, untried = len(sizes) - 1, Untried(len(rows))
     archive, source, plans = start(problem, int(sizes.sum()), search.population)
-    untried = Untried(len(rows))
 
     for wave, size in enumerate(sizes.tolist()):
         try:
             plan_candidates(source, plans, wave)
-            children, is_new, has_new = make_wave(source, problem, wave, size)
-            ended = untried.fill(children, is_new, has_new, source, problem)
+            children, is_new, is_made = make_wave(source, problem, wave, size)
+            ended = untried.fill(children, is_new, is_made, source, problem)
             judged = problem.evaluate(children)
         except KeyboardInterrupt:
             archive.stop(rows, "interrupt")
@@ -195,7 +194,7 @@ class Wave(NamedTuple):
 
     children: Floats  # (r, n, d): the candidates; the row itself where none could be made
     is_new: Bools  # (r, n): which of them are new and feasible
-    has_new: Bools  # (r,): whether anything new could be made for a row, feasible or not
+    is_made: Bools  # (r, n): which of them could be made and are new, feasible or not
 
 
 def make_wave(source: OffspringSource, problem: Problem, wave: int, size: int) -> Wave:
@@ -205,9 +204,8 @@ def make_wave(source: OffspringSource, problem: Problem, wave: int, size: int) -
     it lacks are made again, so that it never notices its company.
     """
     children, is_new = make_offspring(source, wave, size)
-    has_new: Bools = np.any(is_new, axis=1)
     if problem.row_rules is None or not problem.row_rules.rules.functions:
-        return Wave(children, is_new, has_new)
+        return Wave(children, is_new, is_new)
     is_good = problem.accepts(children, is_new)
     is_refused = is_new & ~is_good
     for retry in range(1, RETRIES + 1):
@@ -222,7 +220,7 @@ def make_wave(source: OffspringSource, problem: Problem, wave: int, size: int) -
         is_good |= accepted
         is_refused &= ~accepted
     children = np.where(is_good[..., None], children, problem.rows[:, None])
-    return Wave(children, is_good, has_new)
+    return Wave(children, is_good, is_new)
 
 
 def make_offspring(source: OffspringSource, wave: int, size: int) -> tuple[Floats, Bools]:
@@ -343,7 +341,7 @@ class Untried:
         self,
         children: Floats,
         is_new: Bools,
-        has_new: Bools,
+        is_made: Bools,
         source: OffspringSource,
         problem: Problem,
     ) -> dict[str, Bools]:
@@ -352,10 +350,10 @@ class Untried:
         Rows that are "exhausted" have tried all they may become. Those that end by "repeats" have a
         space too large to be listed, and several waves in a row made only what was there before.
         """
-        rows = source.places
-        if has_new.all() and not self.points:  # mostly
-            self.n_empty[:] = 0
+        if not self.points and np.count_nonzero(is_made) == is_made.size:  # mostly
+            self.n_empty.fill(0)
             return {}
+        rows, has_new = source.places, is_made.any(axis=1)
         self.n_empty[rows] = np.where(has_new, 0, self.n_empty[rows] + 1)
         is_exhausted = np.zeros(len(rows), dtype=np.bool_)
         for w in np.flatnonzero(~has_new | self.is_listed[rows]).tolist():

@@ -106,4 +106,5 @@ def test_rules_no_candidate_satisfies_end_in_an_exhausted_search() -> None:
 def test_observed_rows_are_wanted_if_they_obey(rule: str, expected: list[bool]) -> None:
     found = explain(rule, search=cp.WhatIf())
 
-    assert is_wanted(found.problem, 0, slice(None)).tolist() == expected
+    every = np.arange(len(found.problem.observed.genomes))
+    assert is_wanted(found.problem, 0, every).tolist() == expected
