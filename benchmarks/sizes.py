@@ -18,6 +18,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -143,33 +144,71 @@ def measure_size(size: Size, n_rows: int) -> dict[str, float]:
 
 
 def measure_cores(size: Size, quick: bool) -> dict[str, float]:
-    """Return which share of all cores many rows use: one worker's time over that of all cores."""
+    """Return which share of all cores many rows use: one worker's time over that of all cores.
+
+    Beside it stands the share that searches have that know nothing of each other, one for each
+    core. They share caches and memory, too, so that it is the most to be had.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
+    n_cores = len(os.sched_getaffinity(0))
+    some = seconds_apart(size, 512, 1)
+    n = int(512 / some * (12.0 if quick else LONG))
+    few = max(n // 5, 512)
+    apart = [seconds_apart(size, few, n_processes) for n_processes in (1, n_cores)]
+    seconds = timed_search(size)
+    one, all_of_them = seconds(n, 1), seconds(n, None)
+    return {
+        "rows": float(n),
+        "one_s": one,
+        "all_s": all_of_them,
+        "share": one / (n_cores * all_of_them),
+        "most": apart[0] / apart[1],
+    }
+
+
+def timed_search(size: Size) -> Callable[[int, int | None], float]:
+    """Return a function that tells how long so many rows take so many workers; kernels loaded."""
     import pandas as pd
 
     import counterpoint as cp
 
     data, model = made(size)
     explainer, search = cp.Explainer(model, data), cp.Search(evaluations=600)
-    many = pd.concat([data] * 40, ignore_index=True)
 
     def seconds(n: int, workers: int | None) -> float:
+        many = pd.concat([data] * -(-n // len(data)), ignore_index=True)[:n]
         start = time.perf_counter()
-        for _ in explainer.explain_each(
-            many[:n], "opposite", search, workers=workers, progress=False
-        ):
+        for _ in explainer.explain_each(many, "opposite", search, workers=workers, progress=False):
             pass
         return time.perf_counter() - start
 
     seconds(128, 1)
-    rate = 512 / seconds(512, 1)
-    n = min(int(rate * (12.0 if quick else LONG)), len(many))
-    one, all_of_them, n_cores = seconds(n, 1), seconds(n, None), len(os.sched_getaffinity(0))
-    return {
-        "rows": float(n),
-        "one_s": one,
-        "all_s": all_of_them,
-        "share": one / (n_cores * all_of_them),
-    }
+    return seconds
+
+
+def seconds_apart(size: Size, n: int, n_processes: int) -> float:
+    """Return the mean time of processes that search n rows each, all at once, on one worker."""
+    context = get_context("spawn")
+    together, times = context.Barrier(n_processes), context.SimpleQueue()
+    searching = [
+        context.Process(target=search_apart, args=(size, n, together, times))
+        for _ in range(n_processes)
+    ]
+    for each in searching:
+        each.start()
+    for each in searching:
+        each.join()
+        if each.exitcode:
+            raise RuntimeError(f"a process of its own ended with {each.exitcode}.")
+    return float(np.mean([times.get() for _ in searching]))
+
+
+def search_apart(size: Size, n: int, together: Any, times: Any) -> None:
+    """Tell how long n rows take one worker, begun at once with other processes."""
+    warnings.simplefilter("ignore")
+    seconds = timed_search(size)
+    together.wait()
+    times.put(seconds(n, 1))
 
 
 def measure_memory(n_rows: int, evaluations: int) -> dict[str, float]:
@@ -317,6 +356,7 @@ def as_markdown(records: dict[str, Any]) -> str:
         lambda r: f"{r['one_s']:.1f}",
         lambda r: f"{r['all_s']:.1f}",
         lambda r: f"{100 * r['share']:.0f} %",
+        lambda r: f"{100 * r['most']:.0f} %",
     )
     others = [
         ["fresh process to a first result with a rule", *cells("start:", _first)],
@@ -327,7 +367,8 @@ def as_markdown(records: dict[str, Any]) -> str:
         ),
     ]
     sized = ["model and table", *header("total (ms/row)", "own (ms/row)", "total ÷ limit")]
-    cored = ["model and table", *header("one worker (s)", "all (s)", "share of the cores")]
+    shares = header("one worker (s)", "all (s)", "share of the cores", "searches apart")
+    cored = ["model and table", *shares]
     return "\n\n".join(
         [
             table_of(sized, by_size),

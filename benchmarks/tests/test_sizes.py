@@ -27,7 +27,7 @@ def test_tables_have_the_features_that_their_titles_say() -> None:
 
 def test_two_checkouts_stand_in_one_table() -> None:
     size = {"total_ms": 20.0, "own_ms": 8.0, "limit_ms": 10.0}
-    cores = {"rows": 100.0, "one_s": 20.0, "all_s": 12.5, "share": 0.8}
+    cores = {"rows": 100.0, "one_s": 20.0, "all_s": 12.5, "share": 0.8, "most": 0.9}
     memory = {"rows": 50.0, "explainer_mib": 100.0, "most_mib": 250.0, "helper_mib": 180.0}
     start = {"first_s": 1.25, "compile_s": 12.0}
     sides = ("before", "after")
@@ -41,7 +41,7 @@ def test_two_checkouts_stand_in_one_table() -> None:
     text = sizes.as_markdown(records)
 
     assert "| linear, 8 features, numbers | 20.0 | 20.0 | 8.0 | 8.0 | 2.0 | 2.0 |" in text
-    assert "| linear, 8 features, numbers | 20.0 | 20.0 | 12.5 | 12.5 | 80 % | 80 % |" in text
+    assert "| linear, 8 features, numbers | 20.0 | 20.0 | 12.5 | 12.5 | 80 % | 80 % | 90 %" in text
     assert "total (ms/row), before | total (ms/row), now" in text
     assert "| what | before | now |" in text
     assert "| compiling the kernels, once | 12.0 s | 12.0 s |" in text
@@ -49,3 +49,9 @@ def test_two_checkouts_stand_in_one_table() -> None:
     assert f"20 features, 600 evaluations each | {told} | {told} |" in text
     alone = {name: {"after": sides["after"]} for name, sides in records.items()}
     assert "before" not in sizes.as_markdown(alone)
+
+
+def test_searches_that_know_nothing_of_each_other_begin_at_once_and_tell_their_time() -> None:
+    taken = sizes.seconds_apart(Size(8, "numbers", "linear"), 2, 2)
+
+    assert 0.0 < taken < 60.0

@@ -4,7 +4,7 @@ A `Watch` follows searches and ends them; `Progress` and `JobProgress` show a ba
 sees it, and lines for jobs elsewhere. Ctrl-C and SIGTERM only ask work to stop, and a second Ctrl-C
 stops it now: a signal that raised would come anywhere, between a file and its line in the journal
 or in a model's own code, and work of many seconds that is about to end would be lost. A `Channel`
-is how processes that share work talk to each other.
+is how processes that share work talk to each other, and `Reports` what one tells of its searches.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from counterpoint.errors import InvalidInput
 
 DELAY = 1.0  # seconds of work before a bar appears: short work shows none
 SECONDS_BETWEEN_LINES = 30.0  # where a job has no terminal
+BETWEEN = 0.2  # seconds between two reports of progress from another process
 HEADER = 8  # bytes that tell how long a message is
 LAYOUT = "explaining {percentage:3.0f}% |{bar}| {desc} [{elapsed}<{remaining}]"
 
@@ -360,3 +361,25 @@ class Channel:
                 raise EOFError
             n_read += got
         return content
+
+
+class Reports:
+    """What a process that helps tells of its searches, a few times a second."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel, self._last = channel, 0.0
+        self._asked = self._ended = 0
+
+    def hear(self, n_asked: int, n_ended: int) -> None:
+        """Note what happened in a generation."""
+        self._asked += n_asked
+        self._ended += n_ended
+        if time.monotonic() - self._last > BETWEEN:
+            self.tell()
+
+    def tell(self) -> None:
+        """Tell what was heard."""
+        if self._asked or self._ended:
+            self._channel.send(("heard", (self._asked, self._ended)))
+        self._asked = self._ended = 0
+        self._last = time.monotonic()

@@ -34,7 +34,7 @@ THROUGH = {
     "models.adapters.frameworks": 'framework("torch")',
 }
 # Modules that hold names only.
-NOTHING_TO_TEST = {"arrays", "version"}
+NOTHING_TO_TEST = {"version"}
 
 
 def module_of(test: str) -> str | None:

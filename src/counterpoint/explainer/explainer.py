@@ -439,5 +439,5 @@ class Explainer(Built):
             # Threads go on while the caller looks at a result: the limit must hold then too.
             self.predictor.one_thread() if n > 1 else nullcontext(),
         ):
-            for results in search_groups(grouping, searchers, watch):
+            for results in search_groups(grouping, searchers, watch, n - 1):
                 yield from results

@@ -176,11 +176,12 @@ class Meter:
 
 
 def search_groups(
-    grouping: Grouping, search_group: SearchGroup, watch: Watch
+    grouping: Grouping, search_group: SearchGroup, watch: Watch, n_ahead: int = 0
 ) -> Iterator[list[Counterfactuals]]:
     """Yield the results of each group in order, until all are searched or `watch` says stop.
 
-    Then the groups in flight end with the best so far, and no other is begun.
+    Then the groups in flight end with the best so far, and no other is begun. `n_ahead` more groups
+    than there are workers are handed over, for processes that have their next one beforehand.
     """
     if grouping.workers == 1:
         for group in grouping.groups:
@@ -190,22 +191,27 @@ def search_groups(
                 results = search_group(group)
             yield results
         return
-    with ThreadPoolExecutor(grouping.workers) as pool:
+    n_threads = grouping.workers + n_ahead
+    with ThreadPoolExecutor(n_threads) as pool:
         try:
-            yield from _in_order(pool, grouping, search_group, watch)
+            yield from _in_order(pool, grouping.groups, n_threads + 2, search_group, watch)
         finally:  # also when the caller takes no more: nothing goes on unseen
             watch.stop()
             pool.shutdown(cancel_futures=True)
 
 
 def _in_order(
-    pool: ThreadPoolExecutor, grouping: Grouping, search_group: SearchGroup, watch: Watch
+    pool: ThreadPoolExecutor,
+    groups: list[Ints],
+    most_begun: int,
+    search_group: SearchGroup,
+    watch: Watch,
 ) -> Iterator[list[Counterfactuals]]:
     """Yield the groups in order; two more than there are threads may be begun, none waits idly."""
-    waiting = deque(grouping.groups)
+    waiting = deque(groups)
     begun: deque[Future[list[Counterfactuals]]] = deque()
     while (waiting and not watch.is_stopped) or begun:
-        while waiting and len(begun) < grouping.workers + 2 and not watch.is_stopped:
+        while waiting and len(begun) < most_begun and not watch.is_stopped:
             begun.append(pool.submit(search_group, waiting.popleft()))
         with stopped_by_signals(watch):
             results = begun.popleft().result()

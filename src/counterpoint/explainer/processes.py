@@ -24,68 +24,74 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import fields, replace
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from counterpoint.arrays import Ints
+from counterpoint.arrays import Column, Ints, columns_of, values_of
 from counterpoint.errors import CounterpointError, PredictorError, told_by
 from counterpoint.explainer.building import Built
 from counterpoint.explainer.group import GIB, Meter, can_start
 from counterpoint.explainer.task import Work, rows_as_given, search_again
 from counterpoint.models.files import pickled
-from counterpoint.progress import Channel, Watch
+from counterpoint.problem.target import Target
+from counterpoint.progress import BETWEEN, Channel, Reports, Watch
 from counterpoint.result.counterfactuals import Counterfactuals
-from counterpoint.result.facts import Live
+from counterpoint.result.facts import Facts, Live, Trace
+from counterpoint.search.ways import WayRows
 
 BEGINS_AFTER = 0.5  # seconds of work in this process before others are started
 IS_WORTH = 4.0  # seconds of work that must be left then: a process is ready after one or two
 GETS_READY = 5.0  # seconds for which a thread leaves its core to a process that gets ready
-BETWEEN = 0.2  # seconds between two reports of progress
 LEAVING = 1.0  # seconds a process has to end
-CODE = "import sys; from counterpoint.explainer.processes import serve; serve(int(sys.argv[1]))"
+AHEAD = 2  # groups that a process has: one that it searches, and the next
+# Nothing is thrown away while modules are imported, so nobody need look for it.
+CODE = (
+    "import gc; gc.disable(); import sys; from counterpoint.explainer.processes import serve; "
+    "serve(int(sys.argv[1]))"
+)
+STAYS = ("encoding", "row", "live")  # what of a result is in both processes, or made again
+TAKEN_APART = (Facts, Trace, WayRows, Target)
 Handle = Literal["met", "plain", "labels", "other"]  # which problem a result asks when it is used
 
 
 class Sent(NamedTuple):
-    """A result on its way to another process: without what is there, too."""
+    """The results of a group on their way to another process: without what is there, too."""
 
-    values: dict[str, Any]  # its fields, without the row, model and data
-    handle: Handle
-
-    @classmethod
-    def of(cls, found: Counterfactuals, built: Built, asks_labels: bool) -> Sent:
-        """Take a result apart."""
-        values = {each.name: getattr(found, each.name) for each in fields(found)}
-        live = values.pop("live")
-        del values["encoding"], values["row"]
-        handle: Handle = "plain"
-        if live.again is None:
-            handle = "met"
-        elif live.problem.predictor is not built.predictor:
-            handle = "other"
-        elif live.problem.asks_labels and not asks_labels:
-            handle = "labels"
-        return cls(values, handle)
+    values: dict[str, Column]  # their fields, without the rows, model and data
+    handles: list[Handle]
 
 
-def taken_apart(results: list[Counterfactuals], work: Work, group: Ints) -> list[Sent]:
+def taken_apart(results: list[Counterfactuals], work: Work, group: Ints) -> Sent:
     """Take the results of a group apart, for a process that has model and data, too."""
-    asks_labels = work.problem(group[:1]).asks_labels
-    return [Sent.of(found, work.built, asks_labels) for found in results]
+    built, asks_labels = work.built, work.problem(group[:1]).asks_labels
+    names = [each.name for each in fields(Counterfactuals) if each.name not in STAYS]
+    values = columns_of(results, names, TAKEN_APART)
+    return Sent(values, [handle_of(found, built, asks_labels) for found in results])
 
 
-def put_together(sent: list[Sent], work: Work, group: Ints) -> list[Counterfactuals]:
+def handle_of(found: Counterfactuals, built: Built, asks_labels: bool) -> Handle:
+    """Return which problem a result asks when it is used."""
+    live: Any = found.live
+    if live.again is None:
+        return "met"
+    if live.problem.predictor is not built.predictor:
+        return "other"
+    return "labels" if live.problem.asks_labels and not asks_labels else "plain"
+
+
+def put_together(sent: Sent, work: Work, group: Ints) -> list[Counterfactuals]:
     """Put results together again, with the model, the data and the rows of this process.
 
     Of the few for which a quick way to ask the model was not believed, the row is searched here.
     """
     (built, task), problem, results = work, work.problem(group), list[Counterfactuals]()
     rows = rows_as_given(task, group, built.encoding)
-    for a, (values, handle) in enumerate(sent):
+    columns = values_of(sent.values)
+    for a, handle in enumerate(sent.handles):
         if handle == "other":
             results += work.search(group[[a]], Watch())
             continue
@@ -95,8 +101,8 @@ def put_together(sent: list[Sent], work: Work, group: Ints) -> list[Counterfactu
         else:
             again = search_again(one, task.seed, rows[a])
             live = Live(replace(one, asks_labels=True) if handle == "labels" else one, again)
-        own: Any = {"encoding": built.encoding, "row": rows[a], "live": live}
-        results.append(Counterfactuals(**own, **values))
+        values = {name: column[a] for name, column in columns.items()}
+        results.append(Counterfactuals(built.encoding, rows[a], **values, live=live))
     return results
 
 
@@ -104,7 +110,8 @@ class Helper:
     """A process that searches groups, and what this one says to it."""
 
     def __init__(self) -> None:
-        self._turn = threading.Lock()  # held by who waits for an answer
+        self._turns = threading.Condition()  # answers come in the order of what was asked
+        self._n_asked = self._n_answered = 0
         self._channel, theirs = Channel.pair()
         with closing(theirs):
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
@@ -117,15 +124,17 @@ class Helper:
 
     def get_ready(self, packed: bytes) -> None:
         """Hand over the pickle of the `Work`, and wait until the explainer is built there."""
-        with self._turn:
-            self._channel.send_packed(packed)
+        with self._asked(packed):
             if reason := self._channel.receive():
                 raise OSError(reason)
 
     def search(self, portion: Any, watch: Watch) -> Any:
-        """Return what the process finds for a portion; what it hears and warns of is told here."""
-        with self._turn:
-            self._channel.send(portion)
+        """Return what the process finds for a portion; what it hears and warns of is told here.
+
+        Another thread may hand over the next portion meanwhile, for which the process does not wait
+        then.
+        """
+        with self._asked(pickle.dumps(portion, pickle.HIGHEST_PROTOCOL)):
             while True:
                 while not self._channel.has_message(BETWEEN):
                     if watch.is_stopped:
@@ -142,6 +151,20 @@ class Helper:
                 if watch.is_stopped:
                     self.stop()
 
+    @contextmanager
+    def _asked(self, packed: bytes) -> Iterator[None]:
+        """Send something, and wait for the turn to hear the answer."""
+        with self._turns:
+            self._channel.send_packed(packed)
+            place, self._n_asked = self._n_asked, self._n_asked + 1
+            self._turns.wait_for(lambda: self._n_answered == place)
+        try:
+            yield
+        finally:
+            with self._turns:
+                self._n_answered += 1
+                self._turns.notify_all()
+
     def stop(self) -> None:
         """Ask the process to end its searches with the best so far."""
         self._channel.send(None)
@@ -155,7 +178,8 @@ class Helper:
             self._process.kill()
             self._process.wait()
         self._channel.end()
-        with self._turn:
+        with self._turns:
+            self._turns.wait_for(lambda: self._n_answered == self._n_asked)
             self._channel.close()
 
 
@@ -240,8 +264,9 @@ class Searchers:
     """Searches groups for several threads: here, or in processes as soon as there are some.
 
     This process searches `most_here` of the groups at a time: 1 if the model bears no threads, and
-    while other processes get ready, for which a thread leaves its core. Of the `memory` in GiB half
-    is for the copies of model and data.
+    while other processes get ready, for which a thread leaves its core. Each of these is handed its
+    next group before it has ended one, as long as there are others for all. Of the `memory` in GiB
+    half is for the copies of model and data.
     """
 
     def __init__(
@@ -251,51 +276,64 @@ class Searchers:
         self._workers, self._most_here = workers, most_here
         self._helpers = Helpers(work, workers - 1, n_bytes, memory, watch, self._welcome)
         self._changed = threading.Condition()
-        self._idle: list[Helper] = []
-        self._n_here = self._n_ready = self._n_begun = 0
+        self._n_there: dict[Helper, int] = {}  # how many groups each process has
+        self._waiting: list[int] = []  # the first row of each group that waits for a place
+        self._n_here = self._n_begun = 0
         self._is_decided = workers == 1 or not can_start()
         self._meter = Meter()
 
     def __call__(self, group: Ints) -> list[Counterfactuals]:
-        """Search a group wherever there is room; return when it is done."""
-        with self._changed:
-            self._n_begun += len(group)
-        return self._searched(group)
-
-    def _searched(self, group: Ints) -> list[Counterfactuals]:
-        """Search a group; if the process that should is ended, elsewhere."""
-        helper = self._place()
-        if helper is None:
+        """Search a group wherever there is a place for it; return when it is done."""
+        while (helper := self._place(group)) is not None:
             try:
-                return self._work.search(group, self._watch)
-            finally:
-                with self._changed:
-                    self._n_here -= 1
-                    self._changed.notify()
-                self._consider()
-        try:
-            sent = helper.search(group, self._watch)
-        except (EOFError, OSError):  # it was ended, by the system or by its model
-            _note("a process that helped has ended; others search its rows")
+                sent = helper.search(group, self._watch)
+            except (EOFError, OSError):  # it was ended, by the system or by its model
+                self._dismiss(helper)
+                continue
             with self._changed:
-                self._n_ready -= 1
-            return self._searched(group)
-        with self._changed:
-            self._idle.append(helper)
-            self._changed.notify()
-        return put_together(sent, self._work, group)
+                self._n_there[helper] -= 1
+                self._changed.notify_all()
+            return put_together(sent, self._work, group)
+        try:
+            return self._work.search(group, self._watch)
+        finally:
+            with self._changed:
+                self._n_here -= 1
+                self._changed.notify_all()
+            self._consider()
 
-    def _place(self) -> Helper | None:
-        """Wait for a process that is idle, or for room in this one; None says here."""
+    def _place(self, group: Ints) -> Helper | None:
+        """Wait until another process or this one can take a group; None says this one.
+
+        The first rows go first: those after them are told of only when these are done.
+        """
+        n_rows, n_all = len(group), len(self._work.task.frame)
         with self._changed:
+            self._waiting.append(first := int(group[0]))
             while True:
-                if self._idle:
-                    return self._idle.pop()
                 are_awaited = self._helpers.are_awaited
-                if self._n_here < max(1 if are_awaited else self._most_here - self._n_ready, 1):
-                    self._n_here += 1
-                    return None
+                most_here = 1 if are_awaited else self._most_here - len(self._n_there)
+                are_enough = n_all - self._n_begun > (1 + self._workers) * n_rows
+                helper = min(self._n_there, key=self._n_there.__getitem__, default=None)
+                if first == min(self._waiting):
+                    if self._n_here < max(most_here, 1):
+                        helper, self._n_here = None, self._n_here + 1
+                        break
+                    if helper is not None and self._n_there[helper] < (AHEAD if are_enough else 1):
+                        self._n_there[helper] += 1
+                        break
                 self._changed.wait(BETWEEN if are_awaited else None)
+            self._waiting.remove(first)
+            self._n_begun += n_rows
+            self._changed.notify_all()
+            return helper
+
+    def _dismiss(self, helper: Helper) -> None:
+        """Ask a process no more that has ended."""
+        with self._changed:
+            if self._n_there.pop(helper, None) is not None:
+                _note("a process that helped has ended; others search its rows")
+            self._changed.notify_all()
 
     def _look(self) -> None:
         """Look again and again whether processes should be started, also while groups take long."""
@@ -319,9 +357,8 @@ class Searchers:
     def _welcome(self, helper: Helper) -> None:
         """Let a process that is ready take the place of a thread."""
         with self._changed:
-            self._n_ready += 1
-            self._idle.append(helper)
-            self._changed.notify()
+            self._n_there[helper] = 0
+            self._changed.notify_all()
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._look, daemon=True).start()
@@ -338,28 +375,6 @@ def _note(text: str) -> None:
     logging.getLogger("counterpoint").info("%s.", text)
 
 
-class Reports:
-    """What a process that helps tells of its searches, a few times a second."""
-
-    def __init__(self, channel: Channel) -> None:
-        self._channel, self._last = channel, 0.0
-        self._asked = self._ended = 0
-
-    def hear(self, n_asked: int, n_ended: int) -> None:
-        """Note what happened in a generation."""
-        self._asked += n_asked
-        self._ended += n_ended
-        if time.monotonic() - self._last > BETWEEN:
-            self.tell()
-
-    def tell(self) -> None:
-        """Tell what was heard."""
-        if self._asked or self._ended:
-            self._channel.send(("heard", (self._asked, self._ended)))
-        self._asked = self._ended = 0
-        self._last = time.monotonic()
-
-
 def serve(number: int) -> None:
     """Do portions of work for the process at the other end of a channel, until it is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -372,6 +387,7 @@ def serve(number: int) -> None:
             channel.send(f"{type(error).__name__}: {told_by(error)}")
             return
         gc.freeze()  # what the explainer holds is there to stay, and need not be looked at again
+        gc.enable()
         channel.send("")
         reports = Reports(channel)
         watch, portions = Watch(reports.hear), queue.SimpleQueue[Any]()

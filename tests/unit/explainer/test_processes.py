@@ -8,7 +8,10 @@ import signal
 import threading
 import time
 import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,8 +22,15 @@ from sklearn.linear_model import LogisticRegression
 import counterpoint as cp
 from counterpoint.arrays import Ints
 from counterpoint.explainer import group, processes
-from counterpoint.explainer.processes import Helper, Helpers
-from counterpoint.explainer.task import Work
+from counterpoint.explainer.processes import (
+    Helper,
+    Helpers,
+    Searchers,
+    put_together,
+    taken_apart,
+)
+from counterpoint.explainer.task import Task, Work
+from counterpoint.progress import Channel, Watch
 
 DATA = pd.DataFrame(
     {"age": np.arange(90) % 47 + 18, "debt": np.arange(90) % 13 / 4.0, "own": np.arange(90) % 2}
@@ -256,3 +266,129 @@ def test_while_a_process_gets_ready_one_thread_searches(
 
     assert not eager
     assert set(n_at_once) == {1}
+
+
+def arrays_of(value: Any) -> list[Any]:
+    """Return all arrays of a result, field by field."""
+    if isinstance(value, np.ndarray):
+        return [value]
+    names = getattr(value, "__dataclass_fields__", {})
+    parts = [getattr(value, name) for name in names if name not in ("live", "encoding", "limits")]
+    return [array for part in parts for array in arrays_of(part)]
+
+
+def test_results_that_are_put_together_again_have_the_same_arrays() -> None:
+    explainer = cp.Explainer(fitted(), DATA)
+    rows = DATA[:6].assign(age=[20, 25, 30, 60, 61, 62])
+    task = Task.of(rows, "rows", True, SMALL, 0, explainer.unlimited, explainer)
+    work, some = Work(explainer, task), np.arange(1, 6)
+    found = work.search(some, Watch())
+
+    again = put_together(taken_apart(found, work, some), work, some)
+
+    assert {each.status for each in found} == {"found", "already_met"}
+    assert again == found
+    for one, other in zip(again, found, strict=True):
+        assert [a.tobytes() for a in arrays_of(one)] == [a.tobytes() for a in arrays_of(other)]
+        assert [a.dtype for a in arrays_of(one)] == [a.dtype for a in arrays_of(other)]
+        assert [a.flags.writeable for a in arrays_of(one)] == [
+            a.flags.writeable for a in arrays_of(other)
+        ]
+
+
+class NoProcess:
+    """Stands for a process: the other end of its channel is in this one."""
+
+    def __init__(self, command: list[str], **_: Any) -> None:
+        self.channel = Channel.of(os.dup(int(command[-1])))
+
+    def terminate(self) -> None:
+        """End it."""
+        self.channel.close()
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Say that it has ended."""
+
+
+def waited_for(happened: Callable[[], bool]) -> bool:
+    """Return whether something happens soon."""
+    until = time.monotonic() + 10.0
+    while not happened() and time.monotonic() < until:
+        time.sleep(0.005)
+    return happened()
+
+
+def test_a_process_is_handed_its_next_portion_before_it_has_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("subprocess.Popen", NoProcess)
+    helper: Any = Helper()
+    there = helper._process.channel
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(helper.search, "first", Watch())
+        asked = [there.receive()]
+        second = pool.submit(helper.search, "second", Watch())
+        asked.append(there.receive())
+        there.send(("found", "its first answer"))
+        there.send(("found", "its second answer"))
+
+        assert asked == ["first", "second"]
+        assert first.result() == "its first answer"
+        assert second.result() == "its second answer"
+    helper.close()
+
+
+def test_all_who_wait_for_a_process_that_ends_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("subprocess.Popen", NoProcess)
+    helper: Any = Helper()
+
+    with ThreadPoolExecutor(2) as pool:
+        waiting = [pool.submit(helper.search, each, Watch()) for each in "ab"]
+        assert waited_for(lambda: helper._n_asked == 2)
+        helper.close()
+
+        assert all(isinstance(each.exception(), EOFError | OSError) for each in waiting)
+
+
+class Gate:
+    """Stands for a process that searches nothing until it is opened, and for this one."""
+
+    def __init__(self) -> None:
+        self.begun, self.opened = list[int](), threading.Event()
+
+    def search(self, group: Ints, watch: Any) -> Any:  # noqa: ARG002 - as `Helper.search`
+        """Note the first row, and wait."""
+        self.begun.append(int(group[0]))
+        self.opened.wait(PATIENCE)
+        return []
+
+
+@pytest.mark.parametrize(("n_rows", "most_there"), [(20, 2), (4, 1)])
+def test_a_process_has_its_next_group_beforehand_if_there_are_others_for_all(
+    n_rows: int, most_there: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "put_together", lambda *_: [])
+    here, there = Gate(), Gate()
+    observed = SimpleNamespace(genomes=np.zeros((2, 2)))
+    work: Any = SimpleNamespace(
+        built=SimpleNamespace(observed=observed),
+        task=SimpleNamespace(frame=range(n_rows)),
+        search=here.search,
+    )
+    searchers = Searchers(work, 2, 2, 1.0, Watch())
+    searchers._is_decided = True
+    searchers._welcome(there)  # type: ignore[arg-type]
+
+    with ThreadPoolExecutor(4) as pool:
+        waiting = [pool.submit(searchers, np.arange(i, i + 1)) for i in range(4)]
+        assert waited_for(lambda: len(there.begun) + len(here.begun) == 1 + most_there)
+        time.sleep(0.05)
+        begun = [here.begun[:], there.begun[:]]
+        for each in (here, there):
+            each.opened.set()
+        for done in waiting:
+            done.result()
+
+    assert begun == [[0], [1, 2][:most_there]]
+    assert sorted(here.begun + there.begun) == [0, 1, 2, 3]

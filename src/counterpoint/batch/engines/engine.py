@@ -28,9 +28,9 @@ from counterpoint.checks import require_package
 from counterpoint.errors import CounterpointError, EngineError, InvalidInput
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.group import MEMORY, Meter, can_start, check_workers
-from counterpoint.explainer.processes import BEGINS_AFTER, BETWEEN, Helper, Helpers
+from counterpoint.explainer.processes import BEGINS_AFTER, Helper, Helpers
 from counterpoint.models.files import MOST_BYTES, load_model, pickled
-from counterpoint.progress import Watch
+from counterpoint.progress import BETWEEN, Watch
 from counterpoint.result.long_table import OutputSchema
 from counterpoint.table.files import read_content
 
