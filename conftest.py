@@ -13,6 +13,9 @@ from typing import Any
 # share the cores, as with pytest -n, a model that is fitted in 0.3 s takes 20. Libraries read it
 # when they are loaded. No bit of an answer depends on it.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# Those of OpenBLAS spin for 2 to the 26th ticks of the clock unless told otherwise: ten small
+# logistic regressions take 0.4 s of the processor so, and 0.04 where they sleep after 2 to the 4th.
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
 import pytest
 from _pytest.doctest import DoctestModule
