@@ -1,29 +1,20 @@
-"""Calling what only kernels can call: a wrapper that Python can."""
+"""Calling what only kernels can call: a wrapper that Python can, kept on disk like kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
-import numba
-
-from counterpoint.kernels import kernel
-
-
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a loop of a test compiled, or as Python where kernels run so."""
-    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
-        return kernel(function)
-    compile_it: Any = numba.njit
-    return cast(Callable[..., Any], compile_it(function))
+from counterpoint.kernels import full_name, kernel
 
 
 def called(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function for Python that calls an inner kernel with the same arguments."""
-    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
-        return kernel(function)
 
     def call(*arguments: Any) -> Any:
         return function(*arguments)
 
-    return compiled(call)
+    inner = getattr(function, "dispatcher", None)
+    name = full_name(function if inner is None else inner.py_func).replace(".", "_")
+    call.__name__ = call.__qualname__ = f"call_{name}"  # by which its machine code is found again
+    return kernel(call)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from tests.kernels import compiled
 
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.density.bernstein import nearest_cells
 from counterpoint.density.conditional import Trees, draw_value, find_leaf, grow_trees
+from counterpoint.kernels import kernel
 
 PROBABILITY_FLOOR = 1e-12  # of a cell that a leaf deems impossible, in log-likelihoods
 
@@ -50,16 +50,15 @@ class ConditionalSampler:
         return np.log(np.maximum(upper - lower, PROBABILITY_FLOOR))
 
 
-def _draw_each(
+@kernel
+def _draw_column(
     trees: Trees, feature: int, genomes: Floats, uniforms: Floats, values: Floats
 ) -> None:
     for i in range(len(genomes)):
         values[i] = draw_value(trees, feature, genomes[i], uniforms[i])
 
 
-def _find_each(trees: Trees, feature: int, genomes: Floats, leaves: Ints) -> None:
+@kernel
+def _find_leaves(trees: Trees, feature: int, genomes: Floats, leaves: Ints) -> None:
     for i in range(len(genomes)):
         leaves[i] = find_leaf(trees, feature, genomes[i])
-
-
-_draw_column, _find_leaves = compiled(_draw_each), compiled(_find_each)

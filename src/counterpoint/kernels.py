@@ -227,8 +227,8 @@ class KernelCache(FunctionCache):
 
 
 def _fields_of(kind: Any) -> Any:
-    """Return the names of the fields of a tuple's type, and of the tuples in it."""
-    return getattr(kind, "fields", ()), tuple(map(_fields_of, getattr(kind, "types", ())))
+    """Return the names of the fields of a record or tuple's type, and of those in it."""
+    return (*getattr(kind, "fields", ()),), tuple(map(_fields_of, getattr(kind, "types", ())))
 
 
 F = TypeVar("F", bound=Callable[..., Any])

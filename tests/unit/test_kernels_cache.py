@@ -10,6 +10,7 @@ from pkgutil import walk_packages
 from typing import Any, NamedTuple
 
 import numba
+import numpy as np
 import pytest
 
 import counterpoint
@@ -35,7 +36,8 @@ def add_up(values):
         total += value
     return total
 
-print(add_up(np.arange(10).astype(sys.argv[1])))
+for name in sys.argv[1:]:
+    print(add_up(np.arange(10).astype(name)))
 """
 
 
@@ -83,16 +85,17 @@ def test_processes_that_compile_at_once_leave_the_right_code_for_every_type(
         "PYTHONPATH": str(Path(counterpoint.__file__).parents[1]),
         "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
     }
-    for _ in range(2):  # the first compile, the second load
-        running = [
-            subprocess.Popen(  # noqa: S603 - our own interpreter and code
-                [sys.executable, str(module), name], env=environment, stdout=subprocess.PIPE
-            )
-            for name in TYPES
-        ]
-        answers = [process.communicate()[0].decode().strip() for process in running]
 
-        assert answers == ["45.0"] * len(TYPES)
+    def start(*names: str) -> subprocess.Popen[str]:
+        command = [sys.executable, str(module), *names]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)  # noqa: S603
+
+    compiling = [start(name) for name in TYPES]
+    answers = [process.communicate()[0] for process in compiling]
+    loaded, _ = start(*TYPES).communicate()
+
+    assert answers == ["45.0\n"] * len(TYPES)
+    assert loaded == "".join(answers)
 
 
 def test_python_without_assertions_leaves_the_kernels_of_python_with_them(tmp_path: Path) -> None:
@@ -217,6 +220,16 @@ def test_names_of_fields_are_part_of_the_key_of_machine_code() -> None:
 
     assert key_of(Pair(1.0, 2.0)) != key_of(Turned(1.0, 2.0))
     assert key_of(Pair(1.0, 2.0)) == key_of(Pair(2.0, 3.0))
+
+
+def test_a_record_beside_other_arguments_has_a_key_that_names_its_fields() -> None:
+    def key_of(*names: str) -> Any:
+        record = np.zeros(1, [(name, "f8") for name in names])[0]
+        return kernels._fields_of(numba.typeof((record, 1)))
+
+    keys = {key_of("low", "high"), key_of("low", "high"), key_of("low", "top")}
+
+    assert len(keys) == 2
 
 
 def test_marks_of_older_sources_go_and_a_folder_that_is_none_has_no_mark(tmp_path: Path) -> None:

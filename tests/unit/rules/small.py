@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from tests.kernels import compiled
 
 from counterpoint.arrays import Bools, Floats, Keys
+from counterpoint.kernels import kernel
 from counterpoint.problem.limits import Limits
 from counterpoint.rules.domains import RowDomains
 from counterpoint.rules.program import Program, make_scratch
@@ -80,11 +80,9 @@ def _repair_in(program: Program, domains: RowDomains) -> Repair:
     return Repair(program, row, features, allowed, make_scratch(program), starts(1))
 
 
-def _repair_each(genomes: Floats, repair: Repair, states: Keys, is_repaired: Bools) -> None:
+@kernel
+def _repair_all(genomes: Floats, repair: Repair, states: Keys, is_repaired: Bools) -> None:
     """Write which of the genomes (n, d) satisfy the rules after their repair."""
     for i in range(len(genomes)):
         repair.state[0] = states[i]
         is_repaired[i] = repair_genome(genomes[i], repair)
-
-
-_repair_all = compiled(_repair_each)
