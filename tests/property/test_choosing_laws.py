@@ -221,6 +221,15 @@ def test_truthful_answers_never_raise_the_odds_against_the_truth(
     assert belief.sum() == pytest.approx(1.0)
 
 
+def test_the_beliefs_that_all_begin_with_are_made_once_and_nobody_can_change_them() -> None:
+    particles = preference.draw_particles(3, 2, 8, seed=0)
+
+    assert preference.draw_particles(3, 2, 8, seed=0) is particles
+    assert preference.draw_particles(3, 2, 8, seed=1) is not particles
+    with pytest.raises(ValueError, match="read-only"):
+        particles[0] = 1.0
+
+
 @given(
     attributes=st.lists(st.tuples(unit, unit), min_size=2, max_size=6),
     n=st.integers(1, 40),

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -63,6 +64,7 @@ class AskedPair(NamedTuple):
     worth: float
 
 
+@lru_cache(maxsize=8)  # every interview about results of one explainer begins with the same
 def draw_particles(n_aims: int, n_features: int, n: int, seed: int) -> Floats:
     """Return the prior: n particles of weights (n, n_aims + 2 * n_features), each summing to one.
 
@@ -87,6 +89,7 @@ def draw_particles(n_aims: int, n_features: int, n: int, seed: int) -> Floats:
                 particles[s, start : start + sizes[group]] = share * weights / total
             start += sizes[group]
         particles[s] /= max(particles[s].sum(), 1e-300)
+    particles.flags.writeable = False
     return particles
 
 
