@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -63,6 +64,12 @@ def explained(target: Any = (170.0, 190.0), **settings: Any) -> cp.Counterfactua
     row = data.iloc[[int(np.argsort(worth(data))[5])]]
     search = cp.Search(evaluations=settings.pop("evaluations", 400))
     return cp.Explainer(worth, data, **settings).explain(row, target, search=search)
+
+
+@cache
+def explained_once() -> cp.Counterfactuals:
+    """Return the same without settings, found once for all who only look at it."""
+    return explained()
 
 
 def with_gaps(row_is_missing: bool) -> cp.Counterfactuals:

@@ -21,7 +21,8 @@ class Logistic:
 
     def __call__(self, rows: pd.DataFrame) -> Any:
         """Return a probability per row."""
-        total: Any = sum(w * np.asarray(rows[name]) for name, w in self.weights.items())
+        values, place = rows.to_numpy(), rows.columns.get_loc
+        total: Any = sum(w * values[:, place(name)] for name, w in self.weights.items())
         return 1.0 / (1.0 + np.exp(-(total + self.intercept)))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tests.architecture.package import ROOT
+from tests.architecture.package import modules
 
 DECORATORS = {"kernel", "inner", "part"}
 
@@ -34,8 +34,8 @@ def counted_from_the_end(function: ast.FunctionDef) -> Iterator[str]:
 
 
 def test_no_kernel_counts_from_the_end_of_an_array() -> None:
-    sources = {file.name: ast.parse(file.read_text()) for file in ROOT.glob("src/**/*.py")}
-    functions = [each for tree in sources.values() for each in compiled_functions(tree)]
+    trees = [module.tree for module in modules().values()]
+    functions = [each for tree in trees for each in compiled_functions(tree)]
 
     found = [what for function in functions for what in counted_from_the_end(function)]
 

@@ -32,11 +32,18 @@ def rows(tmp_path: Path) -> Path:
     return write_rows(tmp_path)
 
 
-@pytest.fixture
-def clean(rows: Path, tmp_path: Path) -> dict[str, bytes]:
+@pytest.fixture(scope="session")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of such rows, `in`, and of what their job ends with, `out`; for copies."""
+    place = tmp_path_factory.mktemp("done")
+    run_batch(write_rows(place), place / "out")
+    return place
+
+
+@pytest.fixture(scope="session")
+def clean(done: Path) -> dict[str, bytes]:
     """Return what that job ends with if nothing happens to it."""
-    run_batch(rows, tmp_path / "clean")
-    return contents(tmp_path / "clean")
+    return contents(done / "out")
 
 
 @pytest.fixture

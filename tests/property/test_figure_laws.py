@@ -11,14 +11,14 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
-from tests.figures import FIELDS, drawn, explained, fields_of, worth
+from tests.figures import FIELDS, drawn, explained_once, fields_of, worth
 
 import counterpoint as cp
 from counterpoint.result.figures.axes import ROW, Axis, changes_only, histogram, unique
 from counterpoint.result.figures.frames import contour_levels, positions
 from counterpoint.table.features import Feature, Kind
 
-FOUND = explained()
+FOUND = explained_once()
 FEATURES = list(FOUND.encoding.schema.names)
 NUMBER = Feature("a", Kind.REAL, np.dtype(float), (), 0.0, 1.0)
 LEVELS = Feature("b", Kind.CATEGORICAL, np.dtype(object), tuple("uvwxyz"), 0.0, 5.0)

@@ -100,11 +100,11 @@ def test_the_manifest_lists_the_parts_with_their_hashes(clean: dict[str, bytes])
     assert sum(part["counts"]["rows"] for part in manifest["parts"]) == N_ROWS
 
 
-def test_a_job_that_is_done_does_nothing(rows: Path, tmp_path: Path) -> None:
-    run_batch(rows, tmp_path / "out")
+def test_a_job_that_is_done_does_nothing(done: Path, tmp_path: Path) -> None:
+    shutil.copytree(done / "out", tmp_path / "out")
     times = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").glob("part*")}
 
-    summary = run_batch(rows, tmp_path / "out")
+    summary = run_batch(done / "in", tmp_path / "out")
 
     assert summary.n_before == N_ROWS
     assert "All 40 rows were done before; nothing was left to do" in str(summary)
@@ -256,11 +256,11 @@ NONSENSE: list[Any] = [None, True, -1, 0.5, 1e300, 10**400, "nonsense", [], {}, 
 
 @pytest.mark.parametrize("value", NONSENSE, ids=lambda value: repr(value)[:20])
 def test_a_manifest_with_nonsense_anywhere_is_refused(
-    rows: Path, tmp_path: Path, value: Any
+    done: Path, tmp_path: Path, value: Any
 ) -> None:
     """Another hash is no nonsense, its part is done again; nor is another name of the same rows."""
-    out = tmp_path / "out"
-    run_batch(rows, out)
+    rows, out = done / "in", tmp_path / "out"
+    shutil.copytree(done / "out", out)
     whole = contents(out)
     manifest = json.loads(whole["manifest.json"])
     for place in places_in(manifest):
@@ -340,13 +340,13 @@ def test_other_settings_are_refused(
 
 
 def test_another_version_is_refused(
-    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    done: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_batch(rows, tmp_path / "out")
+    shutil.copytree(done / "out", tmp_path / "out")
     monkeypatch.setattr("counterpoint.batch.folder.__version__", "9.9")
 
     with pytest.raises(cp.InvalidInput, match=r'counterpoint = "0.*", and this one has "9.9"'):
-        run_batch(rows, tmp_path / "out")
+        run_batch(done / "in", tmp_path / "out")
 
 
 def changed(rows: Path) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.figures import explained
+from tests.figures import explained_once
 
 import counterpoint as cp
 
 
 @pytest.fixture(scope="session")
 def found() -> cp.Counterfactuals:
-    return explained()
+    return explained_once()
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.figures import drawn, explained
+from tests.figures import drawn, explained_once
 
 import counterpoint as cp
 from counterpoint.result.figures.axes import (
@@ -26,7 +26,7 @@ from counterpoint.result.figures.axes import (
     wrapped,
 )
 
-FOUND = explained()
+FOUND = explained_once()
 AXES = [Axis.of(FOUND, place) for place in range(len(FOUND.genome))]
 axes = st.sampled_from(AXES)
 

@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.figures import explained, with_gaps
+from tests.figures import explained_once, with_gaps
 
 import counterpoint as cp
 from counterpoint.errors import InvalidInput
 from counterpoint.result.figures.axes import Axis
 from counterpoint.result.figures.frames import EDGE, contour_levels, labels_of
 
-FOUND = explained()
+FOUND = explained_once()
 
 
 def test_one_feature_makes_no_surface(found: cp.Counterfactuals) -> None:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.figures import explained
+from tests.figures import explained_once
 
 import counterpoint as cp
 from counterpoint.result.figures.axes import Axis
@@ -15,7 +15,7 @@ from counterpoint.result.figures.charts.response import MOST_NUMBERED, ROOM, apa
 from counterpoint.result.figures.charts.theme import date_ticks
 from counterpoint.table.schema import Schema
 
-FOUND = explained()
+FOUND = explained_once()
 AXES = Axis.of(FOUND, 0), Axis.of(FOUND, 1)
 SIZE = (300, 200)
 
