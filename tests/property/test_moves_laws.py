@@ -23,6 +23,7 @@ from counterpoint.search.archive import empty_front
 from counterpoint.search.explore import moves
 from counterpoint.search.explore.knowledge import empty_classes
 from counterpoint.search.explore.moves import (
+    N_PARTS,
     NEAR_MISS,
     VALID,
     ArchiveView,
@@ -455,8 +456,9 @@ def classes_of(sizes: list[list[int]]) -> ParentClasses:
     """Return classes with so many members; the members are numbered class by class."""
     size = np.array(sizes, dtype=np.int64)
     odds = np.where(size > 0, ODDS, 0.0).sum(axis=1)
-    start, kind = np.cumsum(size) - size.ravel(), np.empty(0, dtype=np.int64)
-    return ParentClasses(np.arange(size.sum()), start, size.ravel(), kind, odds)
+    start, kind = np.cumsum(size) - size.ravel(), np.empty(0, dtype=np.int32)
+    at = np.zeros((N_PARTS, size.size), dtype=np.int64)
+    return ParentClasses(np.arange(size.sum()), start, size.ravel(), kind, at, odds)
 
 
 def chosen(classes: ParentClasses, p_valid: float, odds: Floats, n: int = 6000) -> Ints:

@@ -102,16 +102,18 @@ def compare(genome: Floats, neighbourhood: Neighbourhood, near: Neighbours) -> t
     The distance is that of `gower`: what does not differ adds 0.
     """
     row, weight, cap = neighbourhood.row, neighbourhood.weight, neighbourhood.cap
-    origin = neighbourhood.origin
+    origin, differences = neighbourhood.origin, near.differences
     d, n_changed, total = len(genome), 0, 0.0
-    for j in range(d):
-        if genome[j] != row[j]:
-            total += term((genome[j] - row[j]) * weight[j], cap[j])
-            it = near.differences[n_changed]
-            it.feature, it.cap = j, cap[j] / d
-            it.new = (genome[j] - origin[j]) * weight[j] / d
-            it.old = (row[j] - origin[j]) * weight[j] / d
-            n_changed += 1
+    for j in range(d):  # no branch to guess: each is written, and stays if the next place is taken
+        differences[n_changed].feature = j
+        n_changed += genome[j] != row[j]
+    share = 1.0 / d
+    for c in range(n_changed):
+        it = differences[c]
+        j, unit = it.feature, weight[it.feature] * share
+        total += term((genome[j] - row[j]) * weight[j], cap[j])
+        it.new, it.old = (genome[j] - origin[j]) * unit, (row[j] - origin[j]) * unit
+        it.cap = cap[j] * share
     for c in range(n_changed, n_changed + 2):  # a feature that counts nothing, to make pairs
         it = near.differences[c]
         it.feature, it.new, it.old, it.cap = 0, NOTHING, NOTHING, NOTHING

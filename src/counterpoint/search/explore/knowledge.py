@@ -18,7 +18,7 @@ from counterpoint.neighbours.index import NearRows, empty_neighbours, gower_weig
 from counterpoint.problem.own_objectives import Distance
 from counterpoint.problem.problem import Observed, Problem, Recalled
 from counterpoint.search.archive import Archive
-from counterpoint.search.explore.moves import ParentClasses
+from counterpoint.search.explore.moves import N_PARTS, ParentClasses
 from counterpoint.search.explore.niches import (
     MOST_FEATURES,
     MOST_PAIRED,
@@ -186,8 +186,9 @@ def empty_scratch(near_rows: NearRows, n_members: int) -> OffspringScratch:
 def empty_classes(n_members: int, d: int) -> ParentClasses:
     """Return room for the classes of at most so many members with d features."""
     start, size = np.zeros((2, 2 * (d + 1)), dtype=np.int64)
-    kind = np.empty(-(-n_members // LANES) * LANES, dtype=np.int64)
-    return ParentClasses(np.empty(n_members, dtype=np.int64), start, size, kind, np.empty(2))
+    kind = np.empty(-(-n_members // LANES) * LANES, dtype=np.int32)
+    at, member = np.zeros((N_PARTS, len(size)), np.int64), np.empty(n_members, np.int64)
+    return ParentClasses(member, start, size, kind, at, np.empty(2))
 
 
 def once(observed: Observed, make: Callable[..., T], *arguments: Hashable) -> T:

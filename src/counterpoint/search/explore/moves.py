@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import MISSING, Floats, Ints, Keys, Whole
+from counterpoint.arrays import MISSING, Floats, Ints, Keys, Shorts, Whole
 from counterpoint.kernels import inner, part
 from counterpoint.neighbours.gower import term
 from counterpoint.problem.objectives import CHANGES, GAP
@@ -30,6 +30,7 @@ GOES_MISSING = 0.2  # share of redraws of what may be missing that make it so
 FARTHEST = 3.0  # boundary steps stretch a change at most so far
 MOST_FOLLOWED = np.int64(3)  # features taken from an observed row at once
 VALID, NEAR_MISS = 0, 1
+N_PARTS = 4  # of the members, that are gone through side by side
 
 
 class RowSpace(NamedTuple):
@@ -301,7 +302,10 @@ class ParentClasses(NamedTuple):
     # reach the target by so many changes, then the near misses
     start: Ints
     size: Ints
-    kind: Ints  # (n_blocks * LANES,): the class of each member, in their order
+    # (n_blocks * LANES,): the class of each member, in their order; short numbers, for only these
+    # are made of floats by vector instructions
+    kind: Shorts
+    at: Ints  # (N_PARTS, 2 * (d + 1)): where the next member of each class, in each part, is put
     odds: Floats  # (2,): the odds of all classes together that have members, for both sorts
 
 
@@ -312,41 +316,76 @@ def classify(archive: ArchiveView, a: int, odds: Floats, classes: ParentClasses)
     A class of c changes is as likely as ``odds[c]`` says.
     """
     start, size, kind, n = classes.start, classes.size, classes.kind, archive.n_members[a]
-    n_sizes = len(size) // 2
+    n_sizes, at = len(size) // 2, classes.at
     note_kinds(archive.front[a], n_sizes, n, kind)
-    size[:] = 0
-    for k in range(n):
-        size[kind[k]] += 1
+    count_kinds(kind, n, at)
     total = 0
     for sort in range(2):
         classes.odds[sort] = 0.0
         for changes in range(1, n_sizes):
             c = sort * n_sizes + changes
-            start[c] = total
-            total += size[c]
+            start[c], total = total, take_places(at, c, total)
+            size[c] = total - start[c]
             if size[c] > 0:
                 classes.odds[sort] += odds[changes]
-    start[0], start[n_sizes] = total, total + size[0]  # they change nothing, and come last
-    for k in range(n):
-        classes.member[start[kind[k]]] = archive.members[a, k]
-        start[kind[k]] += 1
-    for c in range(len(size)):
-        start[c] -= size[c]
+    n_placed = take_places(at, n_sizes, take_places(at, 0, total))  # they change nothing: last
+    sort_members(archive.members[a], kind, n_placed, at, classes.member)
     return total
 
 
 @inner
-def note_kinds(front: Floats, n_sizes: int, n: int, kind: Ints) -> None:
+def count_kinds(kind: Shorts, n: int, counts: Ints) -> None:
+    """Count the members of each class in every part of n members, the last of which is longest.
+
+    The parts are gone through side by side: to count a class again right after it was counted
+    waits for memory.
+    """
+    length = n // N_PARTS
+    for q in range(N_PARTS):
+        for c in range(counts.shape[1]):
+            counts[q, c] = 0
+    for i in range(length):
+        for q in range(N_PARTS):
+            counts[q, kind[q * length + i]] += 1
+    for k in range(N_PARTS * length, n):
+        counts[N_PARTS - 1, kind[k]] += 1
+
+
+@inner
+def take_places(at: Ints, c: int, total: int) -> int:
+    """Make the counts of a class the places where each part's begin; return where all end."""
+    for q in range(N_PARTS):
+        at[q, c], total = total, total + at[q, c]
+    return total
+
+
+@inner
+def sort_members(members: Ints, kind: Shorts, n: int, at: Ints, member: Ints) -> None:
+    """Write n members class by class, those of each class in their order."""
+    length = n // N_PARTS
+    for i in range(length):
+        for q in range(N_PARTS):
+            c = kind[q * length + i]
+            member[at[q, c]] = members[q * length + i]
+            at[q, c] += 1
+    for k in range(N_PARTS * length, n):
+        member[at[N_PARTS - 1, kind[k]]] = members[k]
+        at[N_PARTS - 1, kind[k]] += 1
+
+
+@inner
+def note_kinds(front: Floats, n_sizes: int, n: int, kind: Shorts) -> None:
     """Write the class of each of n members, sixteen at a time: the places left over are written to.
 
     So do the loops become vector instructions.
     """
+    near_misses = float(NEAR_MISS * n_sizes)
     for block in range((n + LANES - 1) // LANES):
         gap, changes = front[block, GAP], front[block, CHANGES]
         for q in range(LANES):
-            sort = VALID if gap[q] <= 0.0 else NEAR_MISS
+            first = 0.0 if gap[q] <= 0.0 else near_misses
             count = changes[q] if changes[q] >= 0.0 else 0.0  # NaN, in the places left over
-            kind[block * LANES + q] = sort * n_sizes + int(count)
+            kind[block * LANES + q] = np.int32(first + count)
 
 
 @inner
