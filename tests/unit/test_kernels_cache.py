@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 import pytest
+from tests.kernels import called
 
 import counterpoint
-from counterpoint import kernels
+from counterpoint import kernels, streams
 from counterpoint.kernels import (
     KernelFiles,
     code_stamp,
@@ -230,6 +231,14 @@ def test_a_record_beside_other_arguments_has_a_key_that_names_its_fields() -> No
     keys = {key_of("low", "high"), key_of("low", "high"), key_of("low", "top")}
 
     assert len(keys) == 2
+
+
+def test_what_calls_a_kernel_for_tests_is_found_again_by_other_processes() -> None:
+    """Numba looks for machine code by what a function encloses, which each process makes anew."""
+    wrapped: Any = called(streams.skip)
+
+    assert wrapped.py_func.__closure__ is None
+    assert wrapped.py_func.__name__ == "call_counterpoint_streams_skip"
 
 
 def test_marks_of_older_sources_go_and_a_folder_that_is_none_has_no_mark(tmp_path: Path) -> None:
