@@ -41,7 +41,7 @@ import counterpoint as cp
 from benchmarks import estimators, published, sizes
 from benchmarks.speed_report import R_SECONDS, as_markdown
 from benchmarks.stopwatch import Stopwatch, watched
-from counterpoint.table.encoding import Encoding
+from counterpoint.table.schema import Encoding
 
 FOLDER = Path(__file__).parent.parent / "docs" / "performance"
 SEARCH = cp.Search(evaluations=3520, patience=None)

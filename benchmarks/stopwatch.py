@@ -17,7 +17,7 @@ from counterpoint.result.data import ResultData
 from counterpoint.search import archive
 from counterpoint.search.explore import loop as explore
 from counterpoint.search.nsga2 import loop as nsga2
-from counterpoint.table.encoding import Encoding
+from counterpoint.table.schema import Encoding
 
 # Phase: the functions it consists of. Times are exclusive: what one phase spends inside another
 # counts for the inner one.

@@ -32,9 +32,8 @@ from counterpoint.batch.engines.engine import Chunk, Done, Engine, Lost, Recipe,
 from counterpoint.batch.rows import Order
 from counterpoint.models.adapters.scorer import Scorer
 from counterpoint.problem.own_objectives import Distance, Objective
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.frames import read_data
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 
 __all__ = ["check_engine", "check_objective", "check_scorer"]
 

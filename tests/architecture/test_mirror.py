@@ -23,8 +23,7 @@ ELSEWHERE = {
     "problem.objectives": "property/test_distance_laws.py",
     "result.choosing.interview": "property/test_choosing_laws.py",
     "search.explore.moves": "property/test_moves_laws.py",
-    "search.nsga2.selection": "property/test_dominance_laws.py",
-    "search.nsga2.variation": "property/test_variation_laws.py",
+    "search.nsga2.operators": "property/test_dominance_laws.py",
     "testing": "contract/test_objectives.py",
 }
 # What a test says to reach its module, if it does not import that.

@@ -36,8 +36,7 @@ from threadpoolctl import threadpool_limits
 import counterpoint as cp
 from counterpoint.arrays import Floats
 from counterpoint.models.predictor import Predictor
-from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 
 N = 70
 DTYPES = ["int64", "int16", "uint8", "float64", "float32", "bool", "Int64", "Float64"]

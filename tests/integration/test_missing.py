@@ -21,9 +21,8 @@ from counterpoint.neighbours.gower import gower_with_missing
 from counterpoint.neighbours.index import gower_weights
 from counterpoint.result.choosing.orders import By, neighbours_of
 from counterpoint.streams import row_keys
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.frames import read_data
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 
 N = 300
 COLUMNS = ["income", "age", "debt", "job"]

@@ -21,7 +21,7 @@ from counterpoint.result.facts import Live
 from counterpoint.rules.rules import Rules
 from counterpoint.search.archive import Archive
 from counterpoint.search.front import hypervolume
-from counterpoint.table.encoding import Encoding
+from counterpoint.table.schema import Encoding
 
 DATA, RISK = load_credit()
 OTHERS = DATA[20:]

@@ -30,8 +30,7 @@ from counterpoint.neighbours.index import (
 from counterpoint.neighbours.nearest import NEAR
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY
 from counterpoint.problem.problem import closeness
-from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 from counterpoint.table.space import Space, describe_space
 
 EXACT = 1e-12

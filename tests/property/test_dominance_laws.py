@@ -15,22 +15,21 @@ from tests.strategies import generator
 
 from counterpoint.arrays import Floats, Ints
 from counterpoint.neighbours import gower as distance
-from counterpoint.search.nsga2 import selection as by_penalty
-from counterpoint.search.nsga2.selection import (
+from counterpoint.search.nsga2 import operators
+from counterpoint.search.nsga2.loop import empty_ranking, select_mates
+from counterpoint.search.nsga2.operators import (
     Ranking,
-    empty_ranking,
     find_best,
     find_crowding,
     find_fronts,
     find_penalized_fronts,
-    select_mates,
 )
 from counterpoint.streams import row_keys
 from counterpoint.table import space as identity
 
-add_ranks = called(by_penalty.add_ranks)
+add_ranks = called(operators.add_ranks)
 are_equal = called(identity.are_equal)
-dominates = called(by_penalty.dominates)
+dominates = called(operators.dominates)
 gower = called(distance.gower)
 
 COMPILED = settings(deadline=None)  # the first call compiles

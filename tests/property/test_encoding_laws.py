@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterpoint.arrays import LARGEST
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.frames import as_frame
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 
 words = st.text(alphabet="abcÄß ", min_size=1, max_size=4)
 singles = st.floats(-1e6, 1e6, width=32)

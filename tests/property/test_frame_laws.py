@@ -17,9 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import counterpoint as cp
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.frames import as_frame, read_data
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 
 WORDS = st.text(alphabet="abcÄß ", min_size=1, max_size=4)
 SINGLES = st.floats(-1e6, 1e6, width=32)

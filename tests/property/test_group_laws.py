@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from tests.strategies import generator
 
 import counterpoint as cp
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.groups import prefixes_of
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 
 N = 240
 WORDS = ["a", "b", "type", "home", "Age", "is", "1", "-1", "<5", "x y", "é", "[T]", "(1, 2]", "nan"]

@@ -46,8 +46,7 @@ from counterpoint.rules.tree import (
     Was,
     Word,
 )
-from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 from counterpoint.table.space import Box, describe_space, search_box
 
 COMPILED = settings(deadline=None)  # the first call compiles

@@ -14,7 +14,7 @@ from tests.property.test_rules_laws import DATA, ROWS, SCHEMAS, genomes_of, rule
 import counterpoint as cp
 from counterpoint.rules.rules import Rules
 from counterpoint.search.settings import Method
-from counterpoint.table.encoding import Encoding
+from counterpoint.table.schema import Encoding
 
 SEARCHING = settings(deadline=None, max_examples=60)
 DTYPES = {"float64": np.float64, "float32": np.float32, "reals": np.float64}

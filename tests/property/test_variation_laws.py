@@ -19,15 +19,20 @@ from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.problem.problem import Problem
 from counterpoint.search.explore.knowledge import once
 from counterpoint.search.feasibility import Candidates, search_space
-from counterpoint.search.nsga2 import variation
-from counterpoint.search.nsga2.loop import fit_trees, random_candidates
-from counterpoint.search.nsga2.selection import Population
-from counterpoint.search.nsga2.variation import Operators, mutate, recombine
+from counterpoint.search.nsga2 import operators as kernels
+from counterpoint.search.nsga2.loop import (
+    Operators,
+    Population,
+    fit_trees,
+    mutate,
+    random_candidates,
+    recombine,
+)
 from counterpoint.streams import row_keys
 
-cross_numbers = called(variation.cross_numbers)
-mutate_keeps = called(variation.mutate_keeps)
-spread_factor = called(variation.spread_factor)
+cross_numbers = called(kernels.cross_numbers)
+mutate_keeps = called(kernels.mutate_keeps)
+spread_factor = called(kernels.spread_factor)
 
 COMPILED = settings(deadline=None, max_examples=60)  # the first call compiles
 WHOLE, TENTH, REAL, SINGLE, KIND, TWO, GRADE = range(7)

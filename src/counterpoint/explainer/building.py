@@ -29,11 +29,10 @@ from counterpoint.neighbours.gower import Gower
 from counterpoint.problem.limits import NO_LIMITS, CheckedLimits
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_aims
 from counterpoint.problem.problem import Observed
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Feature, Kind
 from counterpoint.table.frames import Form, read_data
 from counterpoint.table.inference import NEARLY_ALL
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 from counterpoint.table.space import describe_space, observed_on_grid
 
 FEWEST_ROWS = 50  # from which columns are held against the model's answers

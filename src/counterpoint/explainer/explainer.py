@@ -36,11 +36,10 @@ from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.judgement import Judgement, judge_rows
 from counterpoint.result.long_table import OutputSchema, type_of_index
 from counterpoint.search.settings import Explore, Search, WhatIf
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Declared, Precision
 from counterpoint.table.frames import Rows
 from counterpoint.table.labels import Labels, Lang
-from counterpoint.table.schema import infer_schema, remarked
+from counterpoint.table.schema import Encoding, infer_schema, remarked
 
 
 class Explainer(Built):

@@ -40,8 +40,8 @@ from counterpoint.search.confirmation import (
 from counterpoint.search.run import RUNS
 from counterpoint.search.settings import Effort, Explore, Search, Variant, WhatIf
 from counterpoint.streams import check_seed
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.frames import Rows
+from counterpoint.table.schema import Encoding
 from counterpoint.table.space import Space
 from counterpoint.table.values import counted
 

@@ -23,8 +23,8 @@ from counterpoint.result.choosing.orders import reaching
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.search.exact.finish import all_rows
 from counterpoint.search.settings import Explore, Search
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.frames import in_form
+from counterpoint.table.schema import Encoding
 from counterpoint.table.values import counted
 
 Existence = Literal["witness", "proved none", "unknown", "already met"]

@@ -25,8 +25,8 @@ from counterpoint.models.trees import (
     small,
     walk_of,
 )
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Feature, Kind
+from counterpoint.table.schema import Encoding
 
 Encode: TypeAlias = Callable[[Floats], Floats]  # from genomes (n, d) to a model's columns (n, k)
 Link: TypeAlias = Literal["identity", "mean", "logistic", "softmax", "exp", "labels"]

@@ -29,8 +29,8 @@ from counterpoint.models.known_models import (
 )
 from counterpoint.models.trees import N_CATEGORIES
 from counterpoint.streams import Stage, row_keys, uniforms
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Feature, Kind
+from counterpoint.table.schema import Encoding
 
 MOST_ROWS = 1024  # observed rows in a trial, evenly spaced
 SIZES = (1, 8, 24, 40)  # rows of the calls a search makes, and one alone

@@ -30,7 +30,7 @@ from counterpoint.models.trees import (
     small,
     starts,
 )
-from counterpoint.table.encoding import Encoding
+from counterpoint.table.schema import Encoding
 
 ZERO = float(np.float32(1e-35))  # up to which LightGBM takes numbers for 0
 BY_CATEGORY, DEFAULT_LEFT = 1, 2  # bits of LightGBM's `decision_type`; the next two tell …

@@ -21,7 +21,7 @@ from counterpoint.errors import (
 from counterpoint.models.fast_paths import Ask, FastPath, bare_ways, peel
 from counterpoint.models.known_models import as_dense
 from counterpoint.models.predictor import Predictor
-from counterpoint.table.encoding import Encoding
+from counterpoint.table.schema import Encoding
 
 BOOSTERS = ("xgboost", "lightgbm")  # packages whose models are converted by onnxmltools
 

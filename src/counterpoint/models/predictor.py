@@ -34,8 +34,8 @@ from counterpoint.models.calls import (
 )
 from counterpoint.models.fast_paths import Ask, quick_ways, quickest, trial_rows
 from counterpoint.models.known_models import additive_of
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Kind
+from counterpoint.table.schema import Encoding
 
 # A row's candidates are scored in blocks padded to a multiple of this: matrix products of such
 # blocks give the same bits alone and merged with others (tested in `is_batch_invariant`).

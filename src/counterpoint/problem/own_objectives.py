@@ -25,9 +25,8 @@ from counterpoint.errors import CounterpointError, InvalidInput, listed, told_by
 from counterpoint.models.predictor import BLOCK, pad
 from counterpoint.neighbours.gower import RANGES, Gower, complete_rows
 from counterpoint.problem.objectives import DISTANCE, IMPLAUSIBILITY, OBJECTIVES
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import RESULT_COLUMNS
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 from counterpoint.table.space import Space
 from counterpoint.table.values import EXACT, write_number, write_numbers
 

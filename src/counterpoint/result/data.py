@@ -38,9 +38,9 @@ from counterpoint.search.exact.proof import Proof
 from counterpoint.search.front import hypervolume_history
 from counterpoint.search.settings import Search, WhatIf
 from counterpoint.search.ways import WayRows
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.frames import as_frame, in_form
 from counterpoint.table.labels import Labels
+from counterpoint.table.schema import Encoding
 from counterpoint.table.space import Space, describe_space
 from counterpoint.table.values import counted
 from counterpoint.version import __version__

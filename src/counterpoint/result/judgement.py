@@ -26,9 +26,9 @@ from counterpoint.result.facts import Facts, Live, Trace, broken_rules
 from counterpoint.result.long_table import with_columns
 from counterpoint.search.exact.proof import Proof
 from counterpoint.search.settings import Explore
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.files import write_csv
 from counterpoint.table.frames import in_form
+from counterpoint.table.schema import Encoding
 from counterpoint.table.values import counted
 
 N_NEAREST = 5  # observed rows that tell whether a row lies among its like

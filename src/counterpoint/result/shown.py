@@ -34,10 +34,9 @@ from counterpoint.result.words.sentences import (
     shown_first,
     way_sentence,
 )
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.files import write_csv, write_whole
-from counterpoint.table.labels import Labels
-from counterpoint.table.schema import relabelled
+from counterpoint.table.labels import Labels, labels_of
+from counterpoint.table.schema import Encoding
 from counterpoint.table.values import write_number, write_numbers
 
 if TYPE_CHECKING:
@@ -89,8 +88,9 @@ class Shown(ResultData):
         1. Prediction at least 0.5 (0.4 → 0.5) if years of age were 25 instead of 20. \
 (distance 0.1667, 1 change, implausibility 0.1667)
         """
-        schema = relabelled(self.encoding.schema, labels)
-        labels.check_classes(self.facts.classes)
+        known = labels_of(self.encoding.schema.features, labels)
+        known.check_classes(self.facts.classes)
+        schema = replace(self.encoding.schema, labels=known)
         return replace(self, encoding=Encoding(schema, self.encoding.form))
 
     def explain_text(self, lang: Lang = "en", reader: Reader = "customer", n: int = 3) -> str:

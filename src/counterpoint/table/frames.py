@@ -21,7 +21,7 @@ from counterpoint.arrays import LARGEST, Bools, Floats
 from counterpoint.checks import require_package
 from counterpoint.errors import DataWarning, InvalidInput, listed, named_columns
 from counterpoint.table.features import Feature, Kind, plain_dtype
-from counterpoint.table.values import EXACT, LARGEST_WHOLE, as_days, write_number
+from counterpoint.table.values import EXACT, LARGEST_WHOLE, as_days, date_decoder, write_number
 
 if TYPE_CHECKING:  # imported where there is a table that is not pandas'
     import narwhals as nw
@@ -236,6 +236,32 @@ def marked(column: Any, is_missing: Bools, feature: Feature) -> Any:
     cells = np.array(column, dtype=object)
     cells[is_missing] = MARKS[feature.missing]
     return cells
+
+
+def pandas_maker(feature: Feature) -> Maker:
+    """Return the function that turns genes of `feature` into a column of its own dtype."""
+    dtype = feature.dtype
+    if feature.kind is Kind.DATE:
+        return date_decoder(dtype)
+    if isinstance(dtype, pd.CategoricalDtype) and feature.levels == tuple(dtype.categories):
+        return lambda genes: pd.Categorical.from_codes(genes.astype(np.intp), dtype=dtype)
+    if feature.is_numeric and isinstance(dtype, np.dtype):
+        return lambda genes: genes.astype(dtype)
+    if feature.is_numeric:  # pandas' own dtypes: nullable and Arrow numbers
+        whole = feature.kind is Kind.INTEGER
+        return lambda genes: pd.array(genes.astype(np.int64) if whole else genes, dtype=dtype)
+    levels = pd.Series(list(feature.levels), dtype=dtype).array
+    if pd.api.types.is_object_dtype(dtype):  # else text would become pandas' str in a frame
+        return lambda genes: pd.Series(levels.take(genes.astype(np.intp)), dtype=object)
+    return lambda genes: levels.take(genes.astype(np.intp))
+
+
+def pandas_nulls(column: Any, is_missing: Bools, feature: Feature) -> Any:
+    """Return a column with missing values, as the data mark them, where they belong."""
+    made = pd.Series(column, dtype=feature.dtype)
+    if feature.dtype == object:
+        return pd.Series(marked(made, is_missing, feature), dtype=object)
+    return made.mask(is_missing)  # by what the dtype has for it
 
 
 def polars_nulls(polars: Any, column: Any, is_missing: Bools) -> Any:

@@ -400,3 +400,15 @@ def _check_unit(argument: str, unit: object) -> tuple[str, str]:
 
 
 NONE = Labels()
+
+
+def labels_of(features: tuple[Feature, ...], labels: Labels | None) -> Labels:
+    """Return the labels if they are of these features."""
+    if labels is None:
+        return NONE
+    if not isinstance(labels, Labels):
+        raise InvalidInput(
+            f"labels must be Labels, got {labels!r}; for example "
+            "labels=cp.Labels(features={'duration': 'term'})."
+        )
+    return labels.checked(features)

@@ -26,8 +26,7 @@ from counterpoint.density.adversarial_forest import (
     leaves_of,
 )
 from counterpoint.streams import row_keys
-from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 from counterpoint.table.space import Space, describe_space
 
 KEYS = row_keys(0, np.zeros((1, 1)))

@@ -24,8 +24,7 @@ from counterpoint.density.adversarial_forest import (
     grow,
 )
 from counterpoint.density.forest_density import ForestDensity
-from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 from counterpoint.table.space import Space, describe_space
 
 SETTINGS = Settings(trees=8, min_leaf=5, rounds=3, delta=0.0, seed=0)

@@ -16,8 +16,8 @@ import counterpoint as cp
 from counterpoint.explainer import building, explainer
 from counterpoint.problem import own_objectives
 from counterpoint.table import schema
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.frames import read_data
+from counterpoint.table.schema import Encoding
 
 DATA = pd.DataFrame({"age": [20, 30, 40, 60], "job": ["a", "b", "a", "b"]})
 

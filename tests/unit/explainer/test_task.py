@@ -6,8 +6,7 @@ import pytest
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.task import check_rules, check_search
 from counterpoint.problem.limits import Limits
-from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 from counterpoint.table.space import describe_space
 
 DATA = pd.DataFrame({"age": [20, 40, 60], "pay": [1.5, 2.5, 9.0]}, index=["a", "b", "c"])

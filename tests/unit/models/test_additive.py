@@ -35,8 +35,7 @@ from counterpoint.arrays import MISSING, Floats
 from counterpoint.models.additive import AdditiveModel, rows_at_thresholds
 from counterpoint.models.fast_paths import are_same, quick_ways
 from counterpoint.models.predictor import Predictor
-from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 
 N = 80
 NUMBERS, LEVELS = ["income", "debt", "share", "age"], ["job", "member"]

@@ -15,8 +15,7 @@ from counterpoint.models.additive import (
     place_of,
     thresholds_in_genes,
 )
-from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 
 DATA = pd.DataFrame({"a": np.arange(8.0), "b": np.arange(8) % 5, "c": list("xyzx") * 2})
 ENCODING = Encoding(Schema.infer(DATA))

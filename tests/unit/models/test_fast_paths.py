@@ -23,8 +23,7 @@ from counterpoint.models.fast_paths import (
     quick_ways,
 )
 from counterpoint.models.known_models import Core, LinearCore
-from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 
 DATA = pd.DataFrame({"a": [1, 2, 3, 4] * 8, "b": [0.5, 1.5, 2.0, 2.5] * 8, "c": list("xyxz") * 8})
 LABELS = [0, 1] * 16

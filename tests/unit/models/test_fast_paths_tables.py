@@ -26,9 +26,8 @@ from tests.strategies import generator
 
 from counterpoint.arrays import Floats
 from counterpoint.models.fast_paths import MOST_CELLS, tabulate
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Categorical
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 
 N = 80
 

@@ -13,8 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from counterpoint.errors import MissingDependency
 from counterpoint.models import onnx
-from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 
 DATA = pd.DataFrame({"a": [1, 2, 3, 4] * 8, "b": [0.5, 1.5, 2.0, 2.5] * 8, "c": list("xyxz") * 8})
 LABELS = np.array(["no", "yes"] * 16)

@@ -10,8 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from counterpoint.models.onnx import TOLERANCE, accelerated, tolerance_of
 from counterpoint.models.predictor import Predictor
-from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 
 DATA = pd.DataFrame({"a": np.arange(40.0), "b": np.arange(40.0)[::-1] % 7})
 LABELS = np.where(DATA["a"] > 20, "good", "bad")

@@ -28,8 +28,7 @@ import counterpoint as cp
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput, PredictorError
 from counterpoint.models.predictor import BLOCK, Predictor
-from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 
 N = 60
 Model = Callable[[Any], Any]

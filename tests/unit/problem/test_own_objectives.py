@@ -14,8 +14,7 @@ import counterpoint as cp
 from counterpoint.arrays import Floats
 from counterpoint.errors import CounterpointError
 from counterpoint.problem.own_objectives import Objective, check_company
-from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 
 DATA = pd.DataFrame(
     {

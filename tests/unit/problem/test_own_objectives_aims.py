@@ -11,8 +11,7 @@ import pytest
 import counterpoint as cp
 from counterpoint.neighbours.index import gower_weights
 from counterpoint.problem.own_objectives import PLAIN, check_aims, check_objectives
-from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 from counterpoint.table.space import describe_space
 
 DATA = pd.DataFrame({"age": [20, 30, 40, 60], "pay": [1.0, 2.0, 5.0, 9.0]})

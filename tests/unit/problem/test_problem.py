@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from counterpoint.errors import InvalidInput
 from counterpoint.problem.limits import Limits
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.frames import as_frame
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 from counterpoint.table.space import Box, describe_space, search_box
 
 DATA = pd.DataFrame(

@@ -14,8 +14,7 @@ from counterpoint.rules.domains import RowDomains
 from counterpoint.rules.program import Program, make_scratch
 from counterpoint.rules.repair import Repair, repair_genome
 from counterpoint.rules.rules import Rules
-from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 from counterpoint.table.space import Box, describe_space, search_box
 
 DATA = pd.DataFrame(

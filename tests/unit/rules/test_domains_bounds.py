@@ -11,10 +11,9 @@ from counterpoint.errors import InvalidInput
 from counterpoint.problem.limits import Limits
 from counterpoint.rules.domains import Bounds, RowDomains
 from counterpoint.rules.rules import Rules
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Precision
 from counterpoint.table.frames import as_frame
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 from counterpoint.table.space import Box, describe_space, search_box
 
 DATA = pd.DataFrame(

@@ -7,8 +7,7 @@ import pytest
 from counterpoint.arrays import Floats
 from counterpoint.errors import InvalidInput
 from counterpoint.rules.rules import Rules
-from counterpoint.table.encoding import Encoding
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 
 DATA = pd.DataFrame(
     {

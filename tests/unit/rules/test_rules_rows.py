@@ -8,7 +8,7 @@ from counterpoint.errors import InvalidInput
 from counterpoint.problem.limits import Limits
 from counterpoint.rules.program import judge
 from counterpoint.rules.rules import RowRules
-from counterpoint.table.encoding import Encoding
+from counterpoint.table.schema import Encoding
 from counterpoint.table.space import describe_space, search_box
 
 SPACE = describe_space(SCHEMA, Encoding(SCHEMA).encode(DATA))

@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 
 from counterpoint.errors import DataWarning, InvalidInput, UnknownFeatureError
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Categorical, Date, Feature, Integer, Kind, Ordered, Real
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 
 BYTES = np.array([1], dtype=np.int8)
 NEW_YEAR = datetime.date(2020, 1, 1)

@@ -10,10 +10,9 @@ import pyarrow as pa
 import pytest
 
 from counterpoint.errors import InvalidInput
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Kind
 from counterpoint.table.frames import PANDAS, as_frame, read_data
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 
 DAYS = [datetime.date(2020, 2, 28), datetime.date(2021, 3, 1), datetime.date(2020, 2, 28)]
 MIDNIGHTS = [datetime.datetime(day.year, day.month, day.day) for day in DAYS]

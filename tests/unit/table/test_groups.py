@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 
 from counterpoint.errors import DataWarning, InvalidInput, UnknownFeatureError
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Categorical, Integer, Kind
 from counterpoint.table.groups import level_names
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 
 JOBS = ["clerk", "nurse", "smith"]
 

@@ -11,9 +11,8 @@ from tests.kernels import called
 
 from counterpoint.arrays import MISSING
 from counterpoint.table import space as of_space
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Real
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 from counterpoint.table.space import Space, describe_space, observed_on_grid
 
 LAST = float(np.nextafter(1.0, 0.0))  # the largest draw there is

@@ -9,10 +9,9 @@ import pyarrow as pa
 import pytest
 
 from counterpoint.errors import InvalidInput
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Kind
 from counterpoint.table.frames import as_frame
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 from counterpoint.table.values import day_of, days_of
 
 DAYS = ["1969-12-31", "1970-01-01", "2024-02-29"]

@@ -22,10 +22,10 @@ import pandas as pd
 from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput, listed
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import MOST_DECIMALS, Feature, Kind, plain_dtype
 from counterpoint.table.frames import MARKS, PANDAS, Form
 from counterpoint.table.inference import unheld_levels
+from counterpoint.table.schema import Encoding
 from counterpoint.table.values import LARGEST_WHOLE
 
 FORMAT = "counterpoint/counterfactuals"

@@ -34,11 +34,10 @@ from counterpoint.search.exact.proof import Claim, Proof
 from counterpoint.search.run import NICE
 from counterpoint.search.settings import NSGA2, Explore, RandomSearch, Search, WhatIf
 from counterpoint.search.ways import WayRows
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.features import Feature, Kind
 from counterpoint.table.frames import Form, FormKind
 from counterpoint.table.labels import PARTS, Labels
-from counterpoint.table.schema import Schema, remarked
+from counterpoint.table.schema import Encoding, Schema, remarked
 
 MOST_RULES = 1000
 

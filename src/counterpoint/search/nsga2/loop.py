@@ -16,21 +16,33 @@ from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.density.conditional import Trees, grow_trees
 from counterpoint.errors import InvalidInput
 from counterpoint.kernels import kernel
+from counterpoint.neighbours.index import NearRows
 from counterpoint.problem.problem import Observed, Problem
 from counterpoint.progress import Watch, deadline_of
 from counterpoint.search.archive import Archive
 from counterpoint.search.explore.knowledge import once
 from counterpoint.search.explore.moves import GOES_MISSING
 from counterpoint.search.feasibility import Candidates, SearchSpace, feasible, search_space
-from counterpoint.search.nsga2.selection import Population, select_mates, select_survivors
-from counterpoint.search.nsga2.variation import DrawAddress, Operators, reset_to_row, vary
+from counterpoint.search.nsga2.operators import (
+    DrawAddress,
+    OperatorProbabilities,
+    Ranking,
+    Turns,
+    find_best_of_all,
+    mutate_by_steps,
+    mutate_conditionally,
+    recombine_pairs,
+    reset_to_row,
+)
 from counterpoint.search.settings import NSGA2
-from counterpoint.streams import Stage, uniforms
-from counterpoint.table.space import Box, Features, from_uniform, snap
+from counterpoint.streams import WHOLE, Stage, uniform, uniforms
+from counterpoint.table.space import Box, Features, Space, from_uniform, snap
 
 ICE_POINTS = 20  # points of a number's ICE curve; a feature of levels has one per level
 MOST_OBSERVED = 200  # observed rows the "observed" start chooses from
 FIRST_SURPLUS = np.int64(Stage.FIRST_SURPLUS)
+FIRST = np.int64(Stage.TOURNAMENT_FIRST)
+SECOND = np.int64(Stage.TOURNAMENT_SECOND)
 
 
 def evolve(problem: Problem, search: NSGA2, watch: Watch | None = None) -> Archive:
@@ -72,6 +84,117 @@ def evolve(problem: Problem, search: NSGA2, watch: Watch | None = None) -> Archi
         )
         archive.add(children.genomes, judged, rows, generation, counts)
     return archive
+
+
+class Population(NamedTuple):
+    """Judged candidates, for r rows at once; after selection the best come first."""
+
+    # (r, n, d): see `Candidates`
+    genomes: Floats
+    keeps: Bools
+    objectives: Floats  # (r, n, m): gap, distance, changes, implausibility
+
+    def joined(self, other: Population) -> Population:
+        """Return both populations as one, this one's members first."""
+        return Population(
+            np.concatenate([self.genomes, other.genomes], axis=1),
+            np.concatenate([self.keeps, other.keeps], axis=1),
+            np.concatenate([self.objectives, other.objectives], axis=1),
+        )
+
+    def of_rows(self, which: Ints) -> Population:
+        """Return the populations of some of the rows only."""
+        return Population(self.genomes[which], self.keeps[which], self.objectives[which])
+
+
+def empty_ranking(n: int) -> Ranking:
+    """Return room to rank n candidates."""
+    return Ranking(*np.empty((3, n), dtype=np.int64), *np.empty((4, n)))
+
+
+def select_survivors(
+    population: Population, size: int, epsilon: float | None, near_rows: NearRows
+) -> Population:
+    """Return the `size` best candidates of each row, best first (elitist: parents compete too)."""
+    limit = np.inf if epsilon is None else float(epsilon)
+    weight = near_rows.weight[near_rows.at]
+    best = np.empty((len(weight), size), dtype=np.int64)
+    ranking = empty_ranking(population.genomes.shape[1])
+    find_best_of_all(
+        population.objectives, population.genomes, weight, near_rows.cap, limit, ranking, best
+    )
+    rows = np.arange(len(weight))[:, None]
+    genomes, keeps, objectives = population
+    return Population(genomes[rows, best], keeps[rows, best], objectives[rows, best])
+
+
+def select_mates(keys: Keys, generation: int, n_parents: int, n_mates: int) -> Ints:
+    """Return the winners (r, n_mates) of binary tournaments among parents kept best first.
+
+    Two different parents are drawn; being sorted, the one with the smaller index is the better.
+    """
+    mates = np.empty((len(keys), n_mates), dtype=np.int64)
+    _hold_tournaments(keys, generation, n_parents, mates)
+    return mates
+
+
+@kernel
+def _hold_tournaments(keys: Keys, generation: int, n_parents: int, mates: Ints) -> None:
+    """Write the winners of all tournaments."""
+    for a in range(mates.shape[0]):
+        for i in range(mates.shape[1]):
+            first = int(uniform(keys[a], FIRST, generation, i, WHOLE) * n_parents)
+            second = int(uniform(keys[a], SECOND, generation, i, WHOLE) * (n_parents - 1))
+            second += second >= first
+            mates[a, i] = min(first, second)
+
+
+class Operators(NamedTuple):
+    """What recombination and mutation of r rows need besides the parents."""
+
+    search: NSGA2  # the settings
+    space: Space  # what is known of the features
+    allowed: SearchSpace  # where each row may be searched
+    trees: Trees | None  # what conditional mutation draws from; None mutates by steps
+    keys: Keys  # (r, 2): the keys of the rows' draws
+
+
+def vary(parents: Population, mates: Ints, operators: Operators, generation: int) -> Candidates:
+    """Return the children of the mates: recombined, then mutated."""
+    return mutate(recombine(parents, mates, operators, generation), operators, generation)
+
+
+def recombine(
+    parents: Population, mates: Ints, operators: Operators, generation: int
+) -> Candidates:
+    """Return two children of each pair of mates (i, i + n/2); see `cross_gene`."""
+    search, allowed, keys = operators.search, operators.allowed, operators.keys
+    chances = _floats(search.p_recombine, search.p_recombine_gene, search.p_recombine_keep)
+    shape = (*mates.shape, parents.genomes.shape[2])
+    children = Candidates(np.empty(shape), np.empty(shape, dtype=np.bool_))
+    both = Candidates(parents.genomes, parents.keeps)
+    recombine_pairs(both, mates, chances, allowed, keys, generation, children)
+    size = search.population  # an odd one has a child too many
+    return Candidates(children.genomes[:, :size], children.keeps[:, :size])
+
+
+def mutate(children: Candidates, operators: Operators, generation: int) -> Candidates:
+    """Return the children after mutation: conditional where there are trees, else by steps."""
+    search, space, allowed, trees, keys = operators
+    chances = _floats(search.p_mutate, search.p_mutate_gene, search.p_mutate_keep)
+    mutants, d = Candidates(children.genomes.copy(), children.keeps.copy()), len(space.grid)
+    if trees is None:
+        span = space.high - space.low if search.step == "deviation_times_range" else 1.0
+        mutate_by_steps(mutants, chances, space.deviation * span, allowed, keys, generation)
+    else:
+        turns = Turns(np.empty(d), np.empty(d, dtype=np.int64))
+        mutate_conditionally(mutants, chances, trees, allowed, keys, generation, turns)
+    return mutants
+
+
+def _floats(candidate: float, gene: float, keep: float) -> OperatorProbabilities:
+    """Return probabilities as floats: for a whole number kernels would be compiled once more."""
+    return OperatorProbabilities(float(candidate), float(gene), float(keep))
 
 
 def begin(problem: Problem, search: NSGA2) -> tuple[Archive, Ints, Population]:

@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 
 from counterpoint.errors import InvalidInput, UnknownFeatureError
-from counterpoint.table.encoding import Encoding
 from counterpoint.table.frames import as_frame
-from counterpoint.table.schema import Schema
+from counterpoint.table.schema import Encoding, Schema
 
 ROW = {"age": 22, "rate": 0.5, "job": "nurse", "own": True, "size": "M", "share": 0.25}
 GENOME = [22.0, 0.5, 1.0, 1.0, 1.0, 0.25]

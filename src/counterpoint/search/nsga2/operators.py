@@ -1,4 +1,9 @@
-"""Variation: recombination, mutation and the reset to the row, as in sections 4.2 and 4.3."""
+"""Operators of the paper's search, as kernels: selection, recombination, mutation and the reset.
+
+Mating and survival follow one order: fronts by dominance, with penalties for candidates far from
+the target, and within a front the crowding distance in the spaces of objectives and of features.
+Variation is that of sections 4.2 and 4.3 of Dandl et al. (2020).
+"""
 
 from __future__ import annotations
 
@@ -9,13 +14,13 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys, Whole
 from counterpoint.density.conditional import Trees, draw_value
-from counterpoint.kernels import assign, inner, kernel
+from counterpoint.kernels import assign, inner, kernel, part
+from counterpoint.neighbours.gower import gower
+from counterpoint.problem.objectives import GAP
 from counterpoint.search.explore.moves import GOES_MISSING
 from counterpoint.search.feasibility import Candidates, SearchSpace
-from counterpoint.search.nsga2.selection import Population, sort_by
-from counterpoint.search.settings import NSGA2
 from counterpoint.streams import WHOLE, Stage, uniform
-from counterpoint.table.space import Features, Space, from_uniform, snap
+from counterpoint.table.space import Features, are_equal, from_uniform, snap
 
 ETA = 5.0  # distribution index of the simulated binary crossover
 PAIR, CROSS_GENE = np.int64(Stage.PAIR), np.int64(Stage.CROSS_GENE)
@@ -26,9 +31,205 @@ SURPLUS_SECOND = np.int64(Stage.CROSS_SURPLUS_SECOND)
 MUTANT, MUTATE_GENE = np.int64(Stage.MUTANT), np.int64(Stage.MUTATE_GENE)
 RADIUS, ANGLE = np.int64(Stage.MUTATE_RADIUS), np.int64(Stage.MUTATE_ANGLE)
 MUTATE_KEEP, KEEP_VALUE = np.int64(Stage.MUTATE_KEEP), np.int64(Stage.MUTATE_KEEP_VALUE)
-MUTATE_SURPLUS = np.int64(Stage.MUTATE_SURPLUS)
-MUTATE_MISS = np.int64(Stage.MUTATE_MISS)
+MUTATE_SURPLUS, MUTATE_MISS = np.int64(Stage.MUTATE_SURPLUS), np.int64(Stage.MUTATE_MISS)
 ORDER, VALUE = np.int64(Stage.CONDITIONAL_ORDER), np.int64(Stage.CONDITIONAL_VALUE)
+
+
+class Ranking(NamedTuple):
+    """Room to rank n candidates. All but the two lists are indexed by candidate."""
+
+    fronts: Ints  # (n,): the front of each candidate, from 1
+    # (n,): lists: the candidates of one front by index, and sorted by something else
+    members: Ints
+    order: Ints
+    values: Floats  # (n,): what they are sorted by
+    # (n,): how far each is from its neighbours in both spaces
+    in_objectives: Floats
+    in_features: Floats
+    crowding: Floats  # (n,): the same on the whole
+
+
+@inner
+def dominates(a: Floats, b: Floats) -> bool:
+    """Whether objectives `a` are nowhere worse than `b` and somewhere better."""
+    is_better, is_worse = False, False
+    for m in range(len(a)):
+        is_better |= a[m] < b[m]
+        is_worse |= a[m] > b[m]
+    return is_better and not is_worse
+
+
+@inner
+def sort_by(values: Floats, members: Ints, n: int, order: Ints) -> None:
+    """Write the first n members into `order`, by ascending value; equal ones keep their order.
+
+    By insertion: they are few, and to compile NumPy's sorts takes longer than all of this module.
+    Both lists may be the same.
+    """
+    for k in range(n):
+        new, place = members[k], k
+        while place > 0 and values[order[place - 1]] > values[new]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = new
+
+
+@inner
+def sort_by_objective(
+    objectives: Floats, m: Whole, members: Ints, n: int, order: Ints, values: Floats
+) -> None:
+    """Write the first n members into `order`, by ascending objective m; it is left in `values`."""
+    for i in range(len(objectives)):
+        values[i] = objectives[i, m]
+    sort_by(values, members, n, order)
+
+
+@part
+def find_fronts(objectives: Floats, ranking: Ranking) -> int:
+    """Write the front of each point, make all points members, and return the last front.
+
+    Front k, from 1, is non-dominated without the fronts below k. So a point stands right behind the
+    last front that dominates it.
+    """
+    n, last, fronts, order = len(objectives), 0, ranking.fronts, ranking.order
+    for i in range(n):
+        ranking.members[i] = order[i] = i
+    for m in range(objectives.shape[1] - 1, -1, -1):
+        sort_by_objective(objectives, m, order, n, order, ranking.values)
+    for k in range(n):  # lexsorted, so no later point dominates an earlier one
+        i, front = order[k], 1
+        for earlier in range(k):
+            j = order[earlier]
+            if fronts[j] >= front and dominates(objectives[j], objectives[i]):
+                front = fronts[j] + 1
+        fronts[i] = front
+        last = max(last, front)
+    return last
+
+
+@part
+def find_penalized_fronts(objectives: Floats, epsilon: float, ranking: Ranking) -> None:
+    """Write fronts with those beyond `epsilon` sent behind, and repeated objectives last.
+
+    The candidates with a gap above epsilon leave the K ordinary fronts for K + 1, K + 2, … in
+    order of their gap (Dandl et al. 2020, section 4.3; ties by index). Those whose objectives
+    already occurred earlier in the list share one front behind all.
+    """
+    n, fronts, order, gaps = len(objectives), ranking.fronts, ranking.order, ranking.values
+    last = find_fronts(objectives, ranking)
+    sort_by_objective(objectives, np.int64(GAP), ranking.members, n, order, gaps)
+    for k in range(n):
+        if gaps[order[k]] > epsilon:
+            last += 1
+            fronts[order[k]] = last
+    for i in range(n):
+        for j in range(i):
+            if are_equal(objectives[i], objectives[j]):
+                fronts[i] = last + 1
+                break
+
+
+@inner
+def add_ranks(values: Floats, members: Ints, n: int, order: Ints, ranks: Floats) -> None:
+    """Add the ascending ranks of the first n members, from 1; equal ones share their mean rank."""
+    sort_by(values, members, n, order)
+    start = 0
+    while start < n:
+        stop = start + 1
+        while stop < n and values[order[stop]] == values[order[start]]:
+            stop += 1
+        for k in range(start, stop):
+            ranks[order[k]] += (start + 1 + stop) / 2.0
+        start = stop
+
+
+@part
+def find_crowding(
+    objectives: Floats, genomes: Floats, weight: Floats, cap: Floats, n: int, ranking: Ranking
+) -> None:
+    """Write how far each of the n members is from its neighbours; larger is better.
+
+    Along each objective a member gets the normalised difference of its two neighbours' values
+    and its Gower distances to both; the extremes get infinity. An objective that is constant in
+    the front tells nothing and is left out. The two sums are joined by their ranks, which gives
+    both spaces the same weight whatever their scales.
+    """
+    members, order, values = ranking.members, ranking.order, ranking.values
+    in_objectives, in_features = ranking.in_objectives, ranking.in_features
+    for k in range(n):
+        i = members[k]
+        in_objectives[i], in_features[i], ranking.crowding[i] = 0.0, 0.0, 0.0
+    for m in range(objectives.shape[1]):
+        sort_by_objective(objectives, m, members, n, order, values)
+        first, last = order[0], order[n - 1]
+        spread = values[last] - values[first]
+        if spread == 0.0:
+            continue
+        in_objectives[first] = in_objectives[last] = np.inf
+        in_features[first] = in_features[last] = np.inf
+        for k in range(1, n - 1):
+            before, i, after = order[k - 1], order[k], order[k + 1]
+            in_objectives[i] += (values[after] - values[before]) / spread
+            in_features[i] += gower(genomes[i], genomes[before], weight, cap)
+            in_features[i] += gower(genomes[i], genomes[after], weight, cap)
+    add_ranks(in_objectives, members, n, order, ranking.crowding)
+    add_ranks(in_features, members, n, order, ranking.crowding)
+
+
+@inner
+def list_members(front: int, n: int, ranking: Ranking) -> int:
+    """Write which of the n candidates are in a front; return how many."""
+    n_members = 0
+    for i in range(n):
+        if ranking.fronts[i] == front:
+            ranking.members[n_members] = i
+            n_members += 1
+    return n_members
+
+
+@part
+def find_best(
+    objectives: Floats,
+    genomes: Floats,
+    weight: Floats,
+    cap: Floats,
+    epsilon: float,
+    ranking: Ranking,
+    best: Ints,
+) -> None:
+    """Write the best of one population (n, m), best first, as many as there is room for.
+
+    Fronts are taken in order; within a front the least crowded come first, ties by index.
+    """
+    find_penalized_fronts(objectives, epsilon, ranking)
+    n_chosen, front = 0, 0
+    while n_chosen < len(best):
+        front += 1
+        n = list_members(front, len(objectives), ranking)
+        if n == 0:  # its members were all sent behind
+            continue
+        find_crowding(objectives, genomes, weight, cap, n, ranking)
+        for k in range(n):
+            ranking.values[ranking.members[k]] = -ranking.crowding[ranking.members[k]]
+        sort_by(ranking.values, ranking.members, n, ranking.order)
+        for k in range(min(n, len(best) - n_chosen)):
+            best[n_chosen] = ranking.order[k]
+            n_chosen += 1
+
+
+@kernel
+def find_best_of_all(
+    objectives: Floats,
+    genomes: Floats,
+    weight: Floats,
+    cap: Floats,
+    epsilon: float,
+    ranking: Ranking,
+    best: Ints,
+) -> None:
+    """Write the best of each row's population, as many as there is room for."""
+    for a in range(len(best)):
+        find_best(objectives[a], genomes[a], weight[a], cap, epsilon, ranking, best[a])
 
 
 class OperatorProbabilities(NamedTuple):
@@ -37,53 +238,6 @@ class OperatorProbabilities(NamedTuple):
     candidate: float
     gene: float
     keep: float
-
-
-class Operators(NamedTuple):
-    """What recombination and mutation of r rows need besides the parents."""
-
-    search: NSGA2  # the settings
-    space: Space  # what is known of the features
-    allowed: SearchSpace  # where each row may be searched
-    trees: Trees | None  # what conditional mutation draws from; None mutates by steps
-    keys: Keys  # (r, 2): the keys of the rows' draws
-
-
-def vary(parents: Population, mates: Ints, operators: Operators, generation: int) -> Candidates:
-    """Return the children of the mates: recombined, then mutated."""
-    return mutate(recombine(parents, mates, operators, generation), operators, generation)
-
-
-def recombine(
-    parents: Population, mates: Ints, operators: Operators, generation: int
-) -> Candidates:
-    """Return two children of each pair of mates (i, i + n/2); see `cross_gene`."""
-    search, allowed, keys = operators.search, operators.allowed, operators.keys
-    chances = _floats(search.p_recombine, search.p_recombine_gene, search.p_recombine_keep)
-    shape = (*mates.shape, parents.genomes.shape[2])
-    children = Candidates(np.empty(shape), np.empty(shape, dtype=np.bool_))
-    _recombine(parents, mates, chances, allowed, keys, generation, children)
-    size = search.population  # an odd one has a child too many
-    return Candidates(children.genomes[:, :size], children.keeps[:, :size])
-
-
-def mutate(children: Candidates, operators: Operators, generation: int) -> Candidates:
-    """Return the children after mutation: conditional where there are trees, else by steps."""
-    search, space, allowed, trees, keys = operators
-    chances = _floats(search.p_mutate, search.p_mutate_gene, search.p_mutate_keep)
-    mutants, d = Candidates(children.genomes.copy(), children.keeps.copy()), len(space.grid)
-    if trees is None:
-        span = space.high - space.low if search.step == "deviation_times_range" else 1.0
-        _mutate_by_steps(mutants, chances, space.deviation * span, allowed, keys, generation)
-    else:
-        turns = Turns(np.empty(d), np.empty(d, dtype=np.int64))
-        _mutate_conditionally(mutants, chances, trees, allowed, keys, generation, turns)
-    return mutants
-
-
-def _floats(candidate: float, gene: float, keep: float) -> OperatorProbabilities:
-    """Return probabilities as floats: for a whole number kernels would be compiled once more."""
-    return OperatorProbabilities(float(candidate), float(gene), float(keep))
 
 
 class DrawAddress(NamedTuple):
@@ -166,8 +320,8 @@ def cross_gene(
 
 
 @kernel
-def _recombine(
-    parents: Population,
+def recombine_pairs(
+    parents: Candidates,
     mates: Ints,
     chances: OperatorProbabilities,
     allowed: SearchSpace,
@@ -195,10 +349,8 @@ def _recombine(
                 if uniform(key, CROSS_KEEP, generation, i, j) < chances.keep:
                     keeps[a, i, j], keeps[a, k, j] = keeps[a, k, j], keeps[a, i, j]
             for child, stage in ((i, SURPLUS_FIRST), (k, SURPLUS_SECOND)):
-                genome, keep = genomes[a, child], keeps[a, child]
-                reset_to_row(
-                    genome, keep, features, max_free, DrawAddress(key, stage, generation, i)
-                )
+                address = DrawAddress(key, stage, generation, i)
+                reset_to_row(genomes[a, child], keeps[a, child], features, max_free, address)
 
 
 @inner
@@ -231,7 +383,7 @@ def step_gene(
 
 
 @kernel
-def _mutate_by_steps(
+def mutate_by_steps(
     mutants: Candidates,
     chances: OperatorProbabilities,
     scale: Floats,
@@ -263,7 +415,7 @@ class Turns(NamedTuple):
 
 
 @kernel
-def _mutate_conditionally(
+def mutate_conditionally(
     mutants: Candidates,
     chances: OperatorProbabilities,
     trees: Trees,
