@@ -24,8 +24,8 @@ from counterpoint.errors import (
     named_columns,
     told_by,
 )
-from counterpoint.models.calls import unknown_columns
 from counterpoint.models.files import load_model
+from counterpoint.models.inspection import unknown_columns
 from counterpoint.neighbours.gower import Gower
 from counterpoint.problem.limits import Limits
 from counterpoint.table.features import (

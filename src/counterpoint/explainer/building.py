@@ -21,8 +21,8 @@ from counterpoint.checks import check_list, check_whole
 from counterpoint.errors import InvalidInput, ModelWarning, PredictorError, listed
 from counterpoint.explainer.group import can_start, check_workers
 from counterpoint.models.adapters.scorer import unbound
-from counterpoint.models.calls import order_of
 from counterpoint.models.files import pickled
+from counterpoint.models.inspection import order_of
 from counterpoint.models.onnx import accelerated
 from counterpoint.models.predictor import Predictor
 from counterpoint.neighbours.gower import Gower

@@ -12,13 +12,13 @@ import copy
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from counterpoint.arrays import Floats, Ints
 from counterpoint.models.additive import AdditiveModel
-from counterpoint.models.calls import awake, is_known
+from counterpoint.models.inspection import Ask, awake, is_known
 from counterpoint.models.known_models import (
     LinearCore,
     as_dense,
@@ -113,9 +113,6 @@ def mix_columns(genomes: Floats) -> Floats:
     n, d = genomes.shape
     shifts = 1 + np.arange(d) * max(1, n // (d + 1)) + np.arange(d) ** 2
     return np.ascontiguousarray(genomes[(np.arange(n)[:, None] + shifts) % n, np.arange(d)])
-
-
-Ask: TypeAlias = Callable[[Floats], Any]  # from genomes (n, d) to a model's raw answers
 
 
 class FastPath(NamedTuple):

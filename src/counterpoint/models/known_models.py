@@ -19,7 +19,7 @@ import pandas as pd
 from counterpoint.arrays import Bools, Floats
 from counterpoint.kernels import kernel
 from counterpoint.models.additive import AdditiveModel, Link, columns_of, in_genes, of_trees
-from counterpoint.models.calls import awake, is_known
+from counterpoint.models.inspection import awake, is_known
 from counterpoint.models.trees import (
     BY_THRESHOLD,
     Forest,

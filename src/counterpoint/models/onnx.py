@@ -18,7 +18,8 @@ from counterpoint.errors import (
     did_you_mean,
     told_by,
 )
-from counterpoint.models.fast_paths import Ask, FastPath, bare_ways, peel
+from counterpoint.models.fast_paths import FastPath, bare_ways, peel
+from counterpoint.models.inspection import Ask
 from counterpoint.models.known_models import as_dense
 from counterpoint.models.predictor import Predictor
 from counterpoint.table.schema import Encoding

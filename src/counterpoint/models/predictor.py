@@ -3,52 +3,51 @@
 from __future__ import annotations
 
 import copy
+import sys
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from counterpoint.arrays import LARGEST, MISSING, Floats, Ints
-from counterpoint.errors import CounterpointError, PredictorError, listed, named_columns, told_by
+from counterpoint.arrays import LARGEST, Floats, Ints
+from counterpoint.errors import CounterpointError, PredictorError, told_by
 from counterpoint.models.adapters.scorer import adapt, asked_method, is_scorer, unbound
 from counterpoint.models.additive import AdditiveModel, is_true, rows_at_thresholds
-from counterpoint.models.calls import (
+from counterpoint.models.fast_paths import quick_ways, quickest, trial_rows
+from counterpoint.models.inspection import (
+    TOLERANCE,
+    Ask,
+    ModelMethod,
     answers_alike,
     are_labels,
-    as_probabilities,
-    as_scores,
-    awake,
+    are_likeliest,
     check_classes,
     check_columns,
     codes_of,
+    hint_on,
+    in_turns,
+    is_invariant,
     is_known,
-    lacking_columns,
-    one_thread,
-    remark_on,
-    remark_on_repeats,
+    no_probabilities,
+    not_numbers,
+    not_usable,
+    remarks_on,
     several_outputs,
+    wants_array,
+    wrong_columns,
+    wrong_shape,
 )
-from counterpoint.models.fast_paths import Ask, quick_ways, quickest, trial_rows
 from counterpoint.models.known_models import additive_of
-from counterpoint.table.features import Kind
 from counterpoint.table.schema import Encoding
 
 # A row's candidates are scored in blocks padded to a multiple of this: matrix products of such
 # blocks give the same bits alone and merged with others (tested in `is_batch_invariant`).
 BLOCK = 8
-REPEATED_ROWS = 64  # observed rows that a model nobody knows is asked about twice
 CHUNK = 65_536  # rows of the observed data scored in one call
-
-
-class ModelMethod(NamedTuple):
-    """A method of a model, asked as its user would and by the quickest way that is exact."""
-
-    plain: Ask
-    quick: Ask
 
 
 class Predictor:
@@ -84,13 +83,12 @@ class Predictor:
         self._own: Predictor | None = None
         self._twin: Predictor | None = None  # whose quick way is not asked
         self._threads = ThreadpoolController()
-        is_adapted = is_scorer(model)
         said = getattr(self.model, "is_shared", None)
         # whether it is made of known types only, whose answer to a row does not depend on others
         self.is_known = is_known(self.model)
         # whether several threads may ask it at once: it says so, or is known to bear it
         self.is_shared = said if isinstance(said, bool) else self.is_known
-        self._turn = threading.Lock() if is_adapted and not self.is_shared else nullcontext()
+        self._turn = threading.Lock() if is_scorer(model) and not self.is_shared else nullcontext()
         has_labels = self.method in ("predict_proba", "score") and hasattr(model, "predict")
         self._score = self._asked_plainly(self.method)
         self._predict = self._asked_plainly("predict") if has_labels else None
@@ -155,11 +153,8 @@ class Predictor:
 
     def remarks(self) -> list[str]:
         """Return what a caller should know of how the model answers."""
-        told = [remark_on(self.observed_outputs, self.observed)]
-        if not self.is_known:
-            few = self.observed[:REPEATED_ROWS]
-            told.append(remark_on_repeats(self.outputs(few), self.outputs(few)))
-        return [each for each in told if each]
+        asked = None if self.is_known else self.outputs
+        return remarks_on(self.observed_outputs, self.observed, asked)
 
     def scored_by(self, ask: Ask, tolerance: float) -> Predictor:
         """Return a predictor whose scores come from an accelerator; labels stay the model's."""
@@ -182,15 +177,12 @@ class Predictor:
     @cached_property
     def bears_threads(self) -> bool:
         """Whether two threads that ask at once were told the same as one; that proves nothing."""
-        n = 8
-        questions = [np.ascontiguousarray(self.observed[i::n][:64]) for i in range(n)]
-        questions = [rows for rows in questions if len(rows)]
 
-        def ask(i: int) -> Floats:
+        def ask(genomes: Floats) -> Floats:
             with self.one_thread():
-                return self.outputs(questions[i])
+                return self.outputs(genomes)
 
-        return answers_alike(ask, len(questions))
+        return answers_alike(ask, self.observed)
 
     def outputs(self, genomes: Floats) -> Floats:
         """Return the model's outputs for `genomes` (n, d): shape (n, c), finite, checked."""
@@ -201,7 +193,7 @@ class Predictor:
         outputs = as_scores(raw, len(genomes))
         least, most = outputs.min(initial=0.0), outputs.max(initial=0.0)  # NaN is within nothing
         if not -LARGEST <= least <= most <= LARGEST:
-            raise self._not_usable(outputs, genomes)
+            raise not_usable(outputs, genomes, self.model, self.encoding)
         return outputs if self.classes is None else as_probabilities(outputs, self.classes)
 
     def blocks(self, genomes: Floats) -> Floats:
@@ -258,11 +250,7 @@ class Predictor:
         """Whether on all observed rows `predict` names the likeliest class, the first on ties."""
         if self._predict is None:
             return True
-        outputs, labels = self.observed_outputs, self.observed_labels
-        leading = np.argmax(outputs, axis=1)
-        if outputs.shape[1] == 2:  # as a search decides: by the second probability alone
-            leading = np.where(outputs[:, 1] > 0.5, 1, np.where(outputs[:, 0] >= 0.5, 0, -1))
-        return bool(np.array_equal(leading, labels))
+        return are_likeliest(self.observed_labels, self.observed_outputs)
 
     @property
     def has_decision(self) -> bool:
@@ -277,16 +265,7 @@ class Predictor:
         """
         if self._twin is not None:
             return self._twin.is_batch_invariant
-        observed = self.observed
-        for n in (BLOCK, 3 * BLOCK, 100 * 3 * BLOCK):
-            order = np.arange(n) * (1 + np.arange(n) // BLOCK)  # no two blocks alike
-            rows = np.ascontiguousarray(observed[order % len(observed)])
-            merged = self.outputs(rows)
-            for start in range(0, n, max(BLOCK, n // 4 // BLOCK * BLOCK)):
-                alone = self.outputs(rows[start : start + BLOCK])
-                if not np.array_equal(alone, merged[start : start + BLOCK]):
-                    return False
-        return True
+        return is_invariant(self.outputs, self.observed, BLOCK)
 
     @property
     def is_known_variant(self) -> bool:
@@ -355,17 +334,6 @@ class Predictor:
             if sums is not None and is_true(sums, self.outputs, questions):
                 self.additive = sums
 
-    def _not_usable(self, outputs: Floats, genomes: Floats) -> PredictorError:
-        """Build the error for scores nobody can compute with, showing the first row with one."""
-        is_bad, what = ~np.isfinite(outputs).all(axis=1), "NaN or infinite scores"
-        if not is_bad.any():
-            is_bad, what = (np.abs(outputs) > LARGEST).any(axis=1), f"scores beyond {LARGEST:g}"
-        first = self.encoding.by_feature(genomes[is_bad][:1]).to_dict("records")[0]
-        return PredictorError(
-            f"the model returned {what} for {int(is_bad.sum())} of "
-            f"{len(genomes)} rows, first for {first}.{self._hint(genomes)}"
-        )
-
     def _ask(self, method: ModelMethod, genomes: Floats) -> Any:
         """Ask the model; an error of its own gets the row count added."""
         if method.quick is not method.plain:
@@ -378,41 +346,37 @@ class Predictor:
         except Exception as error:
             raise PredictorError(
                 f"the model raised {type(error).__name__} on {len(genomes)} rows: {told_by(error)}"
-                f"{self._hint(genomes)}"
+                f"{hint_on(self.model, self.encoding, genomes)}"
             ) from error
 
-    def _hint(self, genomes: Floats) -> str:
-        """Say what may be why a model fails: columns that the data lack, or missing values."""
-        columns = [column.name for column in self.encoding.schema.columns]
-        if lacking := lacking_columns(self.model, columns):
-            return (
-                f" The data lack the {named_columns(lacking)}, which the model was fitted to; give "
-                "the table that it was fitted to, without the outcome."
-            )
-        is_missing = (genomes == MISSING).any(axis=0)
-        if not is_missing.any():
-            return ""
-        names = [self.encoding.schema.names[j] for j in np.flatnonzero(is_missing)]
-        return (
-            f" Values of {listed(names)} are missing in the data: give a model that takes them, "
-            "such as one of gradient boosting or a pipeline that fills them, or fill or drop those "
-            "rows."
-        )
+
+def as_scores(raw: Any, n: int) -> Floats:
+    """Return the model's answer as float64 of shape (n, c), or say which shape is wrong."""
+    try:
+        answers = np.asarray(raw)
+        is_object = answers.dtype.kind == "O"  # else text and complex numbers would be converted
+        scores = answers.astype(np.float64, casting="unsafe" if is_object else "same_kind")
+    except Exception as error:  # a tensor on another device raises what it likes
+        raise not_numbers(error) from error
+    scores = scores[:, None] if scores.ndim == 1 else scores
+    if scores.ndim != 2 or len(scores) != n or scores.shape[1] == 0:
+        raise wrong_shape(np.shape(raw), n)
+    return scores
 
 
-def in_turns(method: ModelMethod, lock: threading.Lock) -> ModelMethod:
-    """Return a method that one thread asks at a time."""
-
-    def waiting(ask: Ask) -> Ask:
-        def ask_alone(genomes: Floats) -> Any:
-            with lock:
-                return ask(genomes)
-
-        return ask_alone
-
-    plain = waiting(method.plain)
-    is_plain = method.quick is method.plain
-    return ModelMethod(plain, plain if is_plain else waiting(method.quick))
+def as_probabilities(outputs: Floats, classes: tuple[Any, ...]) -> Floats:
+    """Return finite outputs as one probability per class, or refuse what is none."""
+    if outputs.shape[1] == 1 and len(classes) == 2:  # the probability of the second class
+        outputs = np.column_stack([1.0 - outputs, outputs])
+    if outputs.shape[1] != len(classes):
+        raise wrong_columns(outputs.shape[1], classes)
+    low, high, sums = outputs.min(), outputs.max(), np.asarray(sum(outputs.T))
+    is_outside = low < -TOLERANCE or high > 1.0 + TOLERANCE
+    if is_outside or max(sums.max() - 1.0, 1.0 - sums.min()) > 100 * TOLERANCE:
+        raise no_probabilities(outputs)
+    if low < 0.0 or high > 1.0:  # round-off must not leave a target up to 1
+        return np.clip(outputs, 0.0, 1.0)
+    return outputs
 
 
 def pad(blocks: Floats) -> Floats:
@@ -424,13 +388,62 @@ def pad(blocks: Floats) -> Floats:
     return np.concatenate([blocks, np.broadcast_to(blocks[:, -1:], (r, n_more, d))], axis=1)
 
 
-def wants_array(model: Any, encoding: Encoding) -> bool:
-    """Whether an estimator was fitted on a bare array, so that a frame would make it warn."""
-    if encoding.form.kind == "numpy":  # rows are arrays anyway, in the data's own dtype
-        return False
-    first = awake(model)
-    has_names = hasattr(first, "feature_names_in_")
-    is_fitted_on_array = hasattr(first, "n_features_in_") and not has_names
-    return is_fitted_on_array and all(
-        column.is_numeric and column.kind is not Kind.DATE for column in encoding.columns
-    )
+@contextmanager
+def one_thread(threads: ThreadpoolController) -> Iterator[None]:
+    """Keep the libraries found by `threads` on one thread, while this thread asks the model.
+
+    How threads split a matrix product changes its last bits, and on small calls starting them
+    costs more than they save; rows are shared among `workers` instead. Linear algebra has one
+    setting per process, OpenMP and joblib have one per thread.
+    """
+    joblib = sys.modules.get("joblib")  # a forest's trees would be added up as they finish
+    alone = nullcontext() if joblib is None else joblib.parallel_config(backend="sequential")
+    _KEEPER.enter(threads)
+    try:
+        with threads.limit(limits=1, user_api="openmp"), alone:
+            yield
+    finally:
+        _KEEPER.leave()
+
+
+class Keeper:
+    """Keeps linear algebra on one thread from the first who needs it until the last.
+
+    threadpoolctl lets only the thread that has set a limit lift it, and whoever comes first need
+    not be the last to leave. So the limit is held by a thread of its own.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._n_users = threading.Lock(), 0
+        self._holder: threading.Thread | None = None
+        self._done = threading.Event()
+
+    def enter(self, threads: ThreadpoolController) -> None:
+        """Return once the limit holds."""
+        with self._lock:
+            self._n_users += 1
+            if self._n_users == 1:
+                held, self._done = threading.Event(), threading.Event()
+                arguments = (threads, held, self._done)
+                self._holder = threading.Thread(target=_hold, args=arguments, daemon=True)
+                self._holder.start()
+                held.wait()
+
+    def leave(self) -> None:
+        """Lift the limit if nobody else needs it."""
+        with self._lock:
+            self._n_users -= 1
+            if self._n_users == 0 and self._holder is not None:
+                self._done.set()
+                self._holder.join()
+                self._holder = None
+
+
+def _hold(threads: ThreadpoolController, held: threading.Event, done: threading.Event) -> None:
+    """Hold the limit until told that it is done."""
+    with threads.limit(limits=1, user_api="blas"):
+        held.set()
+        done.wait()
+
+
+_KEEPER = Keeper()  # one setting per process, so one keeper

@@ -22,7 +22,7 @@ from tests.strategies import generator
 import counterpoint as cp
 from counterpoint.arrays import Floats
 from counterpoint.models.fast_paths import mix_columns
-from counterpoint.models.predictor import ModelMethod
+from counterpoint.models.inspection import ModelMethod
 
 FEW = cp.Search(evaluations=400)
 

@@ -19,7 +19,7 @@ import pandas as pd
 from counterpoint.arrays import Floats
 from counterpoint.checks import is_loaded, require_package
 from counterpoint.errors import InvalidInput, PredictorError, listed
-from counterpoint.models.calls import TOLERANCE, several_outputs
+from counterpoint.models.inspection import TOLERANCE, several_outputs
 
 HALF_PRECISION = 0.02  # how far rounding to 16 bits may take the sum of probabilities from 1
 MOST_ROWS = 8192  # in one call: a network's inner layers may be far wider than the table

@@ -24,7 +24,7 @@ from counterpoint.models.adapters.frameworks import (
     adapted_onnx,
     adapted_torch,
 )
-from counterpoint.models.calls import codes_of, several_outputs
+from counterpoint.models.inspection import codes_of, several_outputs
 
 
 @runtime_checkable

@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tests.strategies import generator
 
 import counterpoint as cp
-from counterpoint.models.calls import awake, order_of, remark_on, remark_on_repeats
+from counterpoint.models.inspection import awake, order_of, remark_on, remark_on_repeats
 
 FEW = cp.Search(evaluations=150)
 

@@ -1,7 +1,8 @@
-"""One call of a model: on one thread, its answer as numbers of the expected shape, or refused.
+"""Inspection: what can be told of a model beforehand, and what is wrong with its answers.
 
-How many threads a library runs must not change its answers. A model is shared between threads only
-if all it is made of is known to bear that.
+Which columns and classes it has, whether it is known, and whether it says the same when asked
+twice, in company, or by two threads at once. A model is shared between threads only if all it is
+made of is known to bear that.
 """
 
 from __future__ import annotations
@@ -9,20 +10,22 @@ from __future__ import annotations
 import copy
 import sys
 import threading
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
-from counterpoint.arrays import Floats, Ints
+from counterpoint.arrays import LARGEST, MISSING, Floats, Ints
 from counterpoint.errors import InvalidInput, PredictorError, listed, named_columns, told_by
+from counterpoint.table.features import Kind
+from counterpoint.table.schema import Encoding
 
 IDLE = (None, "passthrough")  # steps of a pipeline that do nothing
+REPEATED_ROWS = 64  # observed rows that a model nobody knows is asked about twice
+N_PARTS = 8  # of the observed rows, about which two threads ask
 MANY = 20  # rows of which a model that can tell anything apart does not say the same
 SAME, REPEATED = 1e-9, 1e-6  # how far answers that count as the same may be apart
 TOLERANCE = 1e-6  # how far a probability may lie outside 0 and 1; for their sum a hundred times it
@@ -33,43 +36,53 @@ DATA = {"builtins", "numpy", "scipy", "pandas", "ctypes", "math", "operator"}
 NAMED = (type, FunctionType, BuiltinFunctionType, np.ufunc)
 
 
-def as_scores(raw: Any, n: int) -> Floats:
-    """Return the model's answer as float64 of shape (n, c), or say which shape is wrong."""
-    try:
-        answers = np.asarray(raw)
-        is_object = answers.dtype.kind == "O"  # else text and complex numbers would be converted
-        scores = answers.astype(np.float64, casting="unsafe" if is_object else "same_kind")
-    except Exception as error:  # a tensor on another device raises what it likes
-        raise PredictorError(
-            f"the model returned values that are not numbers ({told_by(error)}). "
-            "Did you pass predict instead of predict_proba?"
-        ) from error
-    if scores.ndim == 1:
-        scores = scores[:, None]
-    if scores.ndim != 2 or len(scores) != n or scores.shape[1] == 0:
-        raise PredictorError(
-            f"the model returned an array of shape {np.shape(raw)} for {n} rows; expected "
-            f"({n},), ({n}, 1) or ({n}, classes)."
-        )
-    return scores
+Ask: TypeAlias = Callable[[Floats], Any]  # from genomes (n, d) to a model's raw answers
 
 
-def as_probabilities(outputs: Floats, classes: tuple[Any, ...]) -> Floats:
-    """Return finite outputs as one probability per class, or refuse what is none."""
-    if outputs.shape[1] == 1 and len(classes) == 2:  # the probability of the second class
-        outputs = np.column_stack([1.0 - outputs, outputs])
-    if outputs.shape[1] != len(classes):
-        raise PredictorError(
-            f"the model returned {outputs.shape[1]} columns, but there are {len(classes)} classes "
-            f"({listed(classes)}); expected one probability per class."
-        )
-    low, high, sums = outputs.min(), outputs.max(), np.asarray(sum(outputs.T))
-    is_outside = low < -TOLERANCE or high > 1.0 + TOLERANCE
-    if is_outside or max(sums.max() - 1.0, 1.0 - sums.min()) > 100 * TOLERANCE:
-        raise no_probabilities(outputs)
-    if low < 0.0 or high > 1.0:  # round-off must not leave a target up to 1
-        return np.clip(outputs, 0.0, 1.0)
-    return outputs
+class ModelMethod(NamedTuple):
+    """A method of a model, asked as its user would and by the quickest way that is exact."""
+
+    plain: Ask
+    quick: Ask
+
+
+def in_turns(method: ModelMethod, lock: threading.Lock) -> ModelMethod:
+    """Return a method that one thread asks at a time."""
+
+    def waiting(ask: Ask) -> Ask:
+        def ask_alone(genomes: Floats) -> Any:
+            with lock:
+                return ask(genomes)
+
+        return ask_alone
+
+    plain = waiting(method.plain)
+    is_plain = method.quick is method.plain
+    return ModelMethod(plain, plain if is_plain else waiting(method.quick))
+
+
+def not_numbers(error: Exception) -> PredictorError:
+    """Build the error for an answer that cannot be made numbers."""
+    return PredictorError(
+        f"the model returned values that are not numbers ({told_by(error)}). "
+        "Did you pass predict instead of predict_proba?"
+    )
+
+
+def wrong_shape(shape: tuple[int, ...], n: int) -> PredictorError:
+    """Build the error for an answer of another shape than scores of n rows have."""
+    return PredictorError(
+        f"the model returned an array of shape {shape} for {n} rows; expected "
+        f"({n},), ({n}, 1) or ({n}, classes)."
+    )
+
+
+def wrong_columns(n_columns: int, classes: tuple[Any, ...]) -> PredictorError:
+    """Build the error for outputs that are not one for each class."""
+    return PredictorError(
+        f"the model returned {n_columns} columns, but there are {len(classes)} classes "
+        f"({listed(classes)}); expected one probability per class."
+    )
 
 
 def no_probabilities(outputs: Floats) -> PredictorError:
@@ -162,6 +175,49 @@ def lacking_columns(model: Any, columns: Sequence[Any]) -> list[Any]:
     return [name for name in known if name not in names]
 
 
+def hint_on(model: Any, encoding: Encoding, genomes: Floats) -> str:
+    """Say what may be why a model fails: columns that the data lack, or missing values."""
+    columns = [column.name for column in encoding.schema.columns]
+    if lacking := lacking_columns(model, columns):
+        return (
+            f" The data lack the {named_columns(lacking)}, which the model was fitted to; give "
+            "the table that it was fitted to, without the outcome."
+        )
+    is_missing = (genomes == MISSING).any(axis=0)
+    if not is_missing.any():
+        return ""
+    names = [encoding.schema.names[j] for j in np.flatnonzero(is_missing)]
+    return (
+        f" Values of {listed(names)} are missing in the data: give a model that takes them, "
+        "such as one of gradient boosting or a pipeline that fills them, or fill or drop those "
+        "rows."
+    )
+
+
+def not_usable(outputs: Floats, genomes: Floats, model: Any, encoding: Encoding) -> PredictorError:
+    """Build the error for scores nobody can compute with, showing the first row with one."""
+    is_bad, what = ~np.isfinite(outputs).all(axis=1), "NaN or infinite scores"
+    if not is_bad.any():
+        is_bad, what = (np.abs(outputs) > LARGEST).any(axis=1), f"scores beyond {LARGEST:g}"
+    first = encoding.by_feature(genomes[is_bad][:1]).to_dict("records")[0]
+    return PredictorError(
+        f"the model returned {what} for {int(is_bad.sum())} of "
+        f"{len(genomes)} rows, first for {first}.{hint_on(model, encoding, genomes)}"
+    )
+
+
+def wants_array(model: Any, encoding: Encoding) -> bool:
+    """Whether an estimator was fitted on a bare array, so that a frame would make it warn."""
+    if encoding.form.kind == "numpy":  # rows are arrays anyway, in the data's own dtype
+        return False
+    first = awake(model)
+    has_names = hasattr(first, "feature_names_in_")
+    is_fitted_on_array = hasattr(first, "n_features_in_") and not has_names
+    return is_fitted_on_array and all(
+        column.is_numeric and column.kind is not Kind.DATE for column in encoding.columns
+    )
+
+
 def check_columns(model: Any, columns: list[Any]) -> None:
     """Refuse columns the model was not trained on: they would be searched for nothing."""
     if unknown := unknown_columns(model, columns):
@@ -198,6 +254,35 @@ def order_of(model: Any, columns: Sequence[Any]) -> list[int] | None:
         return None
     place = {name: j for j, name in enumerate(columns)}
     return [place[name] for name in known]
+
+
+def are_likeliest(labels: Ints, outputs: Floats) -> bool:
+    """Whether labels (n,) name the likeliest class of outputs (n, c), the first on ties."""
+    leading = np.argmax(outputs, axis=1)
+    if outputs.shape[1] == 2:  # as a search decides: by the second probability alone
+        leading = np.where(outputs[:, 1] > 0.5, 1, np.where(outputs[:, 0] >= 0.5, 0, -1))
+    return bool(np.array_equal(leading, labels))
+
+
+def is_invariant(ask: Ask, observed: Floats, block: int) -> bool:
+    """Whether blocks of rows get the same bits alone and merged, in the sizes a search uses."""
+    for n in (block, 3 * block, 100 * 3 * block):
+        order = np.arange(n) * (1 + np.arange(n) // block)  # no two blocks alike
+        rows = np.ascontiguousarray(observed[order % len(observed)])
+        merged = ask(rows)
+        for start in range(0, n, max(block, n // 4 // block * block)):
+            if not np.array_equal(ask(rows[start : start + block]), merged[start : start + block]):
+                return False
+    return True
+
+
+def remarks_on(outputs: Floats, observed: Floats, ask: Ask | None) -> list[str]:
+    """Return what a caller should know of how a model answers; one that is known is not asked."""
+    told = [remark_on(outputs, observed)]
+    if ask is not None:
+        few = observed[:REPEATED_ROWS]
+        told.append(remark_on_repeats(ask(few), ask(few)))
+    return [each for each in told if each]
 
 
 def remark_on(outputs: Floats, observed: Floats) -> str:
@@ -271,86 +356,20 @@ def package_of(thing: Any) -> str:
     return (named.__module__ or "").partition(".")[0]
 
 
-def answers_alike(ask: Callable[[int], Any], n: int) -> bool:
-    """Whether questions 0 to n - 1 get the same answers from two threads at once as from one."""
-    alone = [ask(i) for i in range(n)]
+def answers_alike(ask: Ask, observed: Floats) -> bool:
+    """Whether two threads that ask at once about observed rows are told the same as one."""
+    parts = [np.ascontiguousarray(observed[i::N_PARTS][:64]) for i in range(N_PARTS)]
+    questions = [rows for rows in parts if len(rows)]
+    n, alone = len(questions), [ask(rows) for rows in questions]
     together = threading.Barrier(2)
 
     def ask_all(order: range) -> dict[int, Any]:
         together.wait()
-        return {i: ask(i) for i in order}
+        return {i: ask(questions[i]) for i in order}
 
     with ThreadPoolExecutor(2) as pool:
         answers = list(pool.map(ask_all, (range(n), range(n - 1, -1, -1))))
     return all(np.array_equal(alone[i], told[i]) for told in answers for i in range(n))
-
-
-@contextmanager
-def one_thread(threads: ThreadpoolController) -> Iterator[None]:
-    """Keep the libraries found by `threads` on one thread, while this thread asks the model.
-
-    How threads split a matrix product changes its last bits, and on small calls starting them
-    costs more than they save; rows are shared among `workers` instead. Linear algebra has one
-    setting per process, OpenMP and joblib have one per thread.
-    """
-    _KEEPER.enter(threads)
-    try:
-        with threads.limit(limits=1, user_api="openmp"), without_joblib():
-            yield
-    finally:
-        _KEEPER.leave()
-
-
-def without_joblib() -> AbstractContextManager[Any]:
-    """Return a context in which joblib starts no threads from this one.
-
-    A forest's threads add up its trees in the order they finish, which changes the last bits.
-    """
-    joblib = sys.modules.get("joblib")
-    return nullcontext() if joblib is None else joblib.parallel_config(backend="sequential")
-
-
-class Keeper:
-    """Keeps linear algebra on one thread from the first who needs it until the last.
-
-    threadpoolctl lets only the thread that has set a limit lift it, and whoever comes first need
-    not be the last to leave. So the limit is held by a thread of its own.
-    """
-
-    def __init__(self) -> None:
-        self._lock, self._n_users = threading.Lock(), 0
-        self._holder: threading.Thread | None = None
-        self._done = threading.Event()
-
-    def enter(self, threads: ThreadpoolController) -> None:
-        """Return once the limit holds."""
-        with self._lock:
-            self._n_users += 1
-            if self._n_users == 1:
-                held, self._done = threading.Event(), threading.Event()
-                arguments = (threads, held, self._done)
-                self._holder = threading.Thread(target=_hold, args=arguments, daemon=True)
-                self._holder.start()
-                held.wait()
-
-    def leave(self) -> None:
-        """Lift the limit if nobody else needs it."""
-        with self._lock:
-            self._n_users -= 1
-            if self._n_users == 0 and self._holder is not None:
-                self._done.set()
-                self._holder.join()
-                self._holder = None
-
-
-def _hold(threads: ThreadpoolController, held: threading.Event, done: threading.Event) -> None:
-    """Hold the limit until told that it is done."""
-    with threads.limit(limits=1, user_api="blas"):
-        held.set()
-        done.wait()
-
-
-_KEEPER = Keeper()  # one setting per process, so one keeper
 
 
 def several_outputs(n_outputs: int) -> InvalidInput:

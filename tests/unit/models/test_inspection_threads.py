@@ -26,7 +26,8 @@ from sklearn.svm import SVC
 from threadpoolctl import ThreadpoolController, threadpool_info
 
 import counterpoint as cp
-from counterpoint.models.calls import is_known, one_thread
+from counterpoint.models.inspection import is_known
+from counterpoint.models.predictor import one_thread
 
 
 def blas_threads() -> list[int]:

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterpoint.errors import PredictorError
-from counterpoint.models.calls import as_probabilities, as_scores, codes_of
+from counterpoint.models.inspection import codes_of
+from counterpoint.models.predictor import as_probabilities, as_scores
 
 
 @given(st.lists(st.floats(-1e-6, 1.0 + 1e-6), min_size=1, max_size=9))
