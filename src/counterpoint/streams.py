@@ -76,6 +76,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 _S11, _S18, _S27, _S30 = np.uint64(11), np.uint64(18), np.uint64(27), np.uint64(30)
 _S31, _S32, _S36, _S58 = np.uint64(31), np.uint64(32), np.uint64(36), np.uint64(58)
 _LOW = np.uint64(2**32 - 1)
+_WHOLE_FLOAT = np.uint64(0x4330000000000000)  # the bits of 2.0**52
 _ULP = 2.0**-53
 
 # A kernel takes a Python number for a constant of its own type, and is compiled for each anew.
@@ -157,7 +158,9 @@ def difference_at(start: Any, step: Whole) -> float:
     steps becomes vector instructions. Who takes n of them goes on after `skip`.
     """
     word = finish(start + np.uint64(step) * _GOLDEN)
-    return (float(word >> _S32) - float(word & _LOW)) * 2.0**-32
+    # Behind these bits a number of 32 bits is a float as it stands: nothing need be converted.
+    high, low = np.uint64((word >> _S32) | _WHOLE_FLOAT), np.uint64((word & _LOW) | _WHOLE_FLOAT)
+    return float(high.view(np.float64) - low.view(np.float64)) * 2.0**-32
 
 
 @inner

@@ -327,7 +327,12 @@ def fetch_place(table: Keys, word: Any) -> None:
 @inner
 def is_remembered(table: Keys, genome: Floats) -> bool:
     """Return whether the table knows the genome."""
-    word = hash_genome(genome)
+    return has_hash(table, hash_genome(genome))
+
+
+@inner
+def has_hash(table: Keys, word: Any) -> bool:
+    """Return whether the table knows the genome of this hash."""
     mask = np.uint64(len(table) - 1)
     place = (word >> _S29) & mask
     while table[place] != _ZERO and table[place] != word:

@@ -15,12 +15,18 @@ from typing import Any
 import numpy as np
 
 from counterpoint.arrays import MISSING, Floats
-from counterpoint.kernels import assign, inner, kernel, part
-from counterpoint.problem.objectives import DISTANCE, GAP
-from counterpoint.search.explore.moves import Draws, draw, pick, tighten
-from counterpoint.search.explore.niches import gain_of
+from counterpoint.kernels import assign, fetch, inner, kernel, part
+from counterpoint.search.explore.moves import (
+    Draws,
+    draw,
+    pick,
+    set_free,
+    tighten,
+)
+from counterpoint.search.explore.niches import best_of_three, gain_of, list_near
 from counterpoint.search.explore.small_steps import (
     NOBODY,
+    PER_LINE,
     ROW,
     Finish,
     FinishSource,
@@ -34,20 +40,27 @@ from counterpoint.search.explore.small_steps import (
     shift,
     usual_gain,
 )
-from counterpoint.search.front import LANES
 from counterpoint.streams import WHOLE, Stage, difference_at, skip, word_at
-from counterpoint.table.space import Features, is_remembered, snap
+from counterpoint.table.space import (
+    Features,
+    fetch_place,
+    has_hash,
+    hash_genome,
+    is_remembered,
+    snap,
+)
 
 FINISH = np.int64(Stage.FINISH)
 STALE = 40  # waves without anything nearer after which fewer are made of unknown models …
 NEARER = 0.999  # … where nearer is what has at most this share of the least distance
+STATE, HASH = 0, 1  # what is noted of each place …
+NOTHING, WANTED = np.uint64(0), np.uint64(1)  # … and its hash before there is one: none is 0
 FEWEST = 3  # then every other place, and later every third, is left to other moves
 ATTEMPTS = 4  # tries to make a candidate that is new, and nearer than the nearest
 P_NEAREST = 0.25  # share of candidates made of the nearest counterfactual
 P_TIGHTEN = 0.15  # share that only moves one number towards the row
 P_NUDGE = 0.1  # share that moves one number away from the row's value by any small step
 P_ALL = 0.1  # share for which all features are free
-P_MORE = 0.75  # chance that another feature is set free
 FINER = 0.85  # lists are made anew when the least distance has fallen to this share
 LEAST = 0.05  # gains are at least so uncertain, as a share of what is needed
 P_LEAF = 0.2  # share for which a leaf of a known tree is entered first
@@ -67,7 +80,10 @@ def finish_wave(finish: Finish, source: FinishSource, wave: int, first: int, eve
     """
     for w, a in enumerate(source.places):
         learn(finish, a, w, source, first, every)
-        n_eligible, nearest = find_eligible(finish, a, source)
+        archive = source.archive
+        n_eligible, nearest = list_near(
+            archive.front[a], archive.members[a], archive.n_members[a], finish.eligible
+        )
         row, lists = finish.rows[a], finish.lists[a]
         row.n_before = source.archive.size[a]
         for slot in range(finish.parent.shape[1]):
@@ -81,20 +97,15 @@ def finish_wave(finish: Finish, source: FinishSource, wave: int, first: int, eve
         if row.least < FINER * row.listed:
             list_values(finish, a, w, source)
         row.usual = max(usual_gain(lists), LEAST * source.goals[a].needed)
-        draws = Draws(finish.state)
         few = n_apart(row.n_stale, source.steps)
         for slot in range(0, finish.parent.shape[1], few):
-            draws.state[0] = word_at(source.keys[w], FINISH, wave, slot, WHOLE)
+            finish.words[STATE, slot] = word_at(source.keys[w], FINISH, wave, slot, WHOLE)
             child = finish.candidate[a, slot]
             if slot % 2 == 0 and next_single(child, row, lists, w, source):
                 finish.parent[a, slot] = ROW
-                continue
-            for _ in range(ATTEMPTS):
-                parent = choose_parent_near(finish, a, source, n_eligible, nearest, draws)
-                parent = step(child, parent, finish, a, w, source, draws)
-                if parent != NOBODY and is_worth(child, row, lists, w, source):
-                    finish.parent[a, slot] = parent
-                    break
+        for _ in range(ATTEMPTS):
+            choose_parents_near(finish, a, source, n_eligible, nearest, few)
+            make_candidates(finish, a, w, source, few)
 
 
 @inner
@@ -105,22 +116,6 @@ def n_apart(n_stale: int, steps: StepValues) -> int:
     was not tried, and other moves find no more of the front in these places.
     """
     return 1 if len(steps.trees.roots) > 0 else min(1 + n_stale // STALE, FEWEST)
-
-
-@part
-def find_eligible(finish: Finish, a: int, source: FinishSource) -> tuple[int, int]:
-    """List the members that are about as near as the nearest counterfactual; return it, too."""
-    archive = source.archive
-    front, nearest, least = archive.front[a], -1, np.inf
-    for k in range(archive.n_members[a]):
-        block, lane = k // LANES, k % LANES
-        if front[block, GAP, lane] <= 0.0 and front[block, DISTANCE, lane] < least:
-            nearest, least = archive.members[a, k], front[block, DISTANCE, lane]
-    n, most = 0, 1.1 * least
-    for k in range(archive.n_members[a]):  # without a branch, as in `keep_better`
-        finish.eligible[n] = archive.members[a, k]
-        n += front[k // LANES, DISTANCE, k % LANES] <= most
-    return n, int(nearest)
 
 
 @part
@@ -142,21 +137,47 @@ def next_single(child: Floats, row: Any, lists: Any, w: int, source: FinishSourc
 
 
 @part
-def choose_parent_near(
-    finish: Finish, a: int, source: FinishSource, n: int, nearest: int, draws: Draws
-) -> int:
-    """Return the nearest counterfactual, or the best of three members that are about as near."""
-    if n == 0 or draw(draws) < P_NEAREST:
-        return nearest
-    predictions, goal = source.archive.predictions[a], source.goals[a]
-    best = finish.eligible[pick(n, draws)]
-    most = gain_of(predictions[best], goal)
-    for _ in range(2):
-        other = finish.eligible[pick(n, draws)]
-        gain = gain_of(predictions[other], goal)
-        if gain > most:
-            best, most = other, gain
-    return int(best)
+def choose_parents_near(
+    finish: Finish, a: int, source: FinishSource, n: int, nearest: int, few: int
+) -> None:
+    """Choose and fetch a parent for each place that has no candidate yet.
+
+    It is the nearest counterfactual, or the best of three members that are about as near.
+    Memory is slower than all that is done with a parent. So those of all places are fetched first;
+    then all candidates are made; then it is looked up which of them are new.
+    """
+    archive, predictions, draws = source.archive, source.archive.predictions[a], Draws(finish.state)
+    for slot in range(0, finish.parent.shape[1], few):
+        finish.words[HASH, slot] = NOTHING
+        if finish.parent[a, slot] == NOBODY:
+            draws.state[0] = finish.words[STATE, slot]
+            parent = nearest
+            if n > 0 and draw(draws) >= P_NEAREST:
+                parent = best_of_three(finish.eligible, n, predictions, source.goals[a], draws)
+            finish.parent[a, slot] = parent
+            finish.words[STATE, slot], finish.words[HASH, slot] = draws.state[0], WANTED
+            for j in range(0, archive.genomes.shape[2], PER_LINE):
+                fetch(archive.genomes[a, parent], j)
+
+
+@part
+def make_candidates(finish: Finish, a: int, w: int, source: FinishSource, few: int) -> None:
+    """Make a candidate of each parent that was just chosen; those worth nothing have none again."""
+    row, lists, memory = finish.rows[a], finish.lists[a], source.memory[w]
+    words, parent, draws = finish.words, finish.parent[a], Draws(finish.state)
+    for slot in range(0, len(parent), few):
+        if words[HASH, slot] != NOTHING:
+            draws.state[0], child = words[STATE, slot], finish.candidate[a, slot]
+            parent[slot] = step(child, parent[slot], finish, a, w, source, draws)
+            words[STATE, slot], words[HASH, slot] = draws.state[0], NOTHING
+            if parent[slot] != NOBODY and is_nearer(child, row, lists, w, source):
+                words[HASH, slot] = hash_genome(child)
+                fetch_place(memory, words[HASH, slot])
+            else:
+                parent[slot] = NOBODY
+    for slot in range(0, len(parent), few):
+        if words[HASH, slot] != NOTHING and has_hash(memory, words[HASH, slot]):
+            parent[slot] = NOBODY
 
 
 @part
@@ -237,28 +258,6 @@ def nudge(
         return
     reach = row.least ** (1.0 / row.power) / weight * 0.5 ** (5.0 * draw(draws))
     child[j] = snap(anchor[j] + (reach if draw(draws) < 0.5 else -reach), features[j])
-
-
-@part
-def set_free(child: Floats, anchor: Floats, work: Any, has_all: bool, draws: Draws) -> None:
-    """Set some features free: half of them changed ones; or all."""
-    d, n_changed = len(child), 0
-    for j in range(d):
-        work[j].is_free = has_all
-        n_changed += child[j] != anchor[j]
-    n = 1
-    while n < d and draw(draws) < P_MORE:
-        n += 1
-    for _ in range(n):
-        if n_changed > 0 and draw(draws) < 0.5:
-            rest = pick(n_changed, draws)
-            for j in range(d):
-                if child[j] != anchor[j]:
-                    if rest == 0:
-                        work[j].is_free = True
-                    rest -= 1
-        else:
-            work[pick(d, draws)].is_free = True
 
 
 @part
@@ -437,12 +436,11 @@ def shorten(
 
 
 @part
-def is_worth(child: Floats, row: Any, lists: Any, w: int, source: FinishSource) -> bool:
-    """Whether a candidate is nearer than the nearest counterfactual, allowed, and new."""
+def is_nearer(child: Floats, row: Any, lists: Any, w: int, source: FinishSource) -> bool:
+    """Whether a candidate is nearer than the nearest counterfactual, and allowed."""
     anchor, n_changed = source.space.anchor[w], 0
     for j in range(len(child)):
         n_changed += child[j] != anchor[j]
     if n_changed == 0 or n_changed > source.space.max_free[w]:
         return False
-    is_nearer = cost_of(child, anchor, lists, row.power) < row.least * (1.0 - 1e-12)
-    return is_nearer and not is_remembered(source.memory[w], child)
+    return bool(cost_of(child, anchor, lists, row.power) < row.least * (1.0 - 1e-12))

@@ -293,6 +293,7 @@ def empty_finish(costs: StepCosts, slots: int, capacity: int) -> Finish:
         work=np.zeros(d, STEP_WORK),
         eligible=np.zeros(capacity, dtype=np.int64),
         state=np.empty(1, dtype=np.uint64),
+        words=np.empty((2, slots), dtype=np.uint64),
     )
 
 

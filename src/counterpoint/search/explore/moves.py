@@ -29,6 +29,7 @@ SMALLEST_OVERSHOOT = 5.0  # boundary steps aim 10**-1 to 10**-5 beyond the bound
 GOES_MISSING = 0.2  # share of redraws of what may be missing that make it so
 FARTHEST = 3.0  # boundary steps stretch a change at most so far
 MOST_FOLLOWED = np.int64(3)  # features taken from an observed row at once
+P_MORE = 0.75  # chance that another feature is set free for small steps
 VALID, NEAR_MISS = 0, 1
 N_PARTS = 4  # of the members, that are gone through side by side
 
@@ -409,3 +410,25 @@ def choose_parent(classes: ParentClasses, p_valid: float, odds: Floats, draws: D
             if rest < 0.0:
                 break
     return int(classes.member[classes.start[chosen] + pick(classes.size[chosen], draws)])
+
+
+@part
+def set_free(child: Floats, anchor: Floats, work: Any, has_all: bool, draws: Draws) -> None:
+    """Set some features free: half of them changed ones; or all."""
+    d, n_changed = len(child), 0
+    for j in range(d):
+        work[j].is_free = has_all
+        n_changed += child[j] != anchor[j]
+    n = 1
+    while n < d and draw(draws) < P_MORE:
+        n += 1
+    for _ in range(n):
+        if n_changed > 0 and draw(draws) < 0.5:
+            rest = pick(n_changed, draws)
+            for j in range(d):
+                if child[j] != anchor[j]:
+                    if rest == 0:
+                        work[j].is_free = True
+                    rest -= 1
+        else:
+            work[pick(d, draws)].is_free = True

@@ -15,8 +15,9 @@ import numpy as np
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.kernels import fetch, inner, kernel, part
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
-from counterpoint.search.explore.moves import straighten
+from counterpoint.search.explore.moves import Draws, pick, straighten
 from counterpoint.search.feasibility import SearchSpace
+from counterpoint.search.front import LANES
 
 MOST_FEATURES = 3  # in a set that is searched on purpose
 MOST_TRIED = 48  # single changes of a feature that are remembered
@@ -241,6 +242,42 @@ class EvaluatedWave(NamedTuple):
 def gain_of(prediction: float, row: Any) -> float:
     """Return what a candidate of this prediction gained; `row` is a record, see `NICHE_ROW`."""
     return float((straighten(prediction, row.is_probability) - row.origin) * row.towards)
+
+
+@part
+def list_near(front: Floats, members: Ints, n_members: int, near: Ints) -> tuple[int, int]:
+    """List the members that are about as near as the nearest that reaches the target.
+
+    Returned are how many they are, and that nearest one, or -1.
+    """
+    n, nearest, least, n_blocks = 0, -1, np.inf, (n_members + LANES - 1) // LANES
+    for b in range(n_blocks):
+        gap, distance = front[b, GAP], front[b, DISTANCE]
+        for q in range(LANES):  # places without a member are NaN
+            here = distance[q]
+            least = min(least, here if gap[q] <= 0.0 else np.inf)
+    most = 1.1 * least
+    for b in range(n_blocks):
+        gap, distance = front[b, GAP], front[b, DISTANCE]
+        for q in range(min(LANES, n_members - b * LANES)):  # without a branch
+            member = members[b * LANES + q]
+            near[n] = member
+            n += distance[q] <= most
+            if distance[q] == least and gap[q] <= 0.0 and nearest < 0:
+                nearest = member
+    return n, int(nearest)
+
+
+@part
+def best_of_three(some: Ints, n: int, predictions: Floats, row: Any, draws: Draws) -> int:
+    """Return which of three candidates gained most, which are drawn of the n first in a list.
+
+    All are drawn before the first is looked at, so that memory sends them together.
+    """
+    first, second, third = some[pick(n, draws)], some[pick(n, draws)], some[pick(n, draws)]
+    gain, other = gain_of(predictions[first], row), gain_of(predictions[second], row)
+    best, most = (second, other) if other > gain else (first, gain)
+    return int(third if gain_of(predictions[third], row) > most else best)
 
 
 @kernel

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
-from counterpoint.kernels import inner, part
+from counterpoint.kernels import fetch, inner, part
 from counterpoint.models.trees import BY_THRESHOLD
 from counterpoint.search.explore.moves import (
     ArchiveView,
@@ -30,6 +30,7 @@ from counterpoint.table.space import Features, from_uniform, snap
 
 N_SIDE = 12  # values on each side of the row's in a list …
 N_LISTED = 2 * N_SIDE + 1  # … and the row's own
+PER_LINE = 8  # numbers that memory sends together
 LEARN = 0.6  # share of what was not expected that is learnt
 NOBODY, ROW = -1, -2  # parents: no candidate was made, or it was made of the row itself
 MOST_SHIFTED = 6  # thresholds that are crossed at once
@@ -137,6 +138,7 @@ class Finish(NamedTuple):
     work: Any  # (d,): see `STEP_WORK`
     eligible: Ints  # (capacity,): the members that are about as near as the nearest
     state: Keys  # (1,): of the candidate's draws
+    words: Keys  # (2, slots): how far the draws of each candidate are, and its hash
 
 
 class FinishSource(NamedTuple):
@@ -181,7 +183,7 @@ def list_values(finish: Finish, a: int, w: int, source: FinishSource) -> None:
     space, steps, row = source.space, source.steps, finish.rows[a]
     row.listed, row.n_single = row.least, 0
     for j in range(finish.lists.shape[1]):
-        feature, anchor, n = space.features[w, j], space.anchor[w, j], 0
+        feature, anchor = space.features[w, j], space.anchor[w, j]
         own, work = finish.lists[a, j], finish.work[j]
         n_old = own.n_values
         for q in range(n_old):  # kept aside
@@ -189,31 +191,30 @@ def list_values(finish: Finish, a: int, w: int, source: FinishSource) -> None:
             work.aside[q] = own.gain[q] if own.is_tried[q] else np.nan
         known = steps.n_values[j] if feature.may_change and anchor != MISSING else 0
         is_level = feature.is_level
-        own.home = N_LISTED
+        own.home, own.n_values = N_LISTED, 0
         if not is_level:
-            n = list_side(own, n, steps.below[j, :known], feature, row)
-        own.home = n
-        n = put_value(own, n, anchor)
+            list_side(own, steps.below[j, :known], feature, row)
+        own.home = own.n_values
+        put_value(own, anchor)
         if not is_level:
-            n = list_side(own, n, steps.above[j, :known], feature, row)
+            list_side(own, steps.above[j, :known], feature, row)
         elif own.cap**row.power < row.least:
             for place in range(known):
                 if steps.below[j, place] != anchor:
-                    n = put_value(own, n, snap(steps.below[j, place], feature))
-        own.n_values = n
+                    put_value(own, snap(steps.below[j, place], feature))
         recall_gains(own, work, n_old, source.singles[a, j], feature)
-        for q in range(n):
+        for q in range(own.n_values):
             own.paid[q] = cost(own.value[q], anchor, own, row.power)
         believe(own, feature)
 
 
 @inner
-def list_side(own: Any, n: int, known: Floats, feature: Any, row: Any) -> int:
+def list_side(own: Any, known: Floats, feature: Any, row: Any) -> None:
     """Append the known values on one side of the row's that are in reach, some if there are many.
 
-    The list has n so far; it is the upper side if the row's own value is among them.
+    It is the upper side if the row's own value is in the list.
     """
-    anchor, sign = feature.anchor, 1.0 if n > own.home else -1.0
+    anchor, sign = feature.anchor, 1.0 if own.n_values > own.home else -1.0
     first, last = 0, len(known)
     while first < last and not is_in_reach(known[first], anchor, sign, own, row):
         first += 1
@@ -227,8 +228,7 @@ def list_side(own: Any, n: int, known: Floats, feature: Any, row: Any) -> int:
         place = last - 1 - off if sign < 0.0 else first + off
         value = snap(known[place], feature)
         if is_in_reach(value, anchor, sign, own, row):
-            n = put_value(own, n, value)
-    return n
+            put_value(own, value)
 
 
 @inner
@@ -239,12 +239,12 @@ def is_in_reach(value: float, anchor: float, sign: float, own: Any, row: Any) ->
 
 
 @inner
-def put_value(own: Any, n: int, value: float) -> int:
-    """Append a value to a list that has n, if it has room and other values; return how many."""
-    if n == N_LISTED or (n > 0 and own.value[n - 1] == value):
-        return n
-    own.value[n] = value
-    return n + 1
+def put_value(own: Any, value: float) -> None:
+    """Append a value to a list, if it has room and its last one is another."""
+    n = own.n_values
+    if n < N_LISTED and (n == 0 or own.value[n - 1] != value):
+        own.value[n] = value
+        own.n_values = n + 1
 
 
 @part
@@ -334,6 +334,11 @@ def learn(finish: Finish, a: int, w: int, source: FinishSource, first: int, ever
     lists, work, goal = finish.lists[a], finish.work, source.goals[a]
     for j in range(len(anchor)):
         work[j].is_free = False  # here it says which lists are corrected
+    for slot in range(finish.parent.shape[1]):
+        if finish.parent[a, slot] >= 0:
+            fetch(archive.predictions[a], finish.parent[a, slot])
+            for j in range(0, len(anchor), PER_LINE):
+                fetch(archive.genomes[a, finish.parent[a, slot]], j)
     for slot in range(finish.parent.shape[1]):
         parent, at = finish.parent[a, slot], finish.rows[a].n_before + first + slot * every
         if parent == NOBODY or at >= archive.size[a]:
