@@ -379,6 +379,26 @@ def test_back_leads_to_the_question_and_answers_stay_at_hand(page: Any) -> None:
     page.locator(".curve svg").first.wait_for()
 
 
+def test_an_answer_opened_while_the_library_of_figures_loads_does_not_load_it_again(
+    page: Any,
+) -> None:
+    held: list[Any] = []
+    page.route("**/library.js", lambda route: held.append(route))
+    page.locator("#ask-go").click()
+    page.locator("#answer .groups").wait_for()
+    page.locator("#figures").scroll_into_view_if_needed()
+    page.go_back()
+    page.locator("[id^=asked-]").first.click()
+    page.locator("#answer .groups").wait_for()
+    page.locator("#figures").scroll_into_view_if_needed()
+
+    for route in held:
+        route.continue_()
+
+    page.locator("#figures .figure-frame svg").first.wait_for(state="attached")
+    assert len(held) == 1
+
+
 def test_a_prediction_of_values_before_is_greyed_and_what_is_outside_the_data_is_said(
     page: Any,
 ) -> None:

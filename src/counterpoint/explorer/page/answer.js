@@ -8,10 +8,13 @@ import { getJson } from "./api.js";
 
 const at = (id) => document.getElementById(id);
 
+let library = null; // the promise of it, so that an answer opened meanwhile does not load it again
+
 /** Return how to get a result's figures, and once the library that draws them. */
 function figuresOf(session, which) {
   return async () => {
-    if (!window.vegaEmbed) await loaded("/library.js");
+    library ??= loaded("/library.js");
+    await library;
     return (await getJson(`/api/sessions/${session}/figures?which=${which}`)).figures;
   };
 }
@@ -22,7 +25,10 @@ function loaded(source) {
       h("script", {
         src: source,
         onload: resolve,
-        onerror: () => reject(new Error(say("ask.no library"))),
+        onerror: () => {
+          library = null; // it may be there the next time
+          reject(new Error(say("ask.no library")));
+        },
       }),
     );
   });
