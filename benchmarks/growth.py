@@ -20,7 +20,7 @@ import numpy as np
 
 import counterpoint as cp
 from benchmarks import simulated
-from benchmarks.stopwatch import held_mib, memory
+from benchmarks.held import held_mib, memory
 
 FOLDER = Path(__file__).parent.parent / "docs" / "performance"
 ROWS = (1_000, 10_000, 100_000, 1_000_000)

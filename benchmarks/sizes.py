@@ -220,7 +220,7 @@ def measure_memory(n_rows: int, evaluations: int) -> dict[str, float]:
 
     import counterpoint as cp
     from benchmarks import simulated
-    from benchmarks.stopwatch import held_mib
+    from benchmarks.held import held_mib
 
     data, model = simulated.table(*MEMORY_TABLE), simulated.Linear()
     search = cp.Search(evaluations=evaluations)

@@ -215,11 +215,11 @@ def measure_accelerated(what: Subject) -> float | str:
 def measure_memory(n_rows: int) -> dict[str, Any]:
     """Return how much memory explaining many rows takes, in a process of its own."""
     code = (
-        "from benchmarks import speed, stopwatch\n"
+        "from benchmarks import held, speed\n"
         f"what = speed.subject('forest', {n_rows})\n"
         "explainer = speed.cp.Explainer(what.model, what.data)\n"
         "explainer.explain(what.rows[:1], 'opposite', speed.SEARCH)\n"
-        "with stopwatch.memory() as taken:\n"
+        "with held.memory() as taken:\n"
         "    kept = explainer.explain_many(what.rows, 'opposite', speed.SEARCH)\n"
         "print(taken.before, taken.most)"
     )
