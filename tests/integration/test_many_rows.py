@@ -146,6 +146,27 @@ def test_ctrl_c_returns_what_is_done(workers: int, caplog: pytest.LogCaptureFixt
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_between_two_groups_loses_nothing(
+    workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(groups, "MOST_TOGETHER", 10)
+    waited, n_groups = groups.stopped_by_signals, 0
+
+    def pressed_before(watch: Any) -> Any:
+        nonlocal n_groups
+        n_groups += 1
+        if n_groups == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return waited(watch)
+
+    monkeypatch.setattr(groups, "stopped_by_signals", pressed_before)
+
+    found = cp.Explainer(Estimator(), DATA).explain_many(DATA, "opposite", SMALL, workers=workers)
+
+    assert 20 <= len(found) < len(DATA)
+
+
 def test_a_plain_function_is_asked_by_one_thread_unless_told_otherwise() -> None:
     asked_by: set[int] = set()
 

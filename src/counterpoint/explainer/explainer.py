@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -288,7 +289,7 @@ class Explainer(Built):
         memory, workers = check_memory(memory), self._workers(workers, checked)
         if len(task.explained.genomes):
             check_results_fit(Work(self, task).grouping(workers, memory), memory)
-        found = list(self._results(task, workers, memory, progress))
+        found = list(self._results(task, workers, memory, progress, are_gathered=True))
         if len(found) < len(task.explained.genomes):
             tell_interrupted(len(found), len(task.explained.genomes))
         return found
@@ -423,18 +424,30 @@ class Explainer(Built):
         return join_limits(door, limits, added).check(self.schema, self.kept)
 
     def _results(
-        self, task: Task, workers: int, memory: float, progress: bool | None
+        self,
+        task: Task,
+        workers: int,
+        memory: float,
+        progress: bool | None,
+        *,
+        are_gathered: bool = False,
     ) -> Iterator[Counterfactuals]:
-        """Yield the results of the rows in order, group by group."""
+        """Yield the results of the rows in order, group by group.
+
+        Those that are gathered belong to one call: Ctrl-C must not raise between two groups either,
+        which would lose them all.
+        """
         if len(task.explained.genomes) == 0:
             return
         work = Work(self, task)
         grouping = work.grouping(workers, memory)
         n = grouping.workers
         n_threads = n if n > 1 and self._bears_threads else 1
+        signals = (signal.SIGINT,) if are_gathered else ()
         with (
             Progress(grouping.n_rows, task.search.most_candidates, progress) as bar,
-            Searchers(work, n, n_threads, memory, watch := Watch(bar.hear)) as searchers,
+            stopped_by_signals(watch := Watch(bar.hear), signals),
+            Searchers(work, n, n_threads, memory, watch) as searchers,
             # Threads go on while the caller looks at a result: the limit must hold then too.
             self.predictor.one_thread() if n > 1 else nullcontext(),
         ):
