@@ -33,6 +33,7 @@ LAYOUT = "explaining {percentage:3.0f}% |{bar}| {desc} [{elapsed}<{remaining}]"
 
 Heard = Callable[[int, int], None]
 Seen = Callable[[Any], None]  # of an archive, which this layer knows nothing about
+Signals = tuple[signal.Signals, ...]
 
 
 class Watch:
@@ -111,9 +112,7 @@ class StopFlag:
 
 
 @contextmanager
-def stopped_by_signals(
-    work: Stoppable, signals: tuple[signal.Signals, ...] = (signal.SIGINT,)
-) -> Iterator[None]:
+def stopped_by_signals(work: Stoppable, signals: Signals = (signal.SIGINT,)) -> Iterator[None]:
     """Let signals stop some work, where Python's own handling of them is in force.
 
     Somebody else's handler is left alone, and so is every thread but the main one, which alone may

@@ -17,6 +17,7 @@ from threadpoolctl import ThreadpoolController
 
 import counterpoint as cp
 from counterpoint.explainer import group as groups
+from counterpoint.progress import stopped_by_signals
 
 SMALL = cp.Search(evaluations=150)
 
@@ -151,7 +152,7 @@ def test_ctrl_c_between_two_groups_loses_nothing(
     workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(groups, "MOST_TOGETHER", 10)
-    waited, n_groups = groups.stopped_by_signals, 0
+    waited, n_groups = stopped_by_signals, 0
 
     def pressed_before(watch: Any) -> Any:
         nonlocal n_groups
@@ -160,7 +161,7 @@ def test_ctrl_c_between_two_groups_loses_nothing(
             os.kill(os.getpid(), signal.SIGINT)
         return waited(watch)
 
-    monkeypatch.setattr(groups, "stopped_by_signals", pressed_before)
+    monkeypatch.setattr(groups, stopped_by_signals.__name__, pressed_before)
 
     found = cp.Explainer(Estimator(), DATA).explain_many(DATA, "opposite", SMALL, workers=workers)
 

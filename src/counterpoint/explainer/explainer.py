@@ -32,7 +32,7 @@ from counterpoint.neighbours.gower import Gower
 from counterpoint.problem.limits import CheckedLimits, LimitKeywords, Limits, join_limits
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_objectives
 from counterpoint.problem.target import TargetLike
-from counterpoint.progress import Progress, Watch, stopped_by_signals, tell_interrupted
+from counterpoint.progress import Progress, Signals, Watch, stopped_by_signals, tell_interrupted
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.judgement import Judgement, judge_rows
 from counterpoint.result.long_table import OutputSchema, type_of_index
@@ -289,7 +289,7 @@ class Explainer(Built):
         memory, workers = check_memory(memory), self._workers(workers, checked)
         if len(task.explained.genomes):
             check_results_fit(Work(self, task).grouping(workers, memory), memory)
-        found = list(self._results(task, workers, memory, progress, are_gathered=True))
+        found = list(self._results(task, workers, memory, progress, (signal.SIGINT,)))
         if len(found) < len(task.explained.genomes):
             tell_interrupted(len(found), len(task.explained.genomes))
         return found
@@ -424,18 +424,12 @@ class Explainer(Built):
         return join_limits(door, limits, added).check(self.schema, self.kept)
 
     def _results(
-        self,
-        task: Task,
-        workers: int,
-        memory: float,
-        progress: bool | None,
-        *,
-        are_gathered: bool = False,
+        self, task: Task, workers: int, memory: float, progress: bool | None, held: Signals = ()
     ) -> Iterator[Counterfactuals]:
         """Yield the results of the rows in order, group by group.
 
-        Those that are gathered belong to one call: Ctrl-C must not raise between two groups either,
-        which would lose them all.
+        Signals that are `held` stop the search between two groups, too, where they would otherwise
+        raise, and lose all results of a call that gathers them.
         """
         if len(task.explained.genomes) == 0:
             return
@@ -443,10 +437,9 @@ class Explainer(Built):
         grouping = work.grouping(workers, memory)
         n = grouping.workers
         n_threads = n if n > 1 and self._bears_threads else 1
-        signals = (signal.SIGINT,) if are_gathered else ()
         with (
             Progress(grouping.n_rows, task.search.most_candidates, progress) as bar,
-            stopped_by_signals(watch := Watch(bar.hear), signals),
+            stopped_by_signals(watch := Watch(bar.hear), held),
             Searchers(work, n, n_threads, memory, watch) as searchers,
             # Threads go on while the caller looks at a result: the limit must hold then too.
             self.predictor.one_thread() if n > 1 else nullcontext(),
