@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+import queue
 import selectors
 import signal
 import socket
@@ -362,11 +363,32 @@ class Channel:
         return content
 
 
+class Outbox:
+    """Sends messages through a channel in their order, while who sends them goes on.
+
+    A long message is gone only when it was read, by a process that may be busy.
+    """
+
+    def __init__(self, channel: Channel) -> None:
+        self._waiting = queue.SimpleQueue[bytes]()
+        threading.Thread(target=self._send_all, args=(channel,), daemon=True).start()
+
+    def send(self, message: Any) -> None:
+        """Send a message after those before it."""
+        self._waiting.put(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+
+    def _send_all(self, channel: Channel) -> None:
+        """Send what waits until nobody reads it any more."""
+        with suppress(OSError):
+            while True:
+                channel.send_packed(self._waiting.get())
+
+
 class Reports:
     """What a process that helps tells of its searches, a few times a second."""
 
-    def __init__(self, channel: Channel) -> None:
-        self._channel, self._last = channel, 0.0
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox, self._last = outbox, 0.0
         self._asked = self._ended = 0
 
     def hear(self, n_asked: int, n_ended: int) -> None:
@@ -379,6 +401,6 @@ class Reports:
     def tell(self) -> None:
         """Tell what was heard."""
         if self._asked or self._ended:
-            self._channel.send(("heard", (self._asked, self._ended)))
+            self._outbox.send(("heard", (self._asked, self._ended)))
         self._asked = self._ended = 0
         self._last = time.monotonic()

@@ -38,12 +38,12 @@ from counterpoint.explainer.group import GIB, Meter, can_start
 from counterpoint.explainer.task import Work, rows_as_given, search_again
 from counterpoint.models.files import pickled
 from counterpoint.problem.target import Target
-from counterpoint.progress import BETWEEN, Channel, Reports, Watch
+from counterpoint.progress import BETWEEN, Channel, Outbox, Reports, Watch
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.facts import Facts, Live, Trace
 from counterpoint.search.ways import WayRows
 
-BEGINS_AFTER = 0.5  # seconds of work in this process before others are started
+BEGINS_AFTER = 0.25  # seconds of work in this process before others are started
 IS_WORTH = 4.0  # seconds of work that must be left then: a process is ready after one or two
 GETS_READY = 5.0  # seconds for which a thread leaves its core to a process that gets ready
 LEAVING = 1.0  # seconds a process has to end
@@ -388,12 +388,13 @@ def serve(number: int) -> None:
             return
         gc.freeze()  # what the explainer holds is there to stay, and need not be looked at again
         gc.enable()
-        channel.send("")
-        reports = Reports(channel)
+        outbox = Outbox(channel)
+        outbox.send("")
+        reports = Reports(outbox)
         watch, portions = Watch(reports.hear), queue.SimpleQueue[Any]()
         threading.Thread(target=_listen, args=(channel, watch, portions), daemon=True).start()
         while True:
-            _answer(portions.get(), work, watch, reports, channel)
+            _answer(portions.get(), work, watch, reports, outbox)
     except (EOFError, OSError):  # nobody waits for it any more
         return
 
@@ -411,7 +412,7 @@ def _listen(channel: Channel, watch: Watch, portions: queue.SimpleQueue[Any]) ->
         os._exit(0)
 
 
-def _answer(portion: Any, work: Any, watch: Watch, reports: Reports, channel: Channel) -> None:
+def _answer(portion: Any, work: Any, watch: Watch, reports: Reports, outbox: Outbox) -> None:
     """Do one portion of the work, and send what was found, or what went wrong."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -426,8 +427,8 @@ def _answer(portion: Any, work: Any, watch: Watch, reports: Reports, channel: Ch
             )
     reports.tell()
     for each in told:
-        channel.send(("warned", each.message))
-    channel.send(answer)
+        outbox.send(("warned", each.message))
+    outbox.send(answer)
 
 
 def _sendable(error: Exception) -> Exception:
