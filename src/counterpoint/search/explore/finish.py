@@ -3,9 +3,7 @@
 Close to the row the best is often a few small steps together, none of which is much alone. Some
 features of a good candidate are set free, and get the cheapest values of their lists (see
 `small_steps`) that should gain enough together: a knapsack. Gains
-are drawn around what is believed of them, so that what is uncertain is tried. Of each feature's
-values those on the hull of gain over cost are taken, the steepest first, until the gains suffice;
-then values are made cheaper as long as the gains still do.
+are drawn around what is believed of them, so that what is uncertain is tried.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Floats
 from counterpoint.kernels import assign, fetch, inner, kernel, part
+from counterpoint.search.explore.knapsack import choose_values, draw_gains, shorten
 from counterpoint.search.explore.moves import (
     Draws,
     draw,
@@ -40,7 +39,7 @@ from counterpoint.search.explore.small_steps import (
     shift,
     usual_gain,
 )
-from counterpoint.streams import WHOLE, Stage, difference_at, skip, word_at
+from counterpoint.streams import WHOLE, Stage, word_at
 from counterpoint.table.space import (
     Features,
     fetch_place,
@@ -65,10 +64,6 @@ FINER = 0.85  # lists are made anew when the least distance has fallen to this s
 LEAST = 0.05  # gains are at least so uncertain, as a share of what is needed
 P_LEAF = 0.2  # share for which a leaf of a known tree is entered first
 P_SHIFT = 0.6  # share of these two that moves a number by few thresholds of known trees instead
-TRIED, UNTRIED = 0.3, 0.8  # how uncertain gains are, in units of what is usual
-QUIETEST = 5.0  # noise is less by a factor of up to two to this power, drawn for each candidate
-BOLDER, BOLDEST = 0.03, 4.0  # noise grows so with every wave that finds nothing nearer, at most so
-TINY = 1e-300  # what costs nothing costs so much
 P_SHORTEN = 0.75  # share in which a number may get a value between those of its list
 
 
@@ -220,30 +215,32 @@ def combine(
 ) -> int:
     """Set features free and give them values by a knapsack; what the parent has not stays."""
     anchor, features, is_row = source.space.anchor[w], source.space.features[w], parent == ROW
-    row, lists, work, goal = finish.rows[a], finish.lists[a], finish.work, source.goals[a]
-    set_free(child, anchor, work, is_row, draws)
+    row, lists, free, goal = finish.rows[a], finish.lists[a], finish.free, source.goals[a]
+    set_free(child, anchor, free, is_row, draws)
     gained = 0.0 if is_row else gain_of(source.archive.predictions[a, parent], goal)
     room, n_free = row.least, 0
     for j in range(len(child)):
         before = anchor[j] if is_row else source.archive.genomes[a, parent, j]
         if child[j] != before:
-            work[j].is_free = False
+            free[j].is_free = False
             gained += believed(child[j], lists[j]) - believed(before, lists[j])
-        if work[j].is_free:
+        if free[j].is_free:
             gained -= believed(child[j], lists[j])
-            work[n_free].free = j
+            free[n_free].feature = j
             n_free += 1
         else:
             room -= cost(child[j], anchor[j], lists[j], row.power)
     if room <= 0.0:
         return NOBODY
-    draw_gains(row, lists, work, n_free, room, draws)
-    spare = choose_values(lists, work, n_free, goal.needed - gained, room)
+    draw_gains(finish, a, n_free, room, draws)
+    spare, n_moved = choose_values(finish, a, n_free, goal.needed - gained, room)
     for k in range(n_free):
-        j = work[k].free
-        child[j] = lists[j].value[work[j].chosen]
+        child[free[k].feature] = anchor[free[k].feature]
+    for k in range(n_moved):
+        j = free[k].moved
+        child[j] = lists[j].value[finish.work[j].chosen]
     if len(source.steps.trees.roots) == 0 and spare > 0.0 and draw(draws) < P_SHORTEN:
-        shorten(child, lists, work, n_free, spare, features)
+        shorten(child, lists, finish, n_moved, spare, features)
     return parent
 
 
@@ -258,181 +255,6 @@ def nudge(
         return
     reach = row.least ** (1.0 / row.power) / weight * 0.5 ** (5.0 * draw(draws))
     child[j] = snap(anchor[j] + (reach if draw(draws) < 0.5 else -reach), features[j])
-
-
-@part
-def draw_gains(row: Any, lists: Any, work: Any, n_free: int, room: float, draws: Draws) -> None:
-    """Draw what each value of the free features gains, around what is believed.
-
-    Kept are the values within the room that gain more than all cheaper ones: no other can be best.
-    """
-    scale = row.usual * min(1.0 + BOLDER * row.n_stale, BOLDEST)
-    scale *= 2.45 * 0.5 ** (QUIETEST * draw(draws))  # the difference of two draws times 2.45 …
-    for k in range(n_free):  # … has variance 1
-        own, at = lists[work[k].free], work[work[k].free]
-        first, last = draw_list(own, at, room, scale, draws)
-        at.kept[0], at.n_kept = own.home, 1
-        keep_better(at, range(own.home - 1, first - 1, -1))
-        at.middle = at.n_kept
-        keep_better(at, range(own.home + 1, last + 1))
-        keep_hull(own, at)
-
-
-@inner
-def draw_list(own: Any, work: Any, room: float, scale: float, draws: Draws) -> tuple[int, int]:
-    """Draw what the values of a list gain that cost less than the room; return first and last.
-
-    The sequence of draws goes down from the row's own value, and then up.
-    """
-    home, n, paid = own.home, own.n_values, own.paid
-    belief, is_tried, drawn = own.belief, own.is_tried, work.drawn
-    first, last = home, home
-    for q in range(n):  # values cost more the farther they are: those within the room are counted
-        is_within = paid[q] < room
-        first -= is_within and q < home
-        last += is_within and q > home
-    start = draws.state[0]
-    for q in range(first, last + 1):
-        step = home - q if q < home else q - first
-        spread = TRIED if is_tried[q] else UNTRIED
-        drawn[q] = belief[q] + difference_at(start, step) * scale * spread
-    drawn[home] = 0.0
-    skip(draws.state, last - first)
-    return first, last
-
-
-@inner
-def keep_better(work: Any, places: range) -> None:
-    """Keep the values at these places, cheapest first, that gain more than those before them.
-
-    They are kept without a branch, which nobody could guess: each is written, and stays if the next
-    place is taken then.
-    """
-    most, n = 0.0, work.n_kept
-    kept, drawn = work.kept, work.drawn
-    for q in places:
-        kept[n] = q
-        n += drawn[q] > most
-        most = max(most, drawn[q])
-    work.n_kept = n
-
-
-@part
-def keep_hull(own: Any, work: Any) -> None:
-    """Write which of the kept values, those before the middle and the others, are on the hull."""
-    kept, hull, paid, drawn = work.kept, work.hull, own.paid, work.drawn
-    middle, end = work.middle, work.n_kept
-    down, up, n = 1, middle, 1
-    hull[0] = kept[0]
-    for _ in range(1, end):  # the cheaper of both sides comes next; no branch to guess
-        is_cheaper = paid[kept[down]] <= paid[kept[up]]
-        goes_down = (up == end) | ((down < middle) & is_cheaper)
-        q = kept[down] if goes_down else kept[up]
-        down += goes_down
-        up += not goes_down
-        if drawn[q] <= drawn[hull[n - 1]]:
-            continue
-        while n > 1:
-            last, before = hull[n - 1], hull[n - 2]
-            more, dearer = drawn[q] - drawn[before], paid[q] - paid[before]
-            if more * (paid[last] - paid[before]) < (drawn[last] - drawn[before]) * dearer:
-                break
-            n -= 1
-        hull[n] = q
-        n += 1
-    work.n_hull = n
-
-
-@part
-def choose_values(lists: Any, work: Any, n_free: int, needed: float, room: float) -> float:
-    """Give the free features the cheapest values that should gain enough, within the room.
-
-    What they gain more than is needed is returned.
-    """
-    total, spent = 0.0, 0.0
-    for k in range(n_free):
-        j = work[k].free
-        work[j].chosen, work[k].at = lists[j].home, 0
-        work[k].steep = steepness(lists[j], work[j], 0)
-    while total < needed and spent < room:
-        best, steepest = -1, 0.0
-        for k in range(n_free):
-            if work[k].steep > steepest:
-                best, steepest = k, work[k].steep
-        if best < 0:
-            break
-        j = work[best].free
-        own, at, now = lists[j], work[j], work[j].chosen
-        work[best].at += 1
-        value = at.hull[work[best].at]
-        at.chosen = value
-        total += at.drawn[value] - at.drawn[now]
-        spent += own.paid[value] - own.paid[now]
-        work[best].steep = steepness(own, at, work[best].at)
-    return make_cheaper(lists, work, n_free, total - needed, spent - room)
-
-
-@inner
-def steepness(own: Any, work: Any, at: int) -> float:
-    """Return what the step to the next value on the hull gains by its cost; 0 if there is none."""
-    if at + 1 >= work.n_hull:
-        return 0.0
-    now, other = work.hull[at], work.hull[at + 1]
-    dearer = own.paid[other] - own.paid[now]
-    return float((work.drawn[other] - work.drawn[now]) / (dearer + TINY))
-
-
-@part
-def make_cheaper(lists: Any, work: Any, n_free: int, spare: float, excess: float) -> float:
-    """Save as much distance as the gains to spare allow, one value at a time, the most first."""
-    for _ in range(n_free):
-        most, feature, value, lost = 1e-12, -1, 0, 0.0
-        for k in range(n_free):
-            j = work[k].free
-            own, at = lists[j], work[j]
-            if at.chosen == own.home:
-                continue
-            paid, gain = own.paid[at.chosen], at.drawn[at.chosen]
-            for start, stop in ((0, at.middle), (at.middle, at.n_kept)):
-                for place in range(start, stop):  # what comes later costs more, and gains more
-                    q = at.kept[place]
-                    loses = gain - at.drawn[q]
-                    if loses <= spare or excess >= 0.0:
-                        saved = paid - own.paid[q]
-                        if saved > most:
-                            most, feature, value, lost = saved, j, q, loses
-                        break
-        if feature < 0:
-            break
-        work[feature].chosen = value
-        spare -= lost
-        excess -= most
-    return spare
-
-
-@part
-def shorten(
-    child: Floats, lists: Any, work: Any, n_free: int, spare: float, features: Features
-) -> None:
-    """Move one number towards the row between values of its list, as far as the gains allow."""
-    most, feature, share = 0.0, -1, 0.0
-    for k in range(n_free):
-        j = work[k].free
-        now, home, drawn, paid = work[j].chosen, lists[j].home, work[j].drawn, lists[j].paid
-        if now == home or features[j].is_level:
-            continue
-        inside = now - 1 if now > home else now + 1
-        lost = drawn[now] - drawn[inside]
-        if lost <= spare:
-            continue
-        saved = spare / lost * (paid[now] - paid[inside])
-        if saved > most:
-            most, feature, share = saved, j, spare / lost
-    if feature >= 0:
-        now, home, value = work[feature].chosen, lists[feature].home, lists[feature].value
-        inside = now - 1 if now > home else now + 1
-        start, end = value[now], value[inside]
-        child[feature] = snap(start + share * (end - start), features[feature])
 
 
 @part

@@ -18,6 +18,7 @@ from counterpoint.neighbours.index import NearRows, empty_neighbours, gower_weig
 from counterpoint.problem.own_objectives import Distance
 from counterpoint.problem.problem import Observed, Problem, Recalled
 from counterpoint.search.archive import Archive
+from counterpoint.search.explore.knapsack import STEP_FREE, STEP_WORK
 from counterpoint.search.explore.moves import N_PARTS, ParentClasses
 from counterpoint.search.explore.niches import (
     MOST_FEATURES,
@@ -42,7 +43,6 @@ from counterpoint.search.explore.small_steps import (
     NOBODY,
     STEP_LIST,
     STEP_ROW,
-    STEP_WORK,
     Finish,
     StepCosts,
     StepTrees,
@@ -291,6 +291,8 @@ def empty_finish(costs: StepCosts, slots: int, capacity: int) -> Finish:
         candidate=np.empty((r, slots, d)),
         parent=np.full((r, slots), NOBODY, dtype=np.int64),
         work=np.zeros(d, STEP_WORK),
+        free=np.zeros(d, STEP_FREE),
+        steep=np.zeros(d),
         eligible=np.zeros(capacity, dtype=np.int64),
         state=np.empty(1, dtype=np.uint64),
         words=np.empty((2, slots), dtype=np.uint64),

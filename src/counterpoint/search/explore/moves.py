@@ -413,11 +413,11 @@ def choose_parent(classes: ParentClasses, p_valid: float, odds: Floats, draws: D
 
 
 @part
-def set_free(child: Floats, anchor: Floats, work: Any, has_all: bool, draws: Draws) -> None:
+def set_free(child: Floats, anchor: Floats, free: Any, has_all: bool, draws: Draws) -> None:
     """Set some features free: half of them changed ones; or all."""
     d, n_changed = len(child), 0
     for j in range(d):
-        work[j].is_free = has_all
+        free[j].is_free = has_all
         n_changed += child[j] != anchor[j]
     n = 1
     while n < d and draw(draws) < P_MORE:
@@ -428,7 +428,7 @@ def set_free(child: Floats, anchor: Floats, work: Any, has_all: bool, draws: Dra
             for j in range(d):
                 if child[j] != anchor[j]:
                     if rest == 0:
-                        work[j].is_free = True
+                        free[j].is_free = True
                     rest -= 1
         else:
-            work[pick(d, draws)].is_free = True
+            free[pick(d, draws)].is_free = True

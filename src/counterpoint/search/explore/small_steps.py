@@ -105,26 +105,6 @@ STEP_LIST = np.dtype(  # of one feature of a row
     align=True,
 )
 
-STEP_WORK = np.dtype(  # space for the work on one feature
-    [
-        ("drawn", np.float64, N_LISTED),  # what values gain with noise
-        ("aside", np.float64, N_LISTED),  # what is kept aside
-        ("kept", np.int64, N_LISTED + 1),  # which values gain more than all cheaper ones …
-        ("hull", np.int64, N_LISTED),  # … and which are on the hull
-        ("n_kept", np.int64),
-        ("middle", np.int64),  # the first of those kept that is above the row's own value
-        ("n_hull", np.int64),
-        ("chosen", np.int64),  # which value it gets
-        ("is_free", np.bool_),  # whether it may get another one
-        # of the features that are free, one after the other: which it is, how far on its hull it
-        # has come, and what the next step there gains by its cost
-        ("free", np.int64),
-        ("at", np.int64),
-        ("steep", np.float64),
-    ],
-    align=True,
-)
-
 
 class Finish(NamedTuple):
     """What is known of small steps around each of r rows."""
@@ -136,6 +116,8 @@ class Finish(NamedTuple):
     parent: Ints
     # space for the work on one row
     work: Any  # (d,): see `STEP_WORK`
+    free: Any  # (d,): see `STEP_FREE`
+    steep: Floats  # (d,): what the next step of each of these gains by its cost, at most
     eligible: Ints  # (capacity,): the members that are about as near as the nearest
     state: Keys  # (1,): of the candidate's draws
     words: Keys  # (2, slots): how far the draws of each candidate are, and its hash
@@ -331,9 +313,9 @@ def learn(finish: Finish, a: int, w: int, source: FinishSource, first: int, ever
     What a candidate gained more or less than expected is shared among these values.
     """
     archive, anchor, features = source.archive, source.space.anchor[w], source.space.features[w]
-    lists, work, goal = finish.lists[a], finish.work, source.goals[a]
+    lists, free, goal = finish.lists[a], finish.free, source.goals[a]
     for j in range(len(anchor)):
-        work[j].is_free = False  # here it says which lists are corrected
+        free[j].is_free = False  # here it says which lists are corrected
     for slot in range(finish.parent.shape[1]):
         if finish.parent[a, slot] >= 0:
             fetch(archive.predictions[a], finish.parent[a, slot])
@@ -360,9 +342,9 @@ def learn(finish: Finish, a: int, w: int, source: FinishSource, first: int, ever
         for j in range(len(child)):
             if child[j] != other[j] and child[j] != anchor[j]:
                 correct(lists[j], child[j], LEARN * rest / n_moved)
-                work[j].is_free = True
+                free[j].is_free = True
     for j in range(len(anchor)):
-        if work[j].is_free:
+        if free[j].is_free:
             believe(lists[j], features[j])
 
 
