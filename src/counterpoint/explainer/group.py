@@ -32,7 +32,11 @@ from counterpoint.search.feasibility import RETRIES
 from counterpoint.search.settings import Search, WhatIf
 
 MEMORY = 4.0  # GiB a call may use for rows in flight and for results, unless told otherwise
-MOST_TOGETHER = 128  # rows in one group: more fill no larger calls worth having, but spill caches
+# Rows in one group: more fill no larger calls worth having, but spill caches. Where a quick way
+# asks the model a call costs little, so groups are smaller, the wider the table the more …
+MOST_TOGETHER = 96
+MOST_QUICK, LEAST_QUICK = 64, 32
+CACHED = 96 * 2**20  # … up to so many bytes in flight
 ENOUGH = 0.85  # share of the cores that threads must fill to be left alone
 MOST_WAITS = 8000  # times a second that they may wait: more, and handing the lock over costs most
 GIB = 2.0**30
@@ -59,20 +63,13 @@ class Grouping:
 
 
 def plan_groups(
-    n_rows: int,
-    d: int,
-    n_observed: int,
-    search: Search | WhatIf,
-    workers: int,
-    memory: float,
-    row_extra: int = 0,
+    n_rows: int, row_bytes: int, result_bytes: int, workers: int, memory: float, *, is_quick: bool
 ) -> Grouping:
     """Choose the size of the groups so that all in flight fit into half of `memory` GiB.
 
-    The other half is for the model and for results that wait to be taken. `row_extra` is what a
-    row needs for its rules.
+    The other half is for the model and for results that wait to be taken. Each row takes up to
+    `row_bytes` in flight; `is_quick` says that calls of the model cost little.
     """
-    row_bytes = bytes_in_flight(d, n_observed, search) + row_extra
     room = int(min(memory, MOST_MEMORY) * GIB / 2)
     if row_bytes > room:
         raise InvalidInput(
@@ -80,8 +77,12 @@ def plan_groups(
             f"{2 * row_bytes / GIB:.2g} GiB; raise memory or lower evaluations."
         )
     workers = max(1, min(workers, n_rows, room // row_bytes))
-    most = min(MOST_TOGETHER, room // (workers * row_bytes), -(-n_rows // workers))
-    return Grouping(n_rows, max(1, most), workers, row_bytes, bytes_of_result(d, search))
+    best = MOST_TOGETHER
+    if is_quick:
+        best = min(best, MOST_QUICK, max(CACHED // row_bytes, LEAST_QUICK))
+    most = max(1, min(best, room // (workers * row_bytes), -(-n_rows // workers)))
+    n_groups = -(-n_rows // most)
+    return Grouping(n_rows, -(-n_rows // n_groups), workers, row_bytes, result_bytes)
 
 
 def bytes_in_flight(d: int, n_observed: int, search: Search | WhatIf) -> int:

@@ -16,7 +16,13 @@ import pandas as pd
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
 from counterpoint.errors import AcceleratorWarning, InvalidInput
 from counterpoint.explainer.building import Built
-from counterpoint.explainer.group import Grouping, bytes_of_rules, plan_groups
+from counterpoint.explainer.group import (
+    Grouping,
+    bytes_in_flight,
+    bytes_of_result,
+    bytes_of_rules,
+    plan_groups,
+)
 from counterpoint.models.predictor import CHUNK, Predictor
 from counterpoint.problem.limits import CheckedLimits
 from counterpoint.problem.own_objectives import check_costs_apply
@@ -203,9 +209,12 @@ class Work(NamedTuple):
         """Return how the rows are grouped."""
         built, task = self
         (n, d), n_observed = task.explained.genomes.shape, len(built.observed.genomes)
-        n_candidates, aims = task.search.most_candidates, built.observed.aims
-        extra = bytes_of_rules(task.limits.rules, n_candidates) + aims.n_bytes(n_candidates)
-        return plan_groups(n, d, n_observed, task.search, workers, memory, extra)
+        n_candidates, is_quick = task.search.most_candidates, built.predictor.is_quick
+        row_bytes = bytes_in_flight(d, n_observed, task.search)
+        row_bytes += bytes_of_rules(task.limits.rules, n_candidates)
+        row_bytes += built.observed.aims.n_bytes(n_candidates)
+        result_bytes = bytes_of_result(d, task.search)
+        return plan_groups(n, row_bytes, result_bytes, workers, memory, is_quick=is_quick)
 
     def search(self, group: Ints, watch: Watch) -> list[Counterfactuals]:
         """Search a group of rows in this process."""

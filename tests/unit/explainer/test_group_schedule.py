@@ -16,8 +16,11 @@ from counterpoint.arrays import Ints
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.group import (
     GIB,
+    MOST_QUICK,
     MOST_TOGETHER,
     Grouping,
+    bytes_in_flight,
+    bytes_of_result,
     bytes_of_rules,
     check_memory,
     check_results_fit,
@@ -37,6 +40,21 @@ def plan(n_rows: int, together: int, workers: int) -> Grouping:
     return Grouping(n_rows, together, workers, row_bytes=1, result_bytes=1)
 
 
+def planned_for(
+    n_rows: int,
+    table: tuple[int, int],
+    search: cp.Search,
+    workers: int,
+    memory: float,
+    *,
+    extra: int = 0,
+    is_quick: bool = False,
+) -> Grouping:
+    """Plan the groups of rows of a table with so many features and observed rows."""
+    row_bytes, result_bytes = bytes_in_flight(*table, search), bytes_of_result(table[0], search)
+    return plan_groups(n_rows, row_bytes + extra, result_bytes, workers, memory, is_quick=is_quick)
+
+
 def names(group: Ints) -> Any:
     """Stand in for the results of a group: its rows."""
     return group.tolist()
@@ -48,32 +66,44 @@ def names(group: Ints) -> Any:
     n_observed=st.integers(1, 10**7),
     workers=st.integers(1, 8),
     memory=st.floats(0.2, 64.0),
+    is_quick=st.booleans(),
 )
 def test_every_row_is_in_one_group_and_all_in_flight_fit(
-    n_rows: int, d: int, n_observed: int, workers: int, memory: float
+    n_rows: int, d: int, n_observed: int, workers: int, memory: float, is_quick: bool
 ) -> None:
-    planned = plan_groups(n_rows, d, n_observed, SEARCH, workers, memory)
+    planned = planned_for(n_rows, (d, n_observed), SEARCH, workers, memory, is_quick=is_quick)
 
     assert np.concatenate(planned.groups).tolist() == list(range(n_rows))
     assert planned.workers <= workers
-    assert planned.together <= MOST_TOGETHER
+    assert planned.together <= (MOST_QUICK if is_quick else MOST_TOGETHER)
     in_flight = planned.workers * planned.together * planned.row_bytes
     assert in_flight <= memory * GIB / 2
 
 
 def test_rows_are_spread_over_all_threads() -> None:
-    planned = plan_groups(10, 8, 500, SEARCH, workers=4, memory=4.0)
+    planned = planned_for(10, (8, 500), SEARCH, workers=4, memory=4.0)
 
     assert [len(group) for group in planned.groups] == [3, 3, 3, 1]
 
 
+def test_groups_are_smaller_where_calls_cost_little_and_the_wider_the_table_the_more() -> None:
+    sizes = [
+        planned_for(10_000, table, cp.Search(), 1, 64.0, is_quick=is_quick).together
+        for is_quick in (False, True)
+        for table in ((8, 500), (60, 500), (200, 500))
+    ]
+
+    assert len(set(sizes[:3])) == 1
+    assert sizes[0] > sizes[3] > sizes[4] > sizes[5]
+
+
 def test_a_row_that_does_not_fit_is_refused_with_what_it_takes() -> None:
     with pytest.raises(InvalidInput, match=r"memory=0\.01 GiB is too little: .* up to 0\.\d+ GiB"):
-        plan_groups(1, 200, 10**6, cp.Search(), workers=1, memory=0.01)
+        planned_for(1, (200, 10**6), cp.Search(), workers=1, memory=0.01)
 
 
 def test_results_that_do_not_fit_are_refused_with_an_estimate() -> None:
-    planned = plan_groups(100_000, 8, 758, cp.Search(), workers=1, memory=4.0)
+    planned = planned_for(100_000, (8, 758), cp.Search(), workers=1, memory=4.0)
 
     with pytest.raises(InvalidInput, match=r"100,000 rows .* about \d+ GiB.*explain_each"):
         check_results_fit(planned, 4.0)
@@ -152,7 +182,9 @@ def test_an_error_in_a_group_reaches_the_caller(workers: int) -> None:
 
 
 def test_what_rules_take_leaves_room_for_fewer_rows() -> None:
-    lone, wide = (plan_groups(10_000, 5, 100, SEARCH, 1, 0.1, extra) for extra in (0, 10**7))
+    lone, wide = (
+        planned_for(10_000, (5, 100), SEARCH, 1, 0.1, extra=extra) for extra in (0, 10**7)
+    )
 
     assert wide.row_bytes == lone.row_bytes + 10**7
     assert wide.together < lone.together

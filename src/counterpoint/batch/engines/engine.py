@@ -315,7 +315,7 @@ class Threads:
     def _consider(self) -> None:
         """Start processes if chunks wait and the threads are seen to leave cores idle."""
         with self._lock:
-            is_early = self._meter.seconds < 2.0 * BEGINS_AFTER  # how much is left is not known
+            is_early = self._meter.seconds < 4.0 * BEGINS_AFTER  # how much is left is not known
             if self._is_decided or is_early or self._waiting.empty():
                 return
             self._is_decided = True
