@@ -140,9 +140,12 @@ def show_results(results: Sequence[Counterfactuals], n: int) -> None:
 def more_flags(found: Counterfactuals, n_shown: int) -> list[str]:
     """Say what is not shown, and by which flags it is."""
     lines = []
-    n_ways = len(ways_of(found).safe_first())
+    ways = ways_of(found)
+    n_ways, n_long = len(ways.first_read()), len(ways.safe_first()) - len(ways.first_read())
     if n_ways > n_shown:
         lines.append(f"{counted(n_ways - n_shown, 'more way')}: --show {n_ways}")
+    if n_long:
+        lines.append(f"{counted(n_long, 'way')} of very many changes: --report FILE")
     if (n := len(found)) > n_shown:
         lines.append(f"{counted(n, 'counterfactual')}: --csv FILE, or --report FILE")
     if n_missed := int((~found.reaches).sum()):

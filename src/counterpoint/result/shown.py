@@ -344,7 +344,7 @@ def blocks(few: ResultData) -> list[str]:
 def told(found: ResultData, few: ResultData, marks: tuple[str, str]) -> list[str]:
     """Return a sentence on each of the ways that are shown, or on each near miss."""
     if found.reaches.any():
-        ways = ways_of(found).safe_first()[: len(few.genomes)]
+        ways = ways_of(found).first_read()[: len(few.genomes)]
         return [way_sentence(way, marks) for way in ways]
     return [said(few, k, ENGLISH, marks) for k in range(len(few.genomes))]
 

@@ -31,6 +31,7 @@ COLUMNS = [
     "minimality",
     "ranges",
 ]
+MOST_READ = 8  # changes of a way that people are shown, if there are such ways
 MOST_CHANGES = 4  # of a larger set that is shown before the ways that are part of it
 Result = TypeVar("Result", bound=ResultData)
 
@@ -226,6 +227,17 @@ class Ways(Sequence[Way[Result]]):
             places, insides = self._by_safety(larger)
             if len(larger) and insides.max() > inside.max():
                 which = np.append(larger[places[0]], which)
+        return Ways(self._found, self._rows, which, self.margin)
+
+    def first_read(self) -> Ways[Result]:
+        """Return the ways that are printed: as `safe_first`, without those of over eight changes.
+
+        A sentence of thirty changes tells nobody what would have had to be different. Where all are
+        such, all are there.
+        """
+        ways = self.safe_first()
+        is_short = ways._rows.changed[ways._which].sum(axis=1) <= MOST_READ
+        which = ways._which[is_short] if is_short.any() else ways._which
         return Ways(self._found, self._rows, which, self.margin)
 
     def _by_safety(self, which: Ints) -> tuple[Ints, Floats]:

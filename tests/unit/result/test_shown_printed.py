@@ -130,3 +130,39 @@ def test_a_notebook_shows_a_result_without_counterfactuals(explainer: cp.Explain
         '<div class="counterpoint"><p>The row already reaches prediction between 0.1 and 0.3: its '
         "prediction is 0.22, 0.08 inside.</p></div>"
     )
+
+
+def of_twelve(row_value: float) -> cp.Counterfactuals:
+    """Explain a row whose first feature alone is enough, or the other eleven together."""
+    names = [f"m{j}" for j in range(12)]
+    values = np.arange(720).reshape(60, 12) * 7919 % 101 % 10  # all of 0 to 9, in no order
+    data = pd.DataFrame(values, columns=names)
+    data.loc[0] = 0
+
+    def score(rows: pd.DataFrame) -> np.ndarray:
+        alone, others = rows["m0"] - row_value, rows[names[1:]].min(axis=1) - 1.0
+        return np.maximum(alone, others).to_numpy()
+
+    rows = pd.DataFrame([[0, *([2] * 11)], [9, *([0] * 11)]], columns=names)
+    explainer = cp.Explainer(score, pd.concat([data, rows], ignore_index=True))
+    return explainer.explain(data[:1], (0.0, None), seed=0)
+
+
+def test_ways_of_very_many_changes_are_counted_and_not_told_beside_short_ones() -> None:
+    found = of_twelve(row_value=5.0)
+    sizes = sorted(len(way.features) for way in found.ways())
+    assert sizes == [1, 11]
+
+    text = str(found)
+
+    assert "\n1. Prediction at least 0 if *m0* were" in text
+    assert "\n2. " not in text
+    assert "1 more way in ways()." in text
+    assert found.explain_text("en", "analyst").count("\n2. ") == 0
+
+
+def test_where_all_ways_are_long_they_are_told() -> None:
+    found = of_twelve(row_value=99.0)
+    assert [len(way.features) for way in found.ways()] == [11]
+
+    assert "*m11*" in str(found).splitlines()[4]

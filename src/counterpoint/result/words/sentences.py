@@ -273,7 +273,7 @@ def measures_of(found: ResultData, position: int, grammar: Grammar) -> list[str]
 def shown_first(found: Result, n: int) -> Result:
     """Return what is shown first: one counterfactual of each of n ways, else a few near misses."""
     if found.reaches.any():
-        shown: Result = ways_of(found).safe_first().representatives
+        shown: Result = ways_of(found).first_read().representatives
         return shown.take(np.arange(min(n, len(shown.genomes))))
     return found.take(greatest_contribution(found.objectives, n, found.facts.worst))
 
