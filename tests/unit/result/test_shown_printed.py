@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -139,9 +141,9 @@ def of_twelve(row_value: float) -> cp.Counterfactuals:
     data = pd.DataFrame(values, columns=names)
     data.loc[0] = 0
 
-    def score(rows: pd.DataFrame) -> np.ndarray:
+    def score(rows: pd.DataFrame) -> Any:
         alone, others = rows["m0"] - row_value, rows[names[1:]].min(axis=1) - 1.0
-        return np.maximum(alone, others).to_numpy()
+        return np.maximum(alone, others)
 
     rows = pd.DataFrame([[0, *([2] * 11)], [9, *([0] * 11)]], columns=names)
     explainer = cp.Explainer(score, pd.concat([data, rows], ignore_index=True))
