@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from counterpoint.progress import Channel
+from counterpoint.progress import Channel, Outbox
 
 
 @pytest.fixture
@@ -62,3 +62,16 @@ def test_the_callers_own_time_limit_of_sockets_does_not_count() -> None:
     assert told == "late"
     one.close()
     other.close()
+
+
+def test_who_sends_by_an_outbox_goes_on_though_nobody_reads_and_the_order_stays(
+    ends: tuple[Channel, Channel],
+) -> None:
+    one, other = ends
+    messages = [bytes([n]) * 10_000_000 for n in range(3)]  # far more than a socket holds
+    outbox = Outbox(one)
+
+    for message in messages:
+        outbox.send(message)  # would stand still for ever
+
+    assert [other.receive() for _ in messages] == messages

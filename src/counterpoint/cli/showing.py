@@ -17,7 +17,7 @@ from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.file.saving import save_many
-from counterpoint.result.shown import blocks, changes_frame, headlines, told, wrapped
+from counterpoint.result.shown import blocks, changes_frame, count_long, headlines, told, wrapped
 from counterpoint.result.ways import ways_of
 from counterpoint.result.words import Lang, Reader, count_candidates, counted
 from counterpoint.result.words.sentences import shown_first
@@ -140,12 +140,11 @@ def show_results(results: Sequence[Counterfactuals], n: int) -> None:
 def more_flags(found: Counterfactuals, n_shown: int) -> list[str]:
     """Say what is not shown, and by which flags it is."""
     lines = []
-    ways = ways_of(found)
-    n_ways, n_long = len(ways.first_read()), len(ways.safe_first()) - len(ways.first_read())
+    n_ways = len(ways_of(found).first_read())
     if n_ways > n_shown:
         lines.append(f"{counted(n_ways - n_shown, 'more way')}: --show {n_ways}")
-    if n_long:
-        lines.append(f"{counted(n_long, 'way')} of very many changes: --report FILE")
+    if long := count_long(found):
+        lines.append(f"{long}: --report FILE")
     if (n := len(found)) > n_shown:
         lines.append(f"{counted(n, 'counterfactual')}: --csv FILE, or --report FILE")
     if n_missed := int((~found.reaches).sum()):

@@ -349,6 +349,12 @@ def told(found: ResultData, few: ResultData, marks: tuple[str, str]) -> list[str
     return [said(few, k, ENGLISH, marks) for k in range(len(few.genomes))]
 
 
+def count_long(found: ResultData) -> str:
+    """Return how many ways are not told because of their many changes; nothing if none is."""
+    n = len(ways_of(found).safe_first()) - len(ways_of(found).first_read())
+    return counted(n, "long way") if n else ""
+
+
 def more_lines(found: ResultData, n_shown: int) -> list[str]:
     """Say what is not shown, and where it is."""
     n, n_missed = len(found), int((~found.reaches).sum())

@@ -10,6 +10,8 @@ import pytest
 from tests.unit.result.words.small import DATA, FIRST, by_age
 
 import counterpoint as cp
+from counterpoint.cli.showing import more_flags
+from counterpoint.result.words import speaking
 
 
 @pytest.fixture(scope="module")
@@ -161,6 +163,9 @@ def test_ways_of_very_many_changes_are_counted_and_not_told_beside_short_ones() 
     assert "\n2. " not in text
     assert "1 more way in ways()." in text
     assert found.explain_text("en", "analyst").count("\n2. ") == 0
+    assert more_flags(found, n_shown=1)[0] == "1 way of more than eight changes: --report FILE"
+    with speaking("de"):
+        assert more_flags(found, n_shown=1)[0].startswith("1 Weg mit mehr als acht Änderungen")
 
 
 def test_where_all_ways_are_long_they_are_told() -> None:

@@ -4,8 +4,8 @@ What each value of the free features' lists gains is drawn around what is believ
 feature's values those on the hull of gain over cost are taken, the steepest first, until the gains
 suffice; then values are made cheaper as long as the gains still do.
 
-Most features are never the steepest. So a feature's hull is looked for only when the most that any
-of its values gains by its cost is the most of all.
+A feature's hull is looked for only when the most that any of its values gains by its cost is the
+most of all features: its first step gains no more.
 """
 
 from __future__ import annotations
