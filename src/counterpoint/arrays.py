@@ -16,6 +16,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Singles: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int64]
 Shorts: TypeAlias = NDArray[np.int32]
+Codes: TypeAlias = NDArray[np.uint16]
 Bools: TypeAlias = NDArray[np.bool_]
 Keys: TypeAlias = NDArray[np.uint64]
 # Numbers are refused beyond the first, and differences are divided by no range below the second:

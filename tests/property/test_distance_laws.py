@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, get_args
 
 import numpy as np
@@ -16,18 +17,17 @@ from counterpoint.arrays import Floats
 from counterpoint.neighbours import gower as distance
 from counterpoint.neighbours.gower import LANES, Gower, Scale
 from counterpoint.neighbours.index import (
-    FarRows,
     NearRows,
     find_near_rows,
     gower_to_all,
     gower_weights,
-    grow_tree,
     index_rows,
     nearest_first,
     rough_distances,
     single_slack,
 )
 from counterpoint.neighbours.nearest import NEAR
+from counterpoint.neighbours.tree import RowTree, grow_tree
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY
 from counterpoint.problem.problem import closeness
 from counterpoint.table.schema import Encoding, Schema
@@ -93,11 +93,11 @@ def case(n: int, seed: int, offset: float = 0.0, scale: Scale = "range") -> Case
     return Case(observed, space, rows, candidates, scale)
 
 
-def look(case: Case, shares: Floats, near: int = NEAR) -> tuple[NearRows, FarRows]:
+def look(case: Case, shares: Floats, near: int = NEAR) -> tuple[NearRows, Callable[[], RowTree]]:
     """Surround the rows of a case, with so many observed rows at hand."""
     indexed = index_rows(case.observed, len(shares), case.space)
     near_rows = find_near_rows(case.rows, indexed, case.space, shares, near)
-    return near_rows, FarRows(case.rows, near_rows, lambda: grow_tree(indexed))
+    return near_rows, lambda: grow_tree(indexed)
 
 
 def middle_of(values: Floats, scale: Scale) -> float:
@@ -144,8 +144,8 @@ def test_few_rows_at_hand_change_nothing(near: int, n: int, k: int, scale: Scale
     for seed in range(3):
         given_case = case(n, 7 * seed + near, scale=scale)
 
-        near_rows, far_rows = look(given_case, shares, near)
-        measured = closeness(given_case.candidates, given_case.rows, near_rows, far_rows)
+        near_rows, tree = look(given_case, shares, near)
+        measured = closeness(given_case.candidates, given_case.rows, near_rows, tree)
 
         everything = closeness(given_case.candidates, given_case.rows, *look(given_case, shares))
         np.testing.assert_array_equal(measured, everything)
@@ -180,8 +180,8 @@ def test_copies_of_observed_rows_are_left_out_without_changing_any_distance(k: i
     repeated = given_case._replace(observed=copies)
     shares = np.full(k, 1.0 / k)
 
-    near_rows, far_rows = look(repeated, shares)
-    measured = closeness(given_case.candidates, given_case.rows, near_rows, far_rows)
+    near_rows, tree = look(repeated, shares)
+    measured = closeness(given_case.candidates, given_case.rows, near_rows, tree)
 
     expected = brute_force(repeated, shares)
     np.testing.assert_allclose(measured[..., IMPLAUSIBILITY], expected, rtol=0, atol=EXACT)
@@ -224,8 +224,8 @@ def test_implausibility_equals_a_full_scan(n: int, k: int, scale: Scale) -> None
     for seed in range(4):
         given_case = case(n, 100 * n + 10 * k + seed, scale=scale)
 
-        near_rows, far_rows = look(given_case, shares)
-        measured = closeness(given_case.candidates, given_case.rows, near_rows, far_rows)
+        near_rows, tree = look(given_case, shares)
+        measured = closeness(given_case.candidates, given_case.rows, near_rows, tree)
 
         np.testing.assert_allclose(
             measured[..., IMPLAUSIBILITY], brute_force(given_case, shares), rtol=0, atol=EXACT
@@ -235,8 +235,8 @@ def test_implausibility_equals_a_full_scan(n: int, k: int, scale: Scale) -> None
 def test_a_narrow_range_far_from_zero_loses_no_digits() -> None:
     given_case = case(60, 5, offset=1e15)
 
-    near_rows, far_rows = look(given_case, np.ones(1))
-    measured = closeness(given_case.candidates, given_case.rows, near_rows, far_rows)
+    near_rows, tree = look(given_case, np.ones(1))
+    measured = closeness(given_case.candidates, given_case.rows, near_rows, tree)
 
     expected = brute_force(given_case, np.ones(1))
     np.testing.assert_allclose(measured[..., IMPLAUSIBILITY], expected, rtol=0, atol=EXACT)
@@ -246,8 +246,8 @@ def test_an_observed_row_is_exactly_plausible() -> None:
     given_case = case(50, 3)
     candidates = np.repeat(given_case.observed[None], len(given_case.rows), axis=0)
 
-    near_rows, far_rows = look(given_case, np.ones(1))
-    measured = closeness(candidates, given_case.rows, near_rows, far_rows)
+    near_rows, tree = look(given_case, np.ones(1))
+    measured = closeness(candidates, given_case.rows, near_rows, tree)
 
     assert (measured[..., IMPLAUSIBILITY] == 0.0).all()
 
@@ -255,8 +255,8 @@ def test_an_observed_row_is_exactly_plausible() -> None:
 def test_the_row_itself_is_at_no_distance_with_no_changes() -> None:
     given_case = case(50, 4)
 
-    near_rows, far_rows = look(given_case, np.ones(1))
-    measured = closeness(given_case.candidates, given_case.rows, near_rows, far_rows)
+    near_rows, tree = look(given_case, np.ones(1))
+    measured = closeness(given_case.candidates, given_case.rows, near_rows, tree)
 
     assert (measured[:, 0, [GAP, DISTANCE, CHANGES]] == 0.0).all()
 
@@ -264,8 +264,8 @@ def test_the_row_itself_is_at_no_distance_with_no_changes() -> None:
 def test_distance_and_changes_are_those_of_the_definition() -> None:
     given_case = case(50, 6)
 
-    near_rows, far_rows = look(given_case, np.ones(1))
-    measured = closeness(given_case.candidates, given_case.rows, near_rows, far_rows)
+    near_rows, tree = look(given_case, np.ones(1))
+    measured = closeness(given_case.candidates, given_case.rows, near_rows, tree)
 
     differs = given_case.candidates != given_case.rows[:, None]
     np.testing.assert_array_equal(measured[..., CHANGES], differs.sum(axis=2))
@@ -277,13 +277,13 @@ def test_distance_and_changes_are_those_of_the_definition() -> None:
 def test_what_a_row_sees_does_not_depend_on_its_company() -> None:
     given_case = case(50, 8)
     shares = np.array([0.7, 0.3])
-    near_rows, far_rows = look(given_case, shares)
-    together = closeness(given_case.candidates, given_case.rows, near_rows, far_rows)
+    near_rows, tree = look(given_case, shares)
+    together = closeness(given_case.candidates, given_case.rows, near_rows, tree)
 
     for a in range(len(given_case.rows)):
         one = np.array([a])
         seen = near_rows.of_rows(one)
-        alone = closeness(given_case.candidates[one], given_case.rows[one], seen, far_rows)
+        alone = closeness(given_case.candidates[one], given_case.rows[one], seen, tree)
 
         np.testing.assert_array_equal(alone[0], together[a])
 
@@ -365,9 +365,9 @@ def test_distances_in_single_precision_are_off_by_no_more_than_the_slack(
 @pytest.mark.parametrize("scale", ["percentile", "mad"])
 def test_distances_are_capped_shares_of_the_middle_of_the_data(scale: Scale) -> None:
     given_case = case(80, 21, scale=scale)
-    near_rows, far_rows = look(given_case, np.ones(1))
+    near_rows, tree = look(given_case, np.ones(1))
 
-    measured = closeness(given_case.candidates, given_case.rows, near_rows, far_rows)
+    measured = closeness(given_case.candidates, given_case.rows, near_rows, tree)
 
     for a, row in enumerate(given_case.rows):
         expected = by_definition(given_case, a, row[None])[:, 0]

@@ -33,8 +33,10 @@ from counterpoint.kernels import (
     mark_as_complete,
     sole_compiler,
 )
+from counterpoint.models.leaf_bits import add_up_leaves, leaf_bits_of
 from counterpoint.models.trees import Forest, add_up, small, walk_of
-from counterpoint.neighbours.index import FarRows, find_near_rows
+from counterpoint.neighbours.index import find_near_rows
+from counterpoint.neighbours.tree import search_far
 from counterpoint.problem.problem import Observed
 from counterpoint.progress import StopFlag, is_watched, stopped_by_signals
 from counterpoint.search.explore.loop import plan_candidates, start
@@ -265,14 +267,16 @@ def use_far_rows(observed: Observed) -> None:
     """Look for neighbours farther out than a search of so few rows needs to."""
     rows, shares = observed.genomes[:1].copy(), observed.shares  # which may be written to
     near = find_near_rows(rows, observed.indexed, observed.space, shares, most=8)
-    distances = np.full((1, len(shares)), np.inf)
-    far = FarRows(rows, near, lambda: observed.tree)
-    far.complete(0, observed.genomes[-1:].copy(), distances)
+    distances = np.full((1, 1, len(shares)), np.inf)
+    genomes = observed.genomes[None, -1:].copy()
+    search_far(genomes, rows, near, observed.tree, np.ones((1, 1)), distances)
 
 
 def use_trees() -> None:
-    """Walk a tree of one leaf."""
+    """Ask a tree of one leaf."""
     zero, off = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.bool_)
     one = np.zeros((1, 1))
     leaf = Forest(zero, small([[0, 0]]), zero, one[0], zero, off, off[None], one)
     add_up(one, walk_of(leaf), one.copy())
+    if (bits := leaf_bits_of(leaf)) is not None:
+        add_up_leaves(one, bits, one.copy())

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
+from counterpoint.models.leaf_bits import LeafBits, add_up_leaves, leaf_bits_of
 from counterpoint.models.trees import (
     BY_THRESHOLD,
     Forest,
@@ -293,14 +294,18 @@ class AdditiveModel(NamedTuple):
     # 0 and 1.
     link: Link
     is_single: bool = False  # whether sums are rounded to single precision after each tree
-    walk: Walk | None = None  # the forest as kernels walk it; made anew for each call if it is None
+    # the forest as kernels take it; made anew for each call if it is None
+    table: LeafBits | Walk | None = None
 
     def raw(self, genomes: Floats) -> Floats:
         """Return the raw scores (n, c) of genomes (n, d)."""
         total = np.repeat(self.base[None], len(genomes), axis=0)
         if self.forest is not None:
-            walk = self.walk or walk_of(self.forest)
-            add_up(genomes, walk, total, is_single=self.is_single)
+            if isinstance(self.table, LeafBits):
+                add_up_leaves(genomes, self.table, total, is_single=self.is_single)
+            else:
+                walk = self.table or walk_of(self.forest)
+                add_up(genomes, walk, total, is_single=self.is_single)
             return total / self.divisor
         is_missing = genomes == MISSING
         total += np.where(is_missing, 0.0, genomes) @ self.slopes
@@ -339,7 +344,7 @@ def in_genes(own: AdditiveModel, columns: ModelColumns) -> AdditiveModel:
     empty = own._replace(slopes=np.zeros((d, c)), level_values=np.zeros((d, n_levels + 1, c)))
     if own.forest is not None:
         forest = forest_in_genes(own.forest, columns)
-        return empty._replace(forest=forest, walk=walk_of(forest))
+        return empty._replace(forest=forest, table=leaf_bits_of(forest) or walk_of(forest))
     slopes, level_values, base = empty.slopes, empty.level_values, own.base.copy()
     for k, weights in enumerate(own.slopes):
         j, missing = int(columns.owner[k]), columns.missing[k]

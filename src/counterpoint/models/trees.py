@@ -161,17 +161,41 @@ COLUMN = np.dtype(
         ("missing_rank", np.int64),
         ("start", np.int64),  # where its thresholds begin
         ("size", np.int64),  # of them and what fills their tree
+        ("first", np.int64),  # how many ranks the columns before it have
+        ("n_ranks", np.int64),
     ]
 )
 
 
-class Walk(NamedTuple):
-    """A forest as kernels walk it: a node is one number, and a row is the ranks of its values.
+class RankColumns(NamedTuple):
+    """What ranks rows: of a row only its rank among the thresholds of a feature counts.
 
-    Of a row only its rank among the thresholds of a feature counts: how many lie below its value.
-    A split by category has ranks 0, left, and 1. Where both ways of missing values occur at nodes
-    of one feature, it has a column of ranks for each.
+    That is how many of them lie below its value; at a node of bound b a row goes right if its rank
+    is above b. A split by category has ranks 0, left, and 1. Where both ways of missing values
+    occur at nodes of one feature, it has a column of ranks for each.
     """
+
+    columns: NDArray[np.void]  # (columns,): what each column ranks, see `COLUMN`
+    # (thresholds,): the thresholds of one column after the other, each as a complete tree: see
+    # `heap_of`
+    threshold: Floats
+    goes_left: Bools  # (sets, categories): see `Forest`
+
+
+class RankScratch(NamedTuple):
+    """Scratch for ranking rows, a block of them at a time."""
+
+    value: Floats  # (BLOCK,): their values of one column
+    place: Keys  # (BLOCK,): how far each is on its way down the tree of thresholds
+
+
+def rank_scratch() -> RankScratch:
+    """Return scratch for ranking rows."""
+    return RankScratch(np.empty(BLOCK), np.empty(BLOCK, dtype=np.uint64))
+
+
+class Walk(NamedTuple):
+    """A forest as kernels walk it: a node is one number, and a row is the ranks of its values."""
 
     # (nodes,): Where the children are, the right one after the left one; the rank above which a row
     # goes right; the column of the rank. A leaf leads to itself.
@@ -184,16 +208,11 @@ class Walk(NamedTuple):
     # (trees, 2**LEVELS): which node a row is at after these levels, or after all if there are fewer
     ends: NDArray[np.int32]
     value: Floats  # (nodes, c): what a leaf adds to each output
-    columns: NDArray[np.void]  # (columns,): what each column ranks, see `COLUMN`
-    # (thresholds,): the thresholds of one column after the other, each as a complete tree: see
-    # `heap_of`
-    threshold: Floats
-    goes_left: Bools  # (sets, categories): see `Forest`
+    ranking: RankColumns
 
 
-def walk_of(forest: Forest) -> Walk:
-    """Return the table that kernels walk; raise OverflowError if a forest is too large for it."""
-    inside = np.flatnonzero(~is_leaf(forest))
+def rank_columns_of(forest: Forest, inside: Ints) -> tuple[RankColumns, Ints, Ints]:
+    """Return what ranks rows for a forest, and the column and the bound of its nodes `inside`."""
     n_sets = len(forest.goes_left) + 1
     kind = (forest.feature.astype(np.int64) * n_sets + forest.category_set + 1) * 2
     kinds, column = np.unique((kind + forest.missing_left)[inside], return_inverse=True)
@@ -204,21 +223,33 @@ def walk_of(forest: Forest) -> Walk:
     for k in np.flatnonzero(category_set == BY_THRESHOLD).tolist():
         own = order[ends[k] : ends[k + 1]]
         thresholds[k], bound[own] = np.unique(forest.threshold[inside[own]], return_inverse=True)
-    n_trees, sizes = len(forest.roots), [len(each) for each in thresholds]
     heaps = [heap_of(each) for each in thresholds]
+    columns = np.zeros(len(kinds), dtype=COLUMN)
+    columns["feature"], columns["category_set"] = kinds // 2 // n_sets, category_set
+    top = np.where(category_set == BY_THRESHOLD, [len(each) for each in thresholds], 1)
+    columns["missing_rank"] = np.where(kinds % 2 != 0, 0, top)  # above all bounds goes right
+    columns["size"] = [len(heap) for heap in heaps]
+    columns["start"] = np.cumsum(columns["size"]) - columns["size"]
+    columns["n_ranks"] = top + 1
+    columns["first"] = np.cumsum(top + 1) - (top + 1)
+    ranking = RankColumns(columns, np.concatenate([*heaps, np.empty(0)]), forest.goes_left)
+    return ranking, column, bound
+
+
+def walk_of(forest: Forest) -> Walk:
+    """Return the table that kernels walk; raise OverflowError if a forest is too large for it."""
+    inside = np.flatnonzero(~is_leaf(forest))
+    ranking, column, bound = rank_columns_of(forest, inside)
+    n_trees, columns = len(forest.roots), ranking.columns
     old = np.concatenate([forest.roots, forest.children[inside].reshape(-1)])
-    if len(kinds) * LANES > 2**COLUMN_BITS or max(sizes, default=0) >= TOP or len(old) >= 2**28:
+    most = columns["n_ranks"].max(initial=0)
+    if len(columns) * LANES > 2**COLUMN_BITS or most > TOP or len(old) >= 2**28:
         raise OverflowError
     split = np.full(len(forest.children), -1)  # which split a node is; -1 for a leaf
     split[inside] = np.arange(len(inside))
     at, is_end = split[old], split[old] < 0
     child = np.where(is_end, np.arange(len(old)), n_trees + 2 * at)
     bounds, ranked = (np.append(each, end)[at] for each, end in ((bound, TOP), (LANES * column, 0)))
-    columns = np.zeros(len(kinds), dtype=COLUMN)
-    columns["feature"], columns["category_set"] = kinds // 2 // n_sets, category_set
-    columns["missing_rank"] = np.where(kinds % 2 != 0, 0, TOP)
-    columns["size"] = [len(heap) for heap in heaps]
-    columns["start"] = np.cumsum(columns["size"]) - columns["size"]
     splits = bounds.astype(np.uint64) << np.uint64(COLUMN_BITS) | ranked.astype(np.uint64)
     depth = depths(child, n_trees)
     return Walk(
@@ -226,9 +257,7 @@ def walk_of(forest: Forest) -> Walk:
         small(depth),
         *tops_of(child, splits, depth),
         np.ascontiguousarray(forest.value[old]),
-        columns,
-        np.concatenate([*heaps, np.empty(0)]),
-        forest.goes_left,
+        ranking,
     )
 
 
@@ -283,21 +312,36 @@ def add_up(rows: Floats, walk: Walk, total: Floats, *, is_single: bool = False) 
 
     Single sums are rounded to single precision after each tree.
     """
-    rows = np.ascontiguousarray(rows if rows.flags.writeable else rows.copy(), dtype=np.float64)
-    n, n_columns = len(rows), len(walk.columns)
+    rows, n_columns = as_kernels_take(rows), len(walk.ranking.columns)
     is_large = len(walk.nodes) > MOST_NODES
     most = MOST_RANKS // max(1, n_columns) if is_large else BLOCK
-    ranks = np.zeros((-(-min(most, n) // LANES), LANES * n_columns), dtype=np.uint32)
-    _walk(rows, walk, ranks, np.empty(LANES, dtype=np.uint64), total, is_single)
+    ranks = np.zeros((-(-min(most, len(rows)) // LANES), LANES * n_columns), dtype=np.uint32)
+    scratch = WalkScratch(ranks, rank_scratch(), np.empty(LANES, dtype=np.uint64))
+    _walk(rows, walk, scratch, total, is_single)
+
+
+def as_kernels_take(rows: Floats) -> Floats:
+    """Return rows in the one form that kernels are compiled for."""
+    return np.ascontiguousarray(rows if rows.flags.writeable else rows.copy(), dtype=np.float64)
+
+
+class WalkScratch(NamedTuple):
+    """Scratch for the work on some rows."""
+
+    # (blocks, LANES * columns): their ranks, those of LANES rows side by side
+    ranks: NDArray[np.uint32]
+    ranking: RankScratch
+    node: Keys  # (LANES,): where rows are
 
 
 @kernel
-def _walk(rows: Floats, walk: Walk, ranks: Any, node: Keys, total: Floats, is_single: bool) -> None:
+def _walk(rows: Floats, walk: Walk, scratch: WalkScratch, total: Floats, is_single: bool) -> None:
     """Walk rows block by block, so that their ranks stay in the processor's cache."""
+    ranks, node = scratch.ranks, scratch.node
     size = LANES * len(ranks)
     for start in range(0, len(rows), size):
         stop = min(start + size, len(rows))
-        _rank(rows[start:stop], walk, ranks)
+        rank_rows(rows[start:stop], walk.ranking, ranks, scratch.ranking)
         for tree in range(len(walk.depth)):
             for first in range(start, stop, LANES):
                 _walk_lanes(walk, tree, ranks[(first - start) // LANES], node)
@@ -343,26 +387,42 @@ def _step(top: Keys, at: Any, ranks: Any, q: Any) -> Any:
 
 
 @inner
-def _rank(rows: Floats, walk: Walk, ranks: Any) -> None:
-    """Write the ranks of rows; neighbours, which are often alike, share the work."""
-    for k in range(len(walk.columns)):
-        column, before, rank = walk.columns[k], np.nan, 0
-        for i in range(len(rows)):
-            value = rows[i, column.feature]
-            if value != before:
-                rank = _rank_of(value, walk, column)
-            before = value
-            ranks[i // LANES, k * LANES + i % LANES] = rank
+def rank_rows(rows: Floats, ranking: RankColumns, ranks: Any, scratch: RankScratch) -> None:
+    """Write the ranks of rows, LANES of them side by side, column after column."""
+    for first in range(0, len(rows), BLOCK):
+        n = min(BLOCK, len(rows) - first)
+        for k in range(len(ranking.columns)):
+            column, value, place = ranking.columns[k], scratch.value, scratch.place
+            for i in range(n):
+                value[i] = rows[first + i, column.feature]
+            if column.category_set == BY_THRESHOLD:
+                _rank_numbers(n, column, ranking.threshold, scratch)
+            else:
+                goes_left = ranking.goes_left[column.category_set]
+                for i in range(n):
+                    is_known = 0.0 <= value[i] < len(goes_left)
+                    place[i] = np.uint64(column.missing_rank)
+                    if is_known:
+                        place[i] = np.uint64(not goes_left[np.int64(value[i])])
+            for i in range(n):
+                block, q = divmod(first + i, LANES)
+                ranks[block, k * LANES + q] = place[i]
 
 
 @inner
-def _rank_of(value: float, walk: Walk, column: Any) -> Any:
-    """Return the rank of a value in a column: how many thresholds lie below, or which side."""
-    if column.category_set != BY_THRESHOLD and 0.0 <= value < walk.goes_left.shape[1]:
-        return 1 - int(walk.goes_left[column.category_set, np.int64(value)])
-    if column.category_set != BY_THRESHOLD or not value > MISSING:  # which NaN is not, either
-        return column.missing_rank
-    at = np.uint64(1)
-    while at < np.uint64(column.size):
-        at += at + np.uint64(walk.threshold[np.uint64(column.start) + at] < value)
-    return np.int64(at) - column.size
+def _rank_numbers(n: int, column: Any, threshold: Floats, scratch: RankScratch) -> None:
+    """Look up n values of a column among its thresholds: all of them a level at a time.
+
+    None waits for another then, and nothing is guessed.
+    """
+    value, place, start, size = scratch.value, scratch.place, column.start, np.uint64(column.size)
+    missing_rank = np.uint64(column.missing_rank)
+    for i in range(n):
+        place[i] = 1
+    level = np.uint64(1)
+    while level < size:
+        for i in range(n):
+            place[i] += place[i] + np.uint64(threshold[np.uint64(start) + place[i]] < value[i])
+        level += level
+    for i in range(n):  # NaN is not above MISSING, either
+        place[i] = place[i] - size if value[i] > MISSING else missing_rank

@@ -18,7 +18,7 @@ in blocks values in single precision.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -290,7 +290,7 @@ def mean_pairwise(genomes: Floats, weight: Floats, cap: Floats) -> float:
 
 @part
 def sum_up(
-    blocks: Singles,
+    blocks: Any,
     block: int,
     rough: Singles,
     ratio: Singles,
@@ -309,13 +309,13 @@ def sum_up(
         by_a, by_b, by_c, by_e = ratio[j], ratio[j + 1], ratio[j + 2], ratio[j + 3]
         most_a, most_b, most_c, most_e = cap[j], cap[j + 1], cap[j + 2], cap[j + 3]
         for q in range(LANES):
-            total = sums[q] + term(a - blocks[block, j, q] * by_a, most_a)
-            total += term(b - blocks[block, j + 1, q] * by_b, most_b)
-            total += term(c - blocks[block, j + 2, q] * by_c, most_c)
-            sums[q] = total + term(e - blocks[block, j + 3, q] * by_e, most_e)
+            total = sums[q] + term(a - np.float32(blocks[block, j, q]) * by_a, most_a)
+            total += term(b - np.float32(blocks[block, j + 1, q]) * by_b, most_b)
+            total += term(c - np.float32(blocks[block, j + 2, q]) * by_c, most_c)
+            sums[q] = total + term(e - np.float32(blocks[block, j + 3, q]) * by_e, most_e)
     for j in range(d - d % 4, d):
         for q in range(LANES):
-            sums[q] += term(rough[j] - blocks[block, j, q] * ratio[j], cap[j])
+            sums[q] += term(rough[j] - np.float32(blocks[block, j, q]) * ratio[j], cap[j])
 
 
 @kernel

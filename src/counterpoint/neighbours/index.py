@@ -1,19 +1,17 @@
 """The nearest-neighbour index: all observed rows in blocks, and the near ones of each row.
 
-Around a row Gower's distance has weights of its own, for its range includes the row's values.
-For the few candidates that may be nearer to a row that is not at hand, all rows stand in a tree of
-boxes, which is made when it is first needed and which all explained rows share.
+Around a row Gower's distance has weights of its own, for its range includes the row's values. Most
+candidates find their nearest row among those at hand; for the others see `tree`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from counterpoint.arrays import MISSING, NARROWEST, Floats, Ints, Singles
-from counterpoint.kernels import assign, inner, kernel, part
+from counterpoint.kernels import inner, kernel
 from counterpoint.neighbours.gower import (
     BLOCK,
     LANES,
@@ -24,22 +22,16 @@ from counterpoint.neighbours.gower import (
     measure_roughly,
 )
 from counterpoint.neighbours.nearest import (
-    DEEP,
     DIFFERENCE,
     NEAR,
     SLACK,
-    WAITING,
     Neighbourhood,
     Neighbours,
-    RowTree,
-    TreeScratch,
-    search_tree,
 )
 from counterpoint.table.space import Space, first_copies
 
 ROUGH = 2.0**-23  # what a distance in single precision is off, for each feature and four more
 SINGLE = 4  # bytes of a number in single precision
-N_ASKED = 64  # rows that tell which feature differs most
 N_BINS = 1024  # of distances, to select the nearest rows without sorting all
 
 
@@ -138,22 +130,20 @@ def padded(places: Ints, size: int) -> Ints:
     return np.pad(places, (0, -len(places) % size), mode="edge")
 
 
-def rough_distances(rows: Floats, indexed: IndexedRows, weight: Floats, cap: Floats) -> Singles:
-    """Return the distances (r, n) of rows (r, d) to all indexed ones, off by its slack."""
-    distances = np.empty((len(rows), len(indexed.blocks), LANES), dtype=np.float32)
+def rough_distances(
+    rows: Floats, indexed: IndexedRows, weight: Floats, cap: Floats, into: Singles | None = None
+) -> Singles:
+    """Return the distances (r, n) of rows (r, d) to all indexed ones, off by its slack.
+
+    They are written `into` some memory, if there is any: new one takes as long as measuring does.
+    """
+    shape = len(rows), len(indexed.blocks), LANES
+    distances = np.empty(shape, dtype=np.float32) if into is None else into[: len(rows)]
     rough = ((rows - indexed.origin) * weight).astype(np.float32)
-    ratio = ratio_of(weight, indexed)
+    # At most 1, for no range is narrower there; where all rows are the same any number will do.
+    ratio = np.minimum(weight / indexed.unit, 1.0).astype(np.float32)
     measure_roughly(indexed.blocks, rough, ratio, cap.astype(np.float32), distances)
     return distances.reshape(len(rows), -1)[:, : len(indexed.genomes)]
-
-
-def ratio_of(weight: Floats, indexed: IndexedRows) -> Singles:
-    """Return weights (r, d) in the units of the index: at most 1, for no range is narrower there.
-
-    Where these are all the same, 0 stands in the blocks and any finite number will do.
-    """
-    ratio: Singles = np.minimum(weight / indexed.unit, 1.0).astype(np.float32)
-    return ratio
 
 
 def nearest_first(distances: Singles, n: int, after: int = -1) -> Ints:
@@ -261,11 +251,11 @@ def find_near_rows(
     weight = np.where(rows == MISSING, 0.0, weight)  # nothing is near or far in what it lacks
     n_near = min(most, len(indexed.genomes))
     near_rows = empty_near_rows(indexed, weight, cap, shares, n_near)
+    room = np.empty((min(len(rows), SHARED), len(indexed.blocks), LANES), dtype=np.float32)
     for first in range(0, len(rows), SHARED):
         some = slice(first, first + SHARED)
-        for a, distances in enumerate(
-            rough_distances(rows[some], indexed, weight[some], cap), first
-        ):
+        shared = rough_distances(rows[some], indexed, weight[some], cap, room)
+        for a, distances in enumerate(shared, first):
             fill_near(near_rows, a, nearest_first(distances, n_near), distances)
     return near_rows
 
@@ -314,136 +304,3 @@ def empty_neighbours(d: int, k: int, n: int = NEAR) -> Neighbours:
     places = np.zeros(k, dtype=np.int64)  # a place even for a genome to which nothing is near
     sums, least = np.empty((n_blocks, BLOCK), np.float32), np.empty(n_blocks, np.float32)
     return Neighbours(np.empty(k), places, np.empty(k), np.zeros(d + 2, DIFFERENCE), sums, least)
-
-
-class FarRows:
-    """The observed rows that are not at hand, for the few candidates that may need them.
-
-    `near_rows` are at hand; `tree` returns all rows in a tree.
-    """
-
-    def __init__(self, rows: Floats, near_rows: NearRows, tree: Callable[[], RowTree]) -> None:
-        self.rows, self.near_rows, self.tree = rows, near_rows, tree
-
-    def complete(self, at: int, genomes: Floats, distances: Floats) -> None:
-        """Bring the distances (m, k) of genomes (m, d) to their nearest rows to an end, in place.
-
-        They explain the row at `at`, and the distances are those to rows at hand.
-        """
-        near = empty_neighbours(genomes.shape[1], distances.shape[1], 2 * BLOCK)
-        rough, ratio = np.empty((2, genomes.shape[1]), dtype=np.float32)
-        cap, waiting = self.near_rows.cap.astype(np.float32), np.empty(DEEP * LANES, WAITING)
-        scratch = TreeScratch(rough, ratio, cap, waiting)
-        one = self.near_rows._replace(at=np.array([at]))
-        _search_all(genomes, self.rows[at], one, self.tree(), near, scratch, distances)
-
-
-@kernel
-def _search_all(
-    genomes: Floats,
-    row: Floats,
-    near_rows: NearRows,
-    tree: RowTree,
-    near: Neighbours,
-    scratch: TreeScratch,
-    distances: Floats,
-) -> None:
-    """Bring the distances (m, k) of genomes (m, d) to an end; see `FarRows.complete`."""
-    around = neighbourhood_at(near_rows, near_rows.at[0], row)
-    for i in range(len(genomes)):
-        assign(near.distances, distances[i])
-        own = gower(genomes[i], row, around.weight, around.cap)
-        search_tree(genomes[i], own, around, tree, near, scratch)
-        assign(distances[i], near.distances)
-
-
-def grow_tree(indexed: IndexedRows) -> RowTree:
-    """Return all indexed rows in a tree: a group of boxes at its top, blocks of rows at its end."""
-    (n, d), order = indexed.genomes.shape, np.arange(len(indexed.genomes))
-    room = np.empty((2, 128), dtype=np.int64)
-    _put_like_beside_like(indexed.genomes, indexed.unit, order, room, np.empty((2, d)))
-    order, blocks = padded(order, LANES), empty_blocks(n, d)
-    fill_blocks(indexed.genomes, order, indexed.origin, indexed.unit, blocks)
-    ends, lower, upper, sizes = (blocks.min(axis=2), blocks.max(axis=2)), [], [], []
-    while True:
-        grouped = [_in_groups(each) for each in ends]
-        lower.append(grouped[0])
-        upper.append(grouped[1])
-        sizes.append(len(ends[0]))
-        if len(grouped[0]) == 1:
-            break
-        ends = grouped[0].min(axis=2), grouped[1].max(axis=2)
-    starts = np.cumsum([0, *map(len, lower[:-1])])
-    boxes = np.concatenate(lower), np.concatenate(upper)
-    return RowTree(order, n, blocks, indexed.unit, *boxes, starts, np.array(sizes))
-
-
-def _in_groups(ends: Singles) -> Singles:
-    """Return ends of boxes (n, d) as (n_groups, d, LANES), the last repeated to fill its group."""
-    filled = np.pad(ends, ((0, -len(ends) % LANES), (0, 0)), mode="edge")
-    return np.ascontiguousarray(filled.reshape(-1, LANES, ends.shape[1]).transpose(0, 2, 1))
-
-
-@kernel
-def _put_like_beside_like(
-    genomes: Floats, unit: Floats, order: Ints, room: Ints, moments: Floats
-) -> None:
-    """Halve the rows again and again by the feature that they differ in most, sorting `order`.
-
-    The halves end where groups of boxes do. `room` holds what is still to be halved.
-    """
-    n_left = 1
-    room[0, 0], room[1, 0] = 0, len(order)
-    while n_left > 0:
-        n_left -= 1
-        start, stop, size = room[0, n_left], room[1, n_left], LANES
-        if stop - start <= LANES:
-            continue
-        while size * LANES < stop - start:
-            size *= LANES
-        middle = start + ((stop - start + size - 1) // size + 1) // 2 * size
-        j = _most_different(genomes, unit, order[start:stop], moments)
-        _halve(genomes, j, order, start, stop - 1, middle)
-        room[0, n_left], room[1, n_left] = start, middle
-        room[0, n_left + 1], room[1, n_left + 1] = middle, stop
-        n_left += 2
-
-
-@part
-def _most_different(genomes: Floats, unit: Floats, some: Ints, moments: Floats) -> int:
-    """Return the feature that differs most among some rows, by 64 or so of them."""
-    step, n = max(1, len(some) // N_ASKED), 0
-    moments[:] = 0.0
-    for i in range(0, len(some), step):
-        n += 1
-        for j in range(len(unit)):
-            value = (genomes[some[i], j] - genomes[some[0], j]) * unit[j]
-            moments[0, j] += value
-            moments[1, j] += value * value
-    most, found = -1.0, 0
-    for j in range(len(unit)):
-        # Codes of levels may be far apart, and count no more than 1.
-        variance = min(moments[1, j] / n - (moments[0, j] / n) ** 2, 0.25)
-        if variance > most:
-            most, found = variance, j
-    return found
-
-
-@part
-def _halve(genomes: Floats, j: int, order: Ints, low: int, high: int, middle: int) -> None:
-    """Reorder rows so that none before `middle` is above one after it in a feature (Hoare)."""
-    while low < high:
-        pivot, i, k = genomes[order[middle], j], low, high
-        while i <= k:
-            while genomes[order[i], j] < pivot:
-                i += 1
-            while pivot < genomes[order[k], j]:
-                k -= 1
-            if i <= k:
-                order[i], order[k] = order[k], order[i]
-                i += 1
-                k -= 1
-        if k < middle:
-            low = i
-        if middle < i:
-            high = k

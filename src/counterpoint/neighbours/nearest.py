@@ -15,11 +15,10 @@ import numpy as np
 
 from counterpoint.arrays import Floats, Ints, Singles
 from counterpoint.kernels import assign, inner, part
-from counterpoint.neighbours.gower import BLOCK, LANES, NOTHING, gower_around, insert, sum_up, term
+from counterpoint.neighbours.gower import BLOCK, LANES, NOTHING, gower_around, term
 from counterpoint.table.space import are_equal
 
 NEAR = 4096  # observed rows kept at hand for each explained row
-DEEP = 16  # levels that a tree may have: more than there can be rows for
 SLACK = 1e-9  # bounds carry round-off; no true neighbour may be lost to it
 HIGHEST = np.int32(2**31 - 1)
 
@@ -31,11 +30,6 @@ DIFFERENCE = np.dtype(  # a feature in which a genome differs from the explained
         ("old", np.float32),  # … that of the explained row …
         ("cap", np.float32),  # … and the cap
     ],
-    align=True,
-)
-
-WAITING = np.dtype(  # a group of boxes of a tree that is still to be looked at
-    [("level", np.int64), ("group", np.int64), ("low", np.float32)],  # and how near it may be
     align=True,
 )
 
@@ -51,16 +45,6 @@ class Neighbours(NamedTuple):
     differences: Any
     sums: Singles  # (n_blocks, BLOCK): the distances to the rows of each block, likewise
     least: Singles  # (n_blocks,): the smallest of each block
-
-
-class TreeScratch(NamedTuple):
-    """More such arrays for a search in a tree, where all features are looked at."""
-
-    # (d,): the genome in units of the explained row, what the blocks are times, and the caps
-    rough: Singles
-    ratio: Singles
-    cap: Singles
-    waiting: Any  # (DEEP * LANES,): what is still to be looked at; see `WAITING`
 
 
 class Neighbourhood(NamedTuple):
@@ -284,100 +268,6 @@ def is_before(place: int, other: int, own: float, radius: Singles) -> bool:
     if block < start:
         return bool(own - radius[block * LANES + LANES - 1] <= radius[other_block * LANES] - own)
     return bool(own - radius[other_block * LANES + LANES - 1] > radius[block * LANES] - own)
-
-
-class RowTree(NamedTuple):
-    """All observed rows, like beside like, in blocks, in boxes around these, and boxes of boxes."""
-
-    # (n_blocks * LANES,): which of the observed rows stands in each place; the padding repeats the
-    # last
-    order: Ints
-    n: int  # how many there are
-    blocks: Singles  # (n_blocks, d, LANES): they, in single precision
-    unit: Floats  # (d,): ``(value - origin) * unit`` stands in the blocks
-    # (n_groups, d, LANES): the ends of the boxes, LANES side by side: of the blocks, then of groups
-    # of boxes
-    lower: Singles
-    upper: Singles
-    # (n_levels,): Where the groups of each level begin, and how many boxes it has. Box i of a level
-    # is around group i of the level below it, or around block i.
-    starts: Ints
-    sizes: Ints
-
-
-@inner
-def search_tree(
-    genome: Floats,
-    own: float,
-    around: Neighbourhood,
-    tree: RowTree,
-    near: Neighbours,
-    scratch: TreeScratch,
-) -> None:
-    """Put all rows of a tree among the nearest of a genome, as far as they count.
-
-    Its `distances` hold bounds of these, ascending: nothing farther than the last is looked at.
-    """
-    d, n_left, last = len(genome), 1, len(near.distances) - 1
-    reach = near.distances[last]
-    slack = 2.0 * around.slack * (1.0 + own)
-    for j in range(d):
-        scratch.rough[j] = (genome[j] - around.origin[j]) * around.weight[j]
-        scratch.ratio[j] = min(around.weight[j] / tree.unit[j], 1.0)
-    near.distances[:] = np.inf
-    top = scratch.waiting[0]
-    top.level, top.group, top.low = len(tree.sizes) - 1, 0, NOTHING
-    while n_left > 0:
-        n_left -= 1
-        level, group = scratch.waiting[n_left].level, scratch.waiting[n_left].group
-        if scratch.waiting[n_left].low > (min(reach, near.distances[last]) + slack) * d:
-            continue
-        sum_up_boxes(tree, tree.starts[level] + group, scratch, near.sums[0])
-        for q in range(min(LANES, tree.sizes[level] - group * LANES)):
-            limit = (min(reach, near.distances[last]) + slack) * d
-            if near.sums[0, q] > limit:
-                continue
-            if level == 0:
-                block = group * LANES + q
-                sum_up(tree.blocks, block, scratch.rough, scratch.ratio, scratch.cap, near.sums[1])
-                visit(genome, block, limit, around, tree, near)
-            else:
-                it = scratch.waiting[n_left]
-                it.level, it.group, it.low = level - 1, group * LANES + q, near.sums[0, q]
-                n_left += 1
-
-
-@part
-def sum_up_boxes(tree: RowTree, group: int, scratch: TreeScratch, sums: Singles) -> None:
-    """Write the least summed differences of a genome to whatever is in each box of a group."""
-    lower, upper = tree.lower[group], tree.upper[group]
-    for q in range(LANES):
-        sums[q] = NOTHING
-    for j in range(len(lower)):
-        low, high, value = lower[j], upper[j], scratch.rough[j]
-        by, cap = scratch.ratio[j], scratch.cap[j]
-        for q in range(LANES):
-            outside = max(low[q] * by - value, value - high[q] * by)
-            sums[q] += min(max(outside, NOTHING), cap)
-
-
-@part
-def visit(
-    genome: Floats,
-    block: int,
-    limit: float,
-    around: Neighbourhood,
-    tree: RowTree,
-    near: Neighbours,
-) -> None:
-    """Measure what single precision found within the limit of a block, by the definition."""
-    first, sums = block * LANES, near.sums[1]
-    for place in range(first, min(first + LANES, tree.n)):
-        if sums[place - first] <= limit:
-            other = around.observed[tree.order[place]]
-            distance = gower_around(genome, other, around.row, around.weight, around.cap)
-            if distance < near.distances[len(near.distances) - 1]:
-                insert(near.distances, near.places, distance, place)
 
 
 @part

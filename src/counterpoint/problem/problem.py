@@ -6,7 +6,7 @@ earlier searches of a row, so that the model need not be asked again.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,16 +18,14 @@ from counterpoint.arrays import MISSING, Bools, Floats, Ints, Keys
 from counterpoint.models.predictor import Predictor
 from counterpoint.neighbours.gower import complete_rows, filled, weighted_distances
 from counterpoint.neighbours.index import (
-    FarRows,
     IndexedRows,
     NearRows,
     empty_neighbours,
     find_near_rows,
     gower_weights,
-    grow_tree,
     index_rows,
 )
-from counterpoint.neighbours.nearest import RowTree
+from counterpoint.neighbours.tree import RowTree, grow_tree, search_far
 from counterpoint.problem.limits import CheckedLimits
 from counterpoint.problem.objectives import (
     DISTANCE,
@@ -258,11 +256,6 @@ class Problem:
         observed = self.observed
         return find_near_rows(self.rows, observed.indexed, self.space, observed.shares)
 
-    @cached_property
-    def far_rows(self) -> FarRows:
-        """The observed rows farther out."""
-        return FarRows(self.rows, self.near_rows, lambda: self.observed.tree)
-
     @property
     def space(self) -> Space:
         """Kinds, grids and scales of the features."""
@@ -331,7 +324,7 @@ class Problem:
         """Return the objectives of genomes (r, n, d) whose predictions (r, n) are known."""
         aims, answers = self.observed.aims, Answers(np.ascontiguousarray(predictions), self._goals)
         if aims.plausibility is None:
-            known = self.near_rows, self.far_rows, self._missing
+            known = self.near_rows, lambda: self.observed.tree, self._missing
             objectives = closeness(genomes, self.rows, *known, answers)
         else:
             objectives = nearness(genomes, answers, self.rows, self.near_rows)
@@ -393,7 +386,6 @@ class Problem:
         some = replace(self.alone(which), past=self.past)
         if "near_rows" in self.__dict__:
             some.__dict__["near_rows"] = self.near_rows.of_rows(which)
-            some.__dict__["far_rows"] = self.far_rows
         return some
 
     def alone(self, which: Ints) -> Problem:
@@ -420,15 +412,16 @@ def closeness(
     genomes: Floats,
     rows: Floats,
     near_rows: NearRows,
-    far_rows: FarRows,
+    tree: Callable[[], RowTree],
     missing: IncompleteRows | None = None,
     answers: Answers | None = None,
 ) -> Floats:
     """Return objectives (r, n, 4) of genomes (r, n, d) around rows (r, d).
 
-    The gap is 0 if nobody says what the model's answers are.
+    `tree` returns all observed rows in a tree, for those genomes that may be near to one that is
+    not at hand. The gap is 0 if nobody says what the model's answers are.
     """
-    genomes, places, shares = np.ascontiguousarray(genomes), near_rows.at, near_rows.shares
+    genomes, shares = np.ascontiguousarray(genomes), near_rows.shares
     (r, n, d), k = genomes.shape, len(shares)
     answers = answers or Answers(np.zeros((r, n)), np.zeros((r, 3)))
     measures = Measures(np.zeros((r, n, 4)), np.empty((r, n)), np.empty((r, n, k)))
@@ -437,12 +430,10 @@ def closeness(
     n_short = measure_all(genomes, answers, rows, near_rows, near, measures)
     if missing is not None:
         missing.drop_indexed(genomes, rows, reach, distances)
-    for a in np.flatnonzero((reach > 0.0).any(axis=1)).tolist() if n_short else ():
-        short = np.flatnonzero(reach[a])
-        found = distances[a, short]
-        far_rows.complete(int(places[a]), np.ascontiguousarray(genomes[a, short]), found)
-        distances[a, short] = found
-        measured[a, short, IMPLAUSIBILITY] = sum(found[:, q] * shares[q] for q in range(k))
+    if n_short and (is_short := reach > 0.0).any():
+        search_far(genomes, rows, near_rows, tree(), reach, distances)
+        found = distances[is_short]
+        measured[is_short, IMPLAUSIBILITY] = sum(found[:, q] * shares[q] for q in range(k))
     if missing is not None:
         missing.search(genomes, rows, distances)
         measured[..., IMPLAUSIBILITY] = sum(distances[..., q] * shares[q] for q in range(k))

@@ -5,22 +5,10 @@ from typing import Any
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import generator
+from tests.forests import draw_forest, draw_rows, sums_by_hand
 
-from counterpoint.arrays import MISSING, Floats
 from counterpoint.models import trees
-from counterpoint.models.trees import (
-    BY_THRESHOLD,
-    Forest,
-    add_up,
-    doubled,
-    goes_left_at,
-    heap_of,
-    small,
-    starts,
-    unpacked,
-    walk_of,
-)
+from counterpoint.models.trees import add_up, doubled, heap_of, starts, unpacked, walk_of
 
 
 @given(st.lists(st.sets(st.integers(0, 255)), min_size=1, max_size=4))
@@ -55,48 +43,6 @@ def test_a_doubled_threshold_is_the_last_number_that_single_precision_leaves_bel
     assert float(np.float32(np.nextafter(last, np.inf))) > threshold
 
 
-N_SETS, N_CATEGORIES = 3, 4
-
-
-def draw_forest(seed: int, n_trees: int, n_outputs: int) -> Forest:
-    """Return trees of random shapes that split two numbers by threshold and one feature by sets."""
-    rng = generator(seed)
-    children: list[list[int]] = []
-    roots = []
-    for _ in range(n_trees):
-        root = len(children)
-        roots.append(root)
-        children.append([root, root])
-        first = int(rng.integers(0, 2))  # 1 makes a tree deeper than its complete levels
-        for _ in range(int(rng.integers(0, 12 + 8 * first))):  # a leaf becomes a split
-            ends = [node for node in range(root, len(children)) if children[node][0] == node]
-            n, node = len(children), int(rng.choice(ends[-1:] if first else ends))
-            children[node] = [n, n + 1]
-            children += [[n, n], [n + 1, n + 1]]
-    n = len(children)
-    feature = rng.integers(0, 3, n)
-    by_set = np.where(feature == 2, rng.integers(0, N_SETS, n), BY_THRESHOLD)
-    return Forest(
-        small(roots),
-        small(children),
-        small(feature),
-        rng.integers(-3, 4, n) / 2.0,
-        small(by_set),
-        rng.random(n) < 0.5,
-        rng.random((N_SETS, N_CATEGORIES)) < 0.5,
-        rng.normal(size=(n, n_outputs)),
-    )
-
-
-def draw_rows(seed: int, n: int) -> Floats:
-    """Return rows at, between and beyond thresholds, of known and unknown categories, or none."""
-    rng = generator(seed)
-    rows = np.column_stack([rng.integers(-9, 10, (n, 2)) / 4.0, rng.integers(-1, 6, n)])
-    rows[rng.random((n, 3)) < 0.2] = MISSING
-    rows[rng.random((n, 3)) < 0.1] = np.nan
-    return np.ascontiguousarray(rows)
-
-
 @given(st.lists(st.integers(-20, 20), unique=True, max_size=40), st.integers(-21, 21))
 def test_a_number_looked_up_in_a_heap_ends_behind_all_that_lie_below(
     numbers: list[int], value: int
@@ -106,21 +52,6 @@ def test_a_number_looked_up_in_a_heap_ends_behind_all_that_lie_below(
         at += at + int(heap[at] < value)
 
     assert at - len(heap) == sum(number < value for number in numbers)
-
-
-def sums_by_hand(forest: Forest, rows: Floats, *, is_single: bool) -> Floats:
-    """Walk rows one by one as the words of `Forest` say."""
-    total = np.zeros((len(rows), forest.value.shape[1]))
-    for i, row in enumerate(rows):
-        for root in forest.roots.tolist():
-            node = root
-            while forest.children[node, 0] != node:
-                value = np.array([[row[forest.feature[node]]]])
-                goes_left = goes_left_at(forest, np.array([node]), value)[0, 0]
-                node = forest.children[node, 0 if goes_left else 1]
-            total[i] += forest.value[node]
-            total[i] = total[i].astype(np.float32) if is_single else total[i]
-    return total
 
 
 @given(

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from counterpoint.arrays import Floats
+from counterpoint.arrays import Floats, Ints
 from counterpoint.kernels import inner, part
 from counterpoint.search.explore.moves import Draws, draw
-from counterpoint.search.explore.small_steps import N_LISTED, Finish
+from counterpoint.search.explore.small_steps import N_LISTED, PER_PEAK, Finish
 from counterpoint.streams import difference_at, skip
 from counterpoint.table.space import Features, snap
 
@@ -60,12 +60,17 @@ STEP_FREE = np.dtype(  # of one feature; apart and small, since all are looked a
 def draw_gains(finish: Finish, a: int, n_free: int, room: float, draws: Draws) -> None:
     """Draw what each value of the free features gains, around what is believed."""
     row, free, steep = finish.rows[a], finish.free, finish.steep
+    n_blocks = (n_free + PER_PEAK - 1) // PER_PEAK
     scale = row.usual * min(1.0 + BOLDER * row.n_stale, BOLDEST)
     scale *= 2.45 * 0.5 ** (QUIETEST * draw(draws))  # the difference of two draws times 2.45 …
     for k in range(n_free):  # … has variance 1
         own, at = finish.lists[a, free[k].feature], finish.work[free[k].feature]
         draw_list(own, at, room, scale, draws)
-        free[k].at, steep[k] = -1, steepest(own, at)
+        free[k].at, steep[k // PER_PEAK, k % PER_PEAK] = -1, steepest(own, at)
+    for k in range(n_free, n_blocks * PER_PEAK):
+        steep[k // PER_PEAK, k % PER_PEAK] = 0.0
+    for block in range(n_blocks):
+        finish.peak[block] = peak_of(steep[block])
 
 
 @inner
@@ -168,8 +173,9 @@ def choose_values(
     What they gain more than is needed is returned, and how many have left the row's value.
     """
     lists, work, free, total, spent = finish.lists[a], finish.work, finish.free, 0.0, 0.0
+    steep, peak, n_blocks = finish.steep, finish.peak, (n_free + PER_PEAK - 1) // PER_PEAK
     while total < needed and spent < room:
-        best = first_steepest(finish.steep, n_free)
+        best = first_steepest(steep, peak, n_blocks)
         if best < 0:
             break
         j = free[best].feature
@@ -182,7 +188,9 @@ def choose_values(
             total += at.drawn[value] - at.drawn[now]
             spent += own.paid[value] - own.paid[now]
         free[best].at += 1
-        finish.steep[best] = steepness(own, at, free[best].at)
+        block = best // PER_PEAK
+        steep[block, best % PER_PEAK] = steepness(own, at, free[best].at)
+        peak[block] = peak_of(steep[block])
     n_moved = 0
     for k in range(n_free):
         free[n_moved].moved = free[k].feature
@@ -191,16 +199,30 @@ def choose_values(
 
 
 @inner
-def first_steepest(steep: Floats, n_free: int) -> int:
-    """Return which feature's next step gains the most by its cost, the first of several; or -1."""
-    most, first = np.int64(0), 0
-    for k in range(n_free):
-        most = max(most, np.float64(steep[k]).view(np.int64))
+def peak_of(steep: Floats) -> np.int64:
+    """Return the bits of the most that features of a block gain by their cost; 0 is nothing."""
+    most = np.int64(0)
+    for q in range(PER_PEAK):
+        most = max(most, np.float64(steep[q]).view(np.int64))
+    return most
+
+
+@inner
+def first_steepest(steep: Floats, peak: Ints, n_blocks: int) -> int:
+    """Return which feature's next step gains the most by its cost, the first of several; or -1.
+
+    Only the peaks of all blocks are looked at, and the one block that has the most.
+    """
+    most, block, q = np.int64(0), 0, 0
+    for each in range(n_blocks):
+        most = max(most, peak[each])
     if most == 0:
         return -1
-    while np.float64(steep[first]).view(np.int64) != most:
-        first += 1
-    return first
+    while peak[block] != most:
+        block += 1
+    while np.float64(steep[block, q]).view(np.int64) != most:
+        q += 1
+    return block * PER_PEAK + q
 
 
 @inner

@@ -41,7 +41,9 @@ from counterpoint.search.explore.offspring import (
 )
 from counterpoint.search.explore.small_steps import (
     NOBODY,
+    PER_PEAK,
     STEP_LIST,
+    STEP_NODE,
     STEP_ROW,
     Finish,
     StepCosts,
@@ -292,7 +294,8 @@ def empty_finish(costs: StepCosts, slots: int, capacity: int) -> Finish:
         parent=np.full((r, slots), NOBODY, dtype=np.int64),
         work=np.zeros(d, STEP_WORK),
         free=np.zeros(d, STEP_FREE),
-        steep=np.zeros(d),
+        steep=np.zeros((-(-d // PER_PEAK), PER_PEAK)),
+        peak=np.zeros(-(-d // PER_PEAK), dtype=np.int64),
         eligible=np.zeros(capacity, dtype=np.int64),
         state=np.empty(1, dtype=np.uint64),
         words=np.empty((2, slots), dtype=np.uint64),
@@ -332,20 +335,13 @@ def spaced_columns(observed: Observed, most: int) -> list[Floats]:
 
 def trees_of(forest: Forest | None) -> StepTrees:
     """Return the nodes of a forest; a kernel gets arrays of the same types, whoever made them."""
+    nodes = np.zeros(0 if forest is None else len(forest.children), dtype=STEP_NODE)
     if forest is None:
-        none = np.zeros(0, dtype=np.int64)
-        no_bools, no_pairs = none.astype(np.bool_), none.reshape(0, 2)
-        no_floats = none.astype(np.float64)
-        return StepTrees(none, no_pairs, none, no_floats, none, no_bools, no_bools[None])
-    return StepTrees(
-        forest.roots.astype(np.int64),
-        forest.children.astype(np.int64),
-        forest.feature.astype(np.int64),
-        forest.threshold.astype(np.float64),
-        forest.category_set.astype(np.int64),
-        forest.missing_left.astype(np.bool_),
-        forest.goes_left.astype(np.bool_),
-    )
+        return StepTrees(np.zeros(0, dtype=np.int64), nodes, np.zeros((1, 0), dtype=np.bool_))
+    nodes["left"], nodes["right"] = forest.children.T
+    for name in ("threshold", "feature", "category_set", "missing_left"):
+        nodes[name] = getattr(forest, name)
+    return StepTrees(forest.roots.astype(np.int64), nodes, forest.goes_left.astype(np.bool_))
 
 
 def across_thresholds(forest: Forest, j: int, space: Space) -> tuple[Floats, Floats]:

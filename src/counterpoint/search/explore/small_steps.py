@@ -30,6 +30,7 @@ from counterpoint.table.space import Features, from_uniform, snap
 
 N_SIDE = 12  # values on each side of the row's in a list …
 N_LISTED = 2 * N_SIDE + 1  # … and the row's own
+PER_PEAK = 16  # features of which the steepest is known
 PER_LINE = 8  # numbers that memory sends together
 LEARN = 0.6  # share of what was not expected that is learnt
 NOBODY, ROW = -1, -2  # parents: no candidate was made, or it was made of the row itself
@@ -37,16 +38,25 @@ MOST_SHIFTED = 6  # thresholds that are crossed at once
 P_CROSS = 0.4  # chance that a threshold on the way to a leaf is crossed
 
 
+STEP_NODE = np.dtype(  # a node of a known tree, as `Forest` has it; all of it comes at once
+    [
+        ("threshold", np.float64),
+        ("left", np.int32),
+        ("right", np.int32),
+        ("feature", np.int32),
+        ("category_set", np.int32),
+        ("missing_left", np.bool_),
+    ],
+    align=True,
+)
+
+
 class StepTrees(NamedTuple):
-    """The nodes of known trees, as `Forest` has them; none if the model's trees are not known."""
+    """The nodes of known trees; none if the model's trees are not known."""
 
     roots: Ints
-    children: Ints
-    feature: Ints
-    threshold: Floats
-    category_set: Ints
-    missing_left: Bools
-    goes_left: Bools
+    nodes: Any  # (nodes,): see `STEP_NODE`
+    goes_left: Bools  # (sets, categories): see `Forest`
 
 
 class StepValues(NamedTuple):
@@ -117,7 +127,10 @@ class Finish(NamedTuple):
     # space for the work on one row
     work: Any  # (d,): see `STEP_WORK`
     free: Any  # (d,): see `STEP_FREE`
-    steep: Floats  # (d,): what the next step of each of these gains by its cost, at most
+    # what the next step of each of these gains by its cost, at most: (blocks, PER_PEAK), and
+    # (blocks,) the bits of the most in each
+    steep: Floats
+    peak: Ints
     eligible: Ints  # (capacity,): the members that are about as near as the nearest
     state: Keys  # (1,): of the candidate's draws
     words: Keys  # (2, slots): how far the draws of each candidate are, and its hash
@@ -392,35 +405,33 @@ def shift(
 def enter_leaf(child: Floats, features: Features, trees: StepTrees, draws: Draws) -> None:
     """Lead a candidate into a leaf of any tree, by the least moves across thresholds on the way."""
     node = trees.roots[pick(len(trees.roots), draws)]
-    while trees.children[node, 0] != node:
-        j = trees.feature[node]
-        is_left = goes_left(child[j], node, trees)
+    while trees.nodes[node].left != node:
+        at = trees.nodes[node]
+        j = at.feature
+        is_left = goes_left(child[j], at, trees)
         if features[j].may_change and child[j] != MISSING and draw(draws) < P_CROSS:
-            other = across(node, is_left, features[j], trees, draws)
-            if goes_left(other, node, trees) != is_left:
+            other = across(at, is_left, features[j], draws)
+            if goes_left(other, at, trees) != is_left:
                 child[j], is_left = other, not is_left
-        node = trees.children[node, 0 if is_left else 1]
+        node = np.int64(at.left if is_left else at.right)
 
 
 @inner
-def goes_left(value: float, node: int, trees: StepTrees) -> bool:
+def goes_left(value: float, at: Any, trees: StepTrees) -> bool:
     """Whether a value goes left at a node."""
-    if trees.category_set[node] == BY_THRESHOLD:
-        left = value <= trees.threshold[node] if value != MISSING else trees.missing_left[node]
-        return bool(left)
+    if at.category_set == BY_THRESHOLD:
+        return bool(value <= at.threshold if value != MISSING else at.missing_left)
     if value < 0.0 or value >= trees.goes_left.shape[1]:
-        return bool(trees.missing_left[node])
-    return bool(trees.goes_left[trees.category_set[node], int(value)])
+        return bool(at.missing_left)
+    return bool(trees.goes_left[at.category_set, int(value)])
 
 
 @inner
-def across(node: int, is_left: bool, feature: Any, trees: StepTrees, draws: Draws) -> float:
+def across(at: Any, is_left: bool, feature: Any, draws: Draws) -> float:
     """Return the value just across a node's threshold, or any level."""
-    if trees.category_set[node] != BY_THRESHOLD:
+    if at.category_set != BY_THRESHOLD or feature.is_level:
         return from_uniform(draw(draws), feature)
-    threshold = trees.threshold[node]
-    if feature.is_level:
-        return from_uniform(draw(draws), feature)
+    threshold = at.threshold
     if feature.grid > 0.0:
         step = np.floor(threshold * feature.grid + 1e-9)
         return snap((step + 1.0 if is_left else step) / feature.grid, feature)

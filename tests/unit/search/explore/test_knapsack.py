@@ -16,7 +16,7 @@ from tests.kernels import called
 import counterpoint as cp
 from counterpoint.search.explore import knapsack
 from counterpoint.search.explore.knapsack import STEP_WORK
-from counterpoint.search.explore.small_steps import N_LISTED, STEP_LIST
+from counterpoint.search.explore.small_steps import N_LISTED, PER_PEAK, STEP_LIST
 
 ALL = np.array([*product(range(9), repeat=5)], dtype=np.float64)
 DATA = pd.DataFrame(np.vstack([np.zeros(5), np.full(5, 8.0), ALL[::97]]), columns=list("abcde"))
@@ -69,6 +69,9 @@ def test_a_features_first_step_gains_no_more_than_was_said_before_its_hull_was_l
 
 @given(steep=arrays(float, st.integers(1, 70), elements=st.sampled_from([0.0, 1e-300, 0.5, 2.0])))
 def test_the_first_of_those_that_gain_most_by_their_cost_is_taken(steep: np.ndarray) -> None:
-    which = called(knapsack.first_steepest)(steep, len(steep))
+    blocks = np.pad(steep, (0, -len(steep) % PER_PEAK)).reshape(-1, PER_PEAK)
+    peak = np.array([called(knapsack.peak_of)(block) for block in blocks])
+
+    which = called(knapsack.first_steepest)(blocks, peak, len(blocks))
 
     assert which == (int(np.argmax(steep)) if steep.any() else -1)

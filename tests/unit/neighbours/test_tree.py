@@ -1,0 +1,95 @@
+"""The tree of all observed rows says no row is farther than it is, whatever the magnitudes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tests.strategies import generator
+
+from counterpoint.arrays import Floats
+from counterpoint.neighbours.gower import Gower, Scale
+from counterpoint.neighbours.index import (
+    IndexedRows,
+    find_near_rows,
+    gower_to_all,
+    index_rows,
+)
+from counterpoint.neighbours.tree import grow_tree, search_far
+from counterpoint.table.schema import Schema
+from counterpoint.table.space import Space, describe_space
+
+N = 300
+
+
+def table(seed: int, scale: Scale, widest: float) -> tuple[Floats, Space]:
+    """Return rows of numbers, one of them with far outliers, of whole numbers and of levels."""
+    rng = generator(seed)
+    outliers = np.where(rng.random(N) < 0.03, widest, 1.0) * rng.normal(size=N)
+    genomes = np.column_stack(
+        [rng.normal(size=N), outliers, rng.integers(0, 9, N), rng.integers(0, 3, N)]
+    )
+    frame = pd.DataFrame(genomes).astype({3: "category"})
+    genomes = np.ascontiguousarray(genomes) + 0.0
+    space = describe_space(Schema.infer(frame), genomes)
+    return genomes, space._replace(width=Gower(scale).widths(genomes, space))
+
+
+def distance_of_codes(indexed: IndexedRows) -> tuple[Floats, float]:
+    """Return what short numbers are off, summed over the features of each row, and the bound."""
+    tree = grow_tree(indexed)
+    own = tree.blocks.transpose(0, 2, 1).reshape(-1, tree.blocks.shape[1]) * tree.step
+    exact = (indexed.genomes[tree.order] - indexed.origin) * indexed.unit
+    return np.minimum(np.abs(own - exact), 1.0).sum(axis=1), tree.off
+
+
+@given(
+    seed=st.integers(0, 999),
+    scale=st.sampled_from(["range", "percentile", "mad"]),
+    widest=st.sampled_from([1.0, 1e3, 1e9, 1e30]),
+)
+@example(seed=0, scale="mad", widest=1e9)  # steps of more than a whole number
+def test_short_numbers_are_off_by_what_is_said(seed: int, scale: Scale, widest: float) -> None:
+    genomes, space = table(seed, scale, widest)
+
+    off, bound = distance_of_codes(index_rows(genomes, 1, space))
+
+    assert (off <= bound + 1e-6).all()
+
+
+@given(
+    seed=st.integers(0, 999),
+    scale=st.sampled_from(["range", "percentile", "mad"]),
+    widest=st.sampled_from([1.0, 1e3, 1e9]),
+    k=st.integers(1, 3),
+)
+def test_the_nearest_of_all_rows_are_found(seed: int, scale: Scale, widest: float, k: int) -> None:
+    genomes, space = table(seed, scale, widest)
+    rows, indexed = genomes[:2].copy(), index_rows(genomes, k, space)
+    near = find_near_rows(rows, indexed, space, np.full(k, 1.0 / k), most=k)
+    candidates = np.stack([genomes[20:30], genomes[30:40]])
+    candidates[:, :, 0] += 0.25
+    distances = np.full((2, 10, k), np.inf)
+
+    search_far(candidates, rows, near, grow_tree(indexed), np.ones((2, 10)), distances)
+
+    for a in range(2):
+        for i in range(10):
+            exact = gower_to_all(candidates[a, i], genomes, near.weight[a], near.cap)
+            np.testing.assert_allclose(distances[a, i], np.sort(exact)[:k], atol=1e-12)
+
+
+@pytest.mark.parametrize("reach", [0.0, 0.5])
+def test_only_what_may_be_nearer_to_another_row_is_looked_for(reach: float) -> None:
+    genomes, space = table(3, "range", 1.0)
+    rows, indexed = genomes[:1].copy(), index_rows(genomes, 1, space)
+    near = find_near_rows(rows, indexed, space, np.ones(1), most=1)
+    distances = np.full((1, 1, 1), 2.0)
+
+    search_far(
+        genomes[None, 5:6], rows, near, grow_tree(indexed), np.full((1, 1), reach), distances
+    )
+
+    assert distances[0, 0, 0] == (2.0 if reach == 0.0 else 0.0)
