@@ -21,9 +21,9 @@ from counterpoint.problem.objectives import DISTANCE
 from counterpoint.problem.problem import Problem
 from counterpoint.result.choosing.orders import reaching
 from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.result.long_table import in_form
 from counterpoint.search.exact.finish import all_rows
 from counterpoint.search.settings import Explore, Search
-from counterpoint.table.frames import in_form
 from counterpoint.table.schema import Encoding
 from counterpoint.table.values import counted
 

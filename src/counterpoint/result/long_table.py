@@ -20,7 +20,7 @@ from counterpoint.arrays import Bools, Floats, Ints
 from counterpoint.checks import is_whole, require_package
 from counterpoint.errors import CounterpointError, InvalidInput, listed, told_by
 from counterpoint.table.features import Feature, Kind
-from counterpoint.table.frames import as_objects
+from counterpoint.table.frames import Form, as_objects, as_table
 from counterpoint.table.schema import Schema
 from counterpoint.table.values import as_days
 
@@ -332,3 +332,25 @@ def classes_column(classes: tuple[Any, ...], codes: Ints) -> Any:
     if len({type(label) for label in classes}) > 1:
         classes = tuple(map(str, classes))
     return pd.Index(classes, tupleize_cols=False).take(codes)
+
+
+def in_form(form: Form, frame: pd.DataFrame, n_features: int, rows: Any = None) -> Any:
+    """Return a pandas frame of a result as the caller's kind of table; of arrays it stays one.
+
+    The first `n_features` columns are features, numbers are in the others. `rows` are the same
+    features as a table of that kind; None writes them as text.
+    """
+    if form.kind in ("pandas", "numpy"):
+        return frame
+    columns: dict[str, Any] = {}
+    for j, name in enumerate(frame.columns):
+        if j >= n_features:
+            columns[str(name)] = frame[name].to_numpy()
+        elif rows is not None:
+            columns[str(name)] = rows[name]
+        else:  # midnight is left out
+            cells = [
+                cell.date() if isinstance(cell, pd.Timestamp) else cell for cell in frame[name]
+            ]
+            columns[str(name)] = np.array([str(cell) for cell in cells], dtype=np.str_)
+    return as_table(form, columns)

@@ -93,6 +93,13 @@ class Feature:
         """Whether the data show a single value, which leaves nothing to change."""
         return self.low == self.high if self.is_numeric else len(self.levels) == 1
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether its values are its genes, cast to a dtype of NumPy; what misses is NaN there."""
+        if not self.is_numeric or self.kind is Kind.DATE or not isinstance(self.dtype, np.dtype):
+            return False
+        return self.dtype.kind == "f" or not self.has_missing
+
     @cached_property
     def is_single(self) -> bool:
         """Whether the column holds numbers of float32, plain or nullable."""

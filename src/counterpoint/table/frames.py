@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 import pandas as pd
@@ -50,6 +50,8 @@ class Form:
 
 
 PANDAS = Form()
+INTERNALS = getattr(pd.api, "internals", None)  # pandas 3 has them
+of_blocks: Any = getattr(INTERNALS, "create_dataframe_from_blocks", None)
 MARKS = {"None": None, "nan": np.nan, "NA": pd.NA}  # what stands for a missing value
 
 
@@ -215,11 +217,45 @@ def builder(form: Form, columns: Sequence[Feature]) -> Build:
     return build
 
 
+def pandas_builder(columns: Sequence[Feature]) -> Build:
+    """Return the function from genes by column (n, c) to a pandas frame in the data's own dtypes.
+
+    Plain numbers of one dtype are one block: single columns take twice as long to make, and models
+    longer to read. The frame may share the memory of the genes.
+    """
+    names = pd.Index([column.name for column in columns])
+    if all(column.dtype == np.float64 for column in columns):
+        return lambda genes: pd.DataFrame(genes, columns=names, copy=False)
+    makers, together = dict[int, Maker](), dict[Any, list[int]]()
+    for j, column in enumerate(columns):
+        if of_blocks is not None and column.is_plain:
+            together.setdefault(column.dtype, []).append(j)
+        else:
+            fill = partial(pandas_nulls, feature=column)
+            makers[j] = with_gaps(pandas_maker(column), column, fill)
+
+    def build(genes: Floats) -> pd.DataFrame:
+        made = {j: make(genes[:, j]) for j, make in makers.items()}
+        if of_blocks is None:
+            return pd.DataFrame(made, copy=False).set_axis(names, axis=1)
+        blocks = [(genes.T[some].astype(dtype), np.array(some)) for dtype, some in together.items()]
+        blocks += [(as_block(column), np.array([j])) for j, column in made.items()]
+        return cast(pd.DataFrame, of_blocks(blocks, pd.RangeIndex(len(genes)), names))
+
+    return build
+
+
+def as_block(column: Any) -> Any:
+    """Return a column as a block of a frame: of NumPy's arrays with one more dimension."""
+    is_array = isinstance(column, pd.api.extensions.ExtensionArray)
+    array = column if is_array else pd.Series(column, copy=False).array
+    is_numpy = type(array) is pd.arrays.NumpyExtensionArray  # which pandas' texts derive from
+    return array.to_numpy()[None] if is_numpy else array
+
+
 def with_gaps(make: Maker, feature: Feature, fill: Callable[[Any, Bools], Any]) -> Maker:
     """Return a maker of columns that also takes NaN, of which `fill` makes a missing value."""
-    dtype = feature.dtype
-    is_nan = feature.is_numeric and isinstance(dtype, np.dtype) and dtype.kind == "f"
-    if is_nan or not feature.has_missing:  # what misses in a column of floats is NaN as in genes
+    if feature.is_plain or not feature.has_missing:
         return make
 
     def make_some(genes: Floats) -> Any:
@@ -243,8 +279,6 @@ def pandas_maker(feature: Feature) -> Maker:
     dtype = feature.dtype
     if feature.kind is Kind.DATE:
         return date_decoder(dtype)
-    if isinstance(dtype, pd.CategoricalDtype) and feature.levels == tuple(dtype.categories):
-        return lambda genes: pd.Categorical.from_codes(genes.astype(np.intp), dtype=dtype)
     if feature.is_numeric and isinstance(dtype, np.dtype):
         return lambda genes: genes.astype(dtype)
     if feature.is_numeric:  # pandas' own dtypes: nullable and Arrow numbers
@@ -282,28 +316,6 @@ def as_table(form: Form, columns: dict[str, Any]) -> Any:
     """Return columns by name as a frame of polars or pyarrow."""
     library = sys.modules[form.kind]
     return library.DataFrame(columns) if form.kind == "polars" else library.table(columns)
-
-
-def in_form(form: Form, frame: pd.DataFrame, n_features: int, rows: Any = None) -> Any:
-    """Return a pandas frame of a result as the caller's kind of table; of arrays it stays one.
-
-    The first `n_features` columns are features, numbers are in the others. `rows` are the same
-    features as a table of that kind; None writes them as text.
-    """
-    if form.kind in ("pandas", "numpy"):
-        return frame
-    columns: dict[str, Any] = {}
-    for j, name in enumerate(frame.columns):
-        if j >= n_features:
-            columns[str(name)] = frame[name].to_numpy()
-        elif rows is not None:
-            columns[str(name)] = rows[name]
-        else:  # midnight is left out
-            cells = [
-                cell.date() if isinstance(cell, pd.Timestamp) else cell for cell in frame[name]
-            ]
-            columns[str(name)] = np.array([str(cell) for cell in cells], dtype=np.str_)
-    return as_table(form, columns)
 
 
 def polars_maker(polars: Any, feature: Feature, dtype: Any) -> Maker:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import Any
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -34,10 +34,8 @@ from counterpoint.table.frames import (
     builder,
     numbers_of,
     only_known,
-    pandas_maker,
-    pandas_nulls,
+    pandas_builder,
     read_data,
-    with_gaps,
 )
 from counterpoint.table.groups import encode_group, expand
 from counterpoint.table.inference import infer_features
@@ -261,11 +259,7 @@ class Encoding:
 
     def __init__(self, schema: Schema, form: Form = PANDAS) -> None:
         self.schema, self.form, self.columns = schema, form, schema.columns
-        self._columns = pd.Index([column.name for column in self.columns])
-        self._decoders = [
-            with_gaps(pandas_maker(column), column, partial(pandas_nulls, feature=column))
-            for column in self.columns
-        ]
+        self._frame_of = pandas_builder(self.columns)
         self.is_float = all(column.dtype == np.float64 for column in self.columns)
         self.has_missing = schema.has_missing
         self._build = None if form.kind == "pandas" else builder(form, self.columns)
@@ -346,13 +340,7 @@ class Encoding:
 
         The frame may share the memory of `genomes`: pass a copy if either will be written to.
         """
-        genes = self.by_column(genomes)
-        if self.is_float:  # one block of floats: no column needs work
-            return pd.DataFrame(genes, columns=self._columns, copy=False)
-        columns = {j: decode(genes[:, j]) for j, decode in enumerate(self._decoders)}
-        frame = pd.DataFrame(columns, copy=False)
-        frame.columns = self._columns
-        return frame
+        return cast(pd.DataFrame, self._frame_of(self.by_column(genomes)))
 
     def _check_columns(self, frame: pd.DataFrame, argument: str) -> None:
         """Refuse missing, unknown and repeated columns by name."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from counterpoint.errors import InvalidInput
+from counterpoint.table import frames
 from counterpoint.table.features import Kind
 from counterpoint.table.frames import PANDAS, as_frame, read_data
 from counterpoint.table.schema import Encoding, Schema
@@ -233,3 +234,46 @@ def test_a_stream_of_arrow_is_read_as_a_table_of_pyarrow() -> None:
     assert form.kind == "pyarrow"
     assert as_frame(Stream(table), "rows").equals(frame)
     assert frame["age"].to_list() == [20, 30]
+
+
+def table_of_all_dtypes() -> pd.DataFrame:
+    """Return columns of every dtype that pandas searches, most of them with a missing value."""
+    n = 6
+    gap: Any = [0, 1, 0, 1, 0, None]
+    return pd.DataFrame(
+        {
+            "whole": np.arange(n),
+            "byte": np.arange(n, dtype=np.uint8),
+            "real": [0.5, 1.5, 2.5, np.nan, 4.5, 5.5],
+            "single": np.linspace(0.0, 1.0, n, dtype=np.float32),
+            "nullable": pd.array(gap, dtype="Int64"),
+            "arrow": pd.Series(gap, dtype="double[pyarrow]"),
+            "truth": [True, False] * 3,
+            "maybe": pd.array(gap, dtype="boolean"),
+            "text": pd.Series(list("abcabc"), dtype="str"),
+            "string": pd.Series(["a", "b", None] * 2, dtype=pd.StringDtype("python")),
+            "object": pd.Series(["x", "y", None, "x", "y", "x"], dtype=object),
+            "kind": pd.Categorical(list("bcbcbc"), ["c", "b", "a"]),
+            "date": pd.date_range("2024-01-01", periods=n),
+            "day": pd.Series([datetime.date(2024, 1, 1 + i) for i in range(n)], dtype=object),
+            1: np.arange(n) / 4.0,
+        }
+    )
+
+
+@pytest.mark.parametrize("n", [0, 1, 6])
+def test_a_frame_made_of_blocks_is_the_one_made_of_columns(
+    n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = table_of_all_dtypes()
+    if frames.of_blocks is not None:  # what pandas 3 takes for texts where there is no Arrow
+        data["python"] = data["text"].astype(pd.StringDtype("python", na_value=np.nan))
+    schema = Schema.infer(data)
+    genomes = Encoding(schema).encode(data)[:n]
+    made = Encoding(schema).decode(genomes)
+    monkeypatch.setattr(frames, "of_blocks", None)  # as before pandas 3
+
+    singly = Encoding(schema).decode(genomes)
+
+    pd.testing.assert_frame_equal(made, singly, check_column_type=True)
+    pd.testing.assert_frame_equal(made, data[:n].reset_index(drop=True))
