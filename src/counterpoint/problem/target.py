@@ -394,14 +394,14 @@ def lasting_margin(
     That is as far as predictions move, if they move at all: nine in ten of those of the rows
     nearest to the edge of the target are less far from those of the five rows most like each. But
     it is no more than six in ten of the observed rows have that reach the target: nobody need be
-    surer than they are. It is 0 if there are too few to tell.
+    surer than they are. It is 0 if there are too few to tell, or the target has no edge.
 
     `outputs` (n, c) is what the model says of the observed rows, `genomes` (n, d), of which those
     at `known` miss no value.
     """
     inside = safety_margins(target, target.score(outputs))
     reached = inside[inside >= 0.0]
-    if min(len(reached), len(known)) < FEWEST_TOLD:
+    if min(len(reached), len(known)) < FEWEST_TOLD or np.isinf(reached).any():
         return 0.0
     n_near = min(max(len(known) // 10, FEWEST_TOLD), MOST_NEAR)
     near = known[np.argsort(np.abs(inside[known]), kind="stable")[:n_near]]

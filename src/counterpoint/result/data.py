@@ -32,13 +32,13 @@ from counterpoint.result.facts import (
     is_same,
     take_fingerprints,
 )
-from counterpoint.result.long_table import classes_column, with_columns
+from counterpoint.result.long_table import classes_column, in_form, with_columns
 from counterpoint.search.archive import Archive
 from counterpoint.search.exact.proof import Proof
 from counterpoint.search.front import hypervolume_history
 from counterpoint.search.settings import Search, WhatIf
 from counterpoint.search.ways import WayRows
-from counterpoint.table.frames import as_frame, in_form
+from counterpoint.table.frames import as_frame
 from counterpoint.table.labels import Labels
 from counterpoint.table.schema import Encoding
 from counterpoint.table.space import Space, describe_space

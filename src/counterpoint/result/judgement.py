@@ -23,11 +23,10 @@ from counterpoint.problem.target import Target
 from counterpoint.result.choosing.orders import margins, reaching, share_of_models
 from counterpoint.result.data import ResultData, measure_columns
 from counterpoint.result.facts import Facts, Live, Trace, broken_rules
-from counterpoint.result.long_table import with_columns
+from counterpoint.result.long_table import in_form, with_columns
 from counterpoint.search.exact.proof import Proof
 from counterpoint.search.settings import Explore
 from counterpoint.table.files import write_csv
-from counterpoint.table.frames import in_form
 from counterpoint.table.schema import Encoding
 from counterpoint.table.values import counted
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -270,6 +271,23 @@ def test_a_row_that_is_where_it_should_be_needs_no_search(
         *OBJECTIVES,
     ]
     assert found.to_frame(near_misses=True)[DATA.columns].dtypes.to_list() == DATA.dtypes.to_list()
+
+
+def test_a_target_that_any_prediction_reaches_has_no_edge(
+    explainer: cp.Explainer, row: pd.DataFrame, tmp_path: Path
+) -> None:
+    found = explainer.explain(row, ("bad", (0.0, 1.0)), SEARCH)
+
+    assert found.margin == 0.0
+    assert found.message.endswith("; any prediction reaches it.")
+    assert found.explain_text("en", reader="analyst").endswith(
+        "The row reaches the target as it is, as any row does; nothing was searched."
+    )
+    assert found.explain_text("de", reader="analyst").endswith(
+        "Die Zeile erreicht das Ziel bereits, wie jede andere auch; es wurde nichts gesucht."
+    )
+    found.save(tmp_path / "found.json")  # JSON has no infinity
+    assert cp.load(tmp_path / "found.json") == found
 
 
 class Stubborn:
