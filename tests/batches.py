@@ -18,8 +18,8 @@ from tests.logistic import Logistic, square
 
 import counterpoint as cp
 from counterpoint.batch.engines.engine import Recipe
-from counterpoint.batch.files import Batch, Summary, engine_named
-from counterpoint.batch.job import ChunkSizes
+from counterpoint.batch.files import Batch, engine_named
+from counterpoint.batch.job import ChunkSizes, Summary
 from counterpoint.batch.rows import Order
 from counterpoint.progress import StopFlag
 

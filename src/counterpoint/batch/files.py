@@ -1,39 +1,51 @@
-"""Batch jobs: files of rows in, a folder of counterfactuals out, resumed where they ended."""
+"""Batch jobs: files of rows in, a folder of counterfactuals out, resumed where they ended.
+
+The manifest says what the job is, so that a rerun continues this job and no other. It says nothing
+about times and machines: the same job has the same manifest everywhere. While the job runs it
+lists no parts; at the end it lists all of them.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import signal
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
+from types import CodeType
 from typing import Any, Literal, Unpack
 
-from counterpoint.batch.engines.engine import Engine, Recipe, Threads
-from counterpoint.batch.folder import (
+import numpy as np
+
+from counterpoint.batch.engines.engine import Engine, Files, Recipe, Threads
+from counterpoint.batch.inputs import Inputs, Names
+from counterpoint.batch.job import ChunkSizes, Job, Summary
+from counterpoint.batch.ledger import (
+    FORMAT,
     NAME,
     PART,
     Folder,
-    describe_job,
+    Ledger,
     read_manifest,
-    refuse_another,
     refused_manifest,
     write_manifest,
 )
-from counterpoint.batch.inputs import Inputs, Names
-from counterpoint.batch.job import ChunkSizes, Job
-from counterpoint.batch.ledger import TOLD_OF, Ledger, RowCounts
 from counterpoint.batch.rows import Order, id_dtype
 from counterpoint.checks import check_choice, check_number, check_whole, require_package
 from counterpoint.errors import InvalidInput, did_you_mean, listed, named_columns
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.group import check_workers
+from counterpoint.explainer.task import check_search
 from counterpoint.problem.limits import LimitKeywords, Limits, join_limits
 from counterpoint.problem.target import TargetLike
 from counterpoint.progress import JobProgress, StopFlag, stopped_by_signals
+from counterpoint.result.facts import take_fingerprints
 from counterpoint.result.file.document import Node
 from counterpoint.search.settings import Search, WhatIf
+from counterpoint.version import __version__
 
 NewEngine = Callable[[Recipe, Order], Engine]
 
@@ -286,156 +298,148 @@ def engine_named(name: str, scheduler: str | None, workers: int | None) -> NewEn
     return lambda recipe, order: DaskEngine(recipe, order, workers, scheduler)
 
 
-DONE, SOME_WITHOUT, SOME_FAILED, INTERRUPTED = 0, 1, 3, 130
-FREQUENT = 3  # messages that are shown
+VERSION = 1
 
 
-@dataclass(frozen=True)
-class Summary:
-    """What became of the rows of a job.
+def describe_job(
+    recipe: Recipe,
+    order: Order,
+    inputs: list[dict[str, Any]],
+    schema: Any,
+    *,
+    part_rows: int,
+    row_timeout: float,
+) -> dict[str, Any]:
+    """Return what a job is, as JSON holds it; parts are added when they are there."""
+    asked = {field.name: as_json(getattr(order, field.name)) for field in fields(order)}
+    limits = asked.pop("limits")
+    del limits["type"]
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "counterpoint": __version__,
+        **_describe_explainer(recipe),
+        **asked,
+        **limits,
+        "search": as_json(check_search(order.search)),
+        "row_timeout": float(row_timeout),
+        "part_rows": int(part_rows),
+        "inputs": inputs,
+        "columns": {field.name: str(field.type) for field in schema},
+    }
 
-    Parameters
-    ----------
-    out : Path
-        The folder of the parts.
-    n_rows : int
-        Rows of the input.
-    counts : RowCounts
-        What became of those that are done, in this run and before.
-    n_before : int
-        Rows that were done before this run.
-    n_parts : int
-        Parts that are written.
-    seconds : float
-        How long this run took.
-    is_interrupted : bool, default=False
-        Whether somebody stopped it.
+
+def _describe_explainer(recipe: Recipe) -> dict[str, Any]:
+    """Return fingerprints of model and data: of their files if there are, or of what they say."""
+    explainer = recipe.explainer()
+    files = recipe.make
+    if isinstance(files, Files):
+        parts = (files.model, files.data)
+        model, data = (f"sha256:{hashlib.sha256(part).hexdigest()}" for part in parts)
+    else:
+        taken = take_fingerprints(explainer.observed, explainer.predictor)
+        model, data = taken.model, taken.data
+    observed, features = explainer.observed, explainer.schema.features
+    # The same data may be searched in several ways.
+    kinds = [
+        f"{f.kind}, {f.values_text}" + ("" if f.decimals is None else f", decimals {f.decimals}")
+        for f in features
+    ]
+    return {
+        "model": model,
+        "data": data,
+        "features": [str(name) for name in explainer.schema.names],
+        "kinds": kinds,
+        "classes": as_json(explainer.classes),
+        "minimised": str(observed.aims),
+        "weights": observed.shares.tolist(),
+        "is_accelerated": explainer.predictor.is_accelerated,
+        "may_miss": observed.space.may_miss.tolist(),
+    }
+
+
+def as_json(value: Any) -> Any:
+    """Return a setting as JSON holds it; a function becomes its name and a hash of its code.
 
     Examples
     --------
-    >>> from collections import Counter
-    >>> counts = RowCounts(100, 803, 190_000, Counter(found=97, already_met=2, best_effort=1))
-    >>> summary = Summary(Path("out"), 100, counts, n_before=0, n_parts=1, seconds=12.5)
-    >>> summary.found, summary.failed, summary.exit_status
-    (97, 0, 1)
-    >>> print(summary)
-    100 rows explained in 12.5 s (8.0 rows/s, 190,000 evaluations)
-          97  found
-           2  reach the target already
-           1  best effort: nothing that was tried reaches the target
-    803 lines in 1 file: out/part-*.parquet
+    >>> as_json(("good", (0.8, None)))
+    ['good', [0.8, None]]
     """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): as_json(value[key]) for key in sorted(value, key=str)}
+    if isinstance(value, tuple | list | set | frozenset | range):
+        items = [as_json(item) for item in value]
+        return sorted(items, key=repr) if isinstance(value, set | frozenset) else items
+    if is_dataclass(value) and not isinstance(value, type):
+        told = {field.name: as_json(getattr(value, field.name)) for field in fields(value)}
+        return {"type": type(value).__name__, **told}
+    return _function(value) if callable(value) else str(value)
 
-    out: Path
-    n_rows: int
-    counts: RowCounts
-    n_before: int
-    n_parts: int
-    seconds: float
-    is_interrupted: bool = False
 
-    @property
-    def found(self) -> int:
-        """Rows with a counterfactual that reaches the target."""
-        return self.counts.statuses["found"]
+def _function(function: Callable[..., Any]) -> str:
+    """Return a function's name, and a hash of its code where it has some of its own."""
+    kind = type(function)
+    name = getattr(function, "__qualname__", kind.__qualname__)
+    module = getattr(function, "__module__", kind.__module__)
+    code = getattr(function, "__code__", getattr(kind.__call__, "__code__", None))
+    return f"{module}.{name}" + (f" {_of_code(code).hex()}" if code is not None else "")
 
-    @property
-    def already_met(self) -> int:
-        """Rows that reach the target as they are."""
-        return self.counts.statuses["already_met"]
 
-    @property
-    def best_effort(self) -> int:
-        """Rows of which nothing that was tried reaches the target, or nothing that is allowed."""
-        return self.counts.statuses["best_effort"] + self.counts.statuses["infeasible"]
+def _of_code(code: CodeType) -> bytes:
+    """Return a hash of what a function does: not of where it stands or what it is called."""
+    constants = [_of_code(c) if isinstance(c, CodeType) else c for c in code.co_consts]
+    content = repr((code.co_code, code.co_names, constants))
+    return hashlib.blake2b(content.encode(), digest_size=8).digest()
 
-    @property
-    def failed(self) -> int:
-        """Rows that could not be explained; their lines say why."""
-        return self.counts.failed
 
-    @property
-    def evaluations(self) -> int:
-        """How often the model was asked, for all rows together."""
-        return self.counts.evaluations
-
-    @property
-    def messages(self) -> list[tuple[str, int]]:
-        """The most frequent reasons why rows failed, with how many."""
-        return self.counts.frequent(FREQUENT)
-
-    @property
-    def rate(self) -> float:
-        """Rows per second of this run."""
-        return (self.counts.rows - self.n_before) / max(self.seconds, 1e-9)
-
-    @property
-    def exit_status(self) -> int:
-        """What the command line returns."""
-        if self.counts.rows < self.n_rows:
-            return INTERRUPTED
-        if self.failed:
-            return SOME_FAILED
-        return SOME_WITHOUT if self.best_effort else DONE
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all of it as plain values."""
-        return {
-            "out": str(self.out),
-            "rows": self.n_rows,
-            "done": self.counts.rows,
-            "done_before": self.n_before,
-            "found": self.found,
-            "already_met": self.already_met,
-            "best_effort": self.best_effort,
-            "failed": self.failed,
-            "messages": [{"message": text, "rows": n} for text, n in self.messages],
-            "lines": self.counts.lines,
-            "evaluations": self.evaluations,
-            "parts": self.n_parts,
-            "seconds": round(self.seconds, 3),
-            "rows_per_second": round(self.rate, 3),
-            "exit_status": self.exit_status,
-        }
-
-    def __str__(self) -> str:
-        counts, new = self.counts.statuses, self.counts.rows - self.n_before
-        first = f"{new:,} rows explained in {_duration(self.seconds)} ({self.rate:,.1f} rows/s"
-        if new == 0 and self.n_before:
-            first = f"All {self.n_rows:,} rows were done before; nothing was left to do"
-        elif self.n_before:
-            first += f"); {self.n_before:,} were done before"
-        else:
-            first += f", {self.evaluations:,} evaluations)"
-        became = [f"{counts[key]:>8,}  {told}" for key, told in TOLD_OF.items() if counts[key]]
-        why = [f"{n:>14,} x {_cut(text)}" for text, n in self.messages]
-        files = "1 file" if self.n_parts == 1 else f"{self.n_parts:,} files"
-        last = f"{self.counts.lines:,} lines in {files}: {self.out / 'part-*.parquet'}"
-        if self.counts.rows < self.n_rows:
-            last = (
-                f"Interrupted: {self.counts.rows:,} of {self.n_rows:,} rows are done. The same "
-                "command goes on from here."
+def refuse_another(old: dict[str, Any], new: dict[str, Any], place: Path) -> None:
+    """Refuse to go on with a job that is not this one; name the first setting that differs."""
+    _refuse_other_rows(old["inputs"], new["inputs"], place)
+    for key in (key for key in new if key != "inputs"):
+        was, now = old.get(key), json.loads(json.dumps(new[key]))
+        if was != now:
+            name, was, now = _first_difference(key, was, now)
+            raise InvalidInput(
+                f"out {str(place)!r} holds a job with {name} = {_short(was)}, and this one has "
+                f"{_short(now)}; give another folder for another job, or the same settings to go "
+                "on with that one."
             )
-        return "\n".join([first, *became, *why, last])
 
 
-def _cut(text: str, most: int = 120) -> str:
-    """Return a message on one line, cut if it is long."""
-    line = " ".join(text.split())
-    line = "".join(c if c.isprintable() else "?" for c in line)
-    return line if len(line) <= most else f"{line[: most - 3]}..."
+def _refuse_other_rows(old: list[dict[str, Any]], new: list[dict[str, Any]], place: Path) -> None:
+    """Refuse rows that are not those the job began with; name the first file that differs."""
+    go_on = "give another folder for another job, or the files it began with to go on."
+    for was, now in zip(old, new, strict=False):
+        if was["fingerprint"] != now["fingerprint"] or was["rows"] != now["rows"]:
+            is_same = was["name"] == now["name"]
+            what = "has changed since" if is_same else f"stands where {was['name']!r} was when"
+            raise InvalidInput(
+                f"rows file {now['name']!r} {what} the job in out {str(place)!r} began "
+                f"({was['rows']:,} rows, {was['fingerprint']}; now {now['rows']:,} rows, "
+                f"{now['fingerprint']}); {go_on}"
+            )
+    if len(old) != len(new):
+        raise InvalidInput(
+            f"the job in out {str(place)!r} began with {len(old)} files of rows, and there are "
+            f"{len(new)} now; {go_on}"
+        )
 
 
-def _duration(seconds: float) -> str:
-    """Return a time for people.
+def _first_difference(name: str, old: Any, new: Any) -> tuple[str, Any, Any]:
+    """Return the name and the two values of the innermost setting that differs first."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*new, *(key for key in old if key not in new)]:
+            if old.get(key) != new.get(key):
+                return _first_difference(f"{name}.{key}", old.get(key), new.get(key))
+    return name, old, new
 
-    Examples
-    --------
-    >>> _duration(12.5), _duration(185.0), _duration(7_290.0)
-    ('12.5 s', '3 min 5 s', '2 h 1 min')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    if seconds < 3600:
-        return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
-    return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:.0f} min"
+
+def _short(value: Any, most: int = 80) -> str:
+    """Return a value as text, cut if it is long."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= most else f"{text[: most - 3]}..."

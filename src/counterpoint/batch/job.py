@@ -4,7 +4,7 @@
 how many rows a chunk has and how long it may take. Three things can go wrong with a chunk: its
 worker is lost, it takes too long, or its answer is damaged. Each time it is tried once more, then
 split, down to the single row that is to blame, which is marked as failed. Whatever else goes wrong
-ends the job, which can be continued later: see `ledger`.
+ends the job, which can be continued later: see `ledger`. `Summary` tells what became of the rows.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 from counterpoint.batch.engines.engine import Chunk, Done, Engine, packed
 from counterpoint.batch.inputs import Inputs
 from counterpoint.batch.ledger import Damaged, Ledger
-from counterpoint.batch.rows import failed_rows
+from counterpoint.batch.rows import TOLD_OF, RowCounts, failed_rows
 from counterpoint.progress import JobProgress, StopFlag
 from counterpoint.result.long_table import OutputSchema
 
@@ -271,3 +273,158 @@ class Job:
         begun, until = set(self.engine.running()), time.monotonic() + ENDING
         while begun & self.in_flight and time.monotonic() < until:
             self._hear(0.1)
+
+
+DONE, SOME_WITHOUT, SOME_FAILED, INTERRUPTED = 0, 1, 3, 130
+FREQUENT = 3  # messages that are shown
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What became of the rows of a job.
+
+    Parameters
+    ----------
+    out : Path
+        The folder of the parts.
+    n_rows : int
+        Rows of the input.
+    counts : RowCounts
+        What became of those that are done, in this run and before.
+    n_before : int
+        Rows that were done before this run.
+    n_parts : int
+        Parts that are written.
+    seconds : float
+        How long this run took.
+    is_interrupted : bool, default=False
+        Whether somebody stopped it.
+
+    Examples
+    --------
+    >>> from collections import Counter
+    >>> counts = RowCounts(100, 803, 190_000, Counter(found=97, already_met=2, best_effort=1))
+    >>> summary = Summary(Path("out"), 100, counts, n_before=0, n_parts=1, seconds=12.5)
+    >>> summary.found, summary.failed, summary.exit_status
+    (97, 0, 1)
+    >>> print(summary)
+    100 rows explained in 12.5 s (8.0 rows/s, 190,000 evaluations)
+          97  found
+           2  reach the target already
+           1  best effort: nothing that was tried reaches the target
+    803 lines in 1 file: out/part-*.parquet
+    """
+
+    out: Path
+    n_rows: int
+    counts: RowCounts
+    n_before: int
+    n_parts: int
+    seconds: float
+    is_interrupted: bool = False
+
+    @property
+    def found(self) -> int:
+        """Rows with a counterfactual that reaches the target."""
+        return self.counts.statuses["found"]
+
+    @property
+    def already_met(self) -> int:
+        """Rows that reach the target as they are."""
+        return self.counts.statuses["already_met"]
+
+    @property
+    def best_effort(self) -> int:
+        """Rows of which nothing that was tried reaches the target, or nothing that is allowed."""
+        return self.counts.statuses["best_effort"] + self.counts.statuses["infeasible"]
+
+    @property
+    def failed(self) -> int:
+        """Rows that could not be explained; their lines say why."""
+        return self.counts.failed
+
+    @property
+    def evaluations(self) -> int:
+        """How often the model was asked, for all rows together."""
+        return self.counts.evaluations
+
+    @property
+    def messages(self) -> list[tuple[str, int]]:
+        """The most frequent reasons why rows failed, with how many."""
+        return self.counts.frequent(FREQUENT)
+
+    @property
+    def rate(self) -> float:
+        """Rows per second of this run."""
+        return (self.counts.rows - self.n_before) / max(self.seconds, 1e-9)
+
+    @property
+    def exit_status(self) -> int:
+        """What the command line returns."""
+        if self.counts.rows < self.n_rows:
+            return INTERRUPTED
+        if self.failed:
+            return SOME_FAILED
+        return SOME_WITHOUT if self.best_effort else DONE
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as plain values."""
+        return {
+            "out": str(self.out),
+            "rows": self.n_rows,
+            "done": self.counts.rows,
+            "done_before": self.n_before,
+            "found": self.found,
+            "already_met": self.already_met,
+            "best_effort": self.best_effort,
+            "failed": self.failed,
+            "messages": [{"message": text, "rows": n} for text, n in self.messages],
+            "lines": self.counts.lines,
+            "evaluations": self.evaluations,
+            "parts": self.n_parts,
+            "seconds": round(self.seconds, 3),
+            "rows_per_second": round(self.rate, 3),
+            "exit_status": self.exit_status,
+        }
+
+    def __str__(self) -> str:
+        counts, new = self.counts.statuses, self.counts.rows - self.n_before
+        first = f"{new:,} rows explained in {_duration(self.seconds)} ({self.rate:,.1f} rows/s"
+        if new == 0 and self.n_before:
+            first = f"All {self.n_rows:,} rows were done before; nothing was left to do"
+        elif self.n_before:
+            first += f"); {self.n_before:,} were done before"
+        else:
+            first += f", {self.evaluations:,} evaluations)"
+        became = [f"{counts[key]:>8,}  {told}" for key, told in TOLD_OF.items() if counts[key]]
+        why = [f"{n:>14,} x {_cut(text)}" for text, n in self.messages]
+        files = "1 file" if self.n_parts == 1 else f"{self.n_parts:,} files"
+        last = f"{self.counts.lines:,} lines in {files}: {self.out / 'part-*.parquet'}"
+        if self.counts.rows < self.n_rows:
+            last = (
+                f"Interrupted: {self.counts.rows:,} of {self.n_rows:,} rows are done. The same "
+                "command goes on from here."
+            )
+        return "\n".join([first, *became, *why, last])
+
+
+def _cut(text: str, most: int = 120) -> str:
+    """Return a message on one line, cut if it is long."""
+    line = " ".join(text.split())
+    line = "".join(c if c.isprintable() else "?" for c in line)
+    return line if len(line) <= most else f"{line[: most - 3]}..."
+
+
+def _duration(seconds: float) -> str:
+    """Return a time for people.
+
+    Examples
+    --------
+    >>> _duration(12.5), _duration(185.0), _duration(7_290.0)
+    ('12.5 s', '3 min 5 s', '2 h 1 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    if seconds < 3600:
+        return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+    return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:.0f} min"

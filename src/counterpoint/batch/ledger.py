@@ -1,9 +1,13 @@
-"""What of a job is done, on the disk: chunks with a journal while it runs, then parts.
+"""What of a job is done, on the disk: its folder, chunks with a journal while it runs, then parts.
 
-The journal has a line for each file that was finished, written after the file. Whatever is not in
-it, or does not have the hash it says, is not done; so a job can be ended at any point, and files
-may be damaged or lost, and a rerun does just the rows that are missing. `RowCounts` say how many
-rows of a chunk, of a part or of the whole job had which outcome.
+Everything is first written to a temporary name in ``work/``, brought to the disk, and renamed; the
+folder is brought to the disk as well. So whatever ends the process, or the machine, a name stands
+for a whole file. The journal has a line for each file that was finished, written after the file.
+Whatever is not in it, or does not have the hash it says, is not done; so a job can be ended at any
+point, and files may be damaged or lost, and a rerun does just the rows that are missing.
+
+The bytes of a Parquet file depend on nothing but its rows: lines are gathered into row groups of a
+fixed size before they are written.
 """
 
 from __future__ import annotations
@@ -11,117 +15,213 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections import Counter
-from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from counterpoint.batch.engines.engine import Chunk
-from counterpoint.batch.folder import (
-    MOST_COUNTED,
-    Folder,
-    read_payload,
-    sha256_of,
-    write_part,
-)
+from counterpoint.batch.rows import MOST_COUNTED, RowCounts
 from counterpoint.checks import require_package
-from counterpoint.errors import Signal
+from counterpoint.errors import CannotWrite, CounterpointError, InvalidInput, Signal
 from counterpoint.result.file.document import Node
 
-TOLD = 10  # different messages that are kept of a part; there may be one for every row
-COUNTED = ["counterfactual", "status", "message", "evaluations"]
-TOLD_OF = {
-    "found": "found",
-    "already_met": "reach the target already",
-    "best_effort": "best effort: nothing that was tried reaches the target",
-    "infeasible": "infeasible: all that is allowed was tried, and nothing reaches the target",
-    "failed": "failed",
-}
+OURS = re.compile(
+    r"chunk-\d+-\d+\.arrow|(chunk-\d+-\d+|part-\d+|manifest)\.tmp|journal\.jsonl|lock"
+)
+PART = re.compile(r"part-\d+\.parquet")
+FORMAT, NAME = "counterpoint batch", "manifest.json"
 
 
-@dataclass
-class RowCounts:
-    """Rows by status, and what they took.
+class Folder:
+    """Where a job writes, locked against other jobs for as long as it is open.
 
-    Examples
-    --------
-    >>> one = RowCounts(2, 5, 400, Counter(found=2))
-    >>> both = one + RowCounts(1, 1, 0, Counter(failed=1), Counter({"no such level": 1}))
-    >>> both.rows, dict(both.statuses)
-    (3, {'found': 2, 'failed': 1})
+    It is made if it is not there. Raises InvalidInput if it is no folder, or another job is at work
+    in it, CannotWrite if it cannot be written to.
     """
 
-    rows: int = 0  # rows of the input
-    # rows of the output: a row of the input has one for each counterfactual, and at least one
-    lines: int = 0
-    evaluations: int = 0  # how often the model was asked
-    # rows of the input by what became of them
-    statuses: Counter[str] = field(default_factory=Counter)
-    messages: Counter[str] = field(default_factory=Counter)  # why rows failed
+    def __init__(self, place: Path) -> None:
+        self.place, self.work = place, place / "work"
+        if place.exists() and not place.is_dir():
+            raise InvalidInput(f"out {str(place)!r} is a file; give the name of a folder.")
+        with self.writing():
+            self.work.mkdir(parents=True, exist_ok=True)
+            self._lock = self._locked()
 
-    @classmethod
-    def of(cls, table: Any, prefix: str) -> RowCounts:
-        """Count a table that `explain_rows` made."""
-        compute = require_package("pyarrow.compute", "a batch job", '"counterpoint[cli]"')
-        own = table.select([f"{prefix}{name}" for name in COUNTED]).rename_columns(COUNTED)
-        first = own.filter(compute.less_equal(own["counterfactual"], 1))  # one line of each row
-        failed = first.filter(compute.equal(first["status"], "failed"))
-        return cls(
-            rows=first.num_rows,
-            lines=own.num_rows,
-            evaluations=compute.sum(first["evaluations"]).as_py() or 0,
-            statuses=Counter(first["status"].to_pylist()),
-            messages=Counter(failed["message"].to_pylist()),
-        )
+    def _locked(self) -> int:
+        """Take the lock, which the kernel drops when the process ends, however it does."""
+        import fcntl
 
-    def __add__(self, other: RowCounts) -> RowCounts:
-        pairs = ((getattr(self, each.name), getattr(other, each.name)) for each in fields(self))
-        return RowCounts(*(own + theirs for own, theirs in pairs))
+        while True:
+            handle = os.open(self.work / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(handle)
+                raise InvalidInput(
+                    f"another job is at work in out {str(self.place)!r}; wait for it, or give "
+                    "another folder."
+                ) from None
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(handle), os.stat(self.work / "lock")):
+                    return handle
+            os.close(handle)  # the other job ended and took the file away: once more
+            self.work.mkdir(parents=True, exist_ok=True)
 
-    @property
-    def failed(self) -> int:
-        """Rows that could not be explained."""
-        return self.statuses["failed"]
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Say what to do where the disk is full or may not be written to."""
+        try:
+            yield
+        except CounterpointError:
+            raise
+        except OSError as error:
+            told = error.strerror or str(error).strip().partition("\n")[0]
+            raise CannotWrite(
+                f"cannot write to out {str(self.place)!r}: {told}. What is done is kept; once "
+                "that is mended, the same command goes on."
+            ) from error
 
-    def frequent(self, n: int | None) -> list[tuple[str, int]]:
-        """Return the most frequent messages, ties in the order of the alphabet."""
-        return sorted(self.messages.items(), key=lambda item: (-item[1], item[0]))[:n]
+    @contextmanager
+    def new_file(self, place: Path) -> Iterator[BinaryIO]:
+        """Open a file to write to that gets its name when it is whole and on the disk."""
+        draft = self.work / f"{place.stem}.tmp"
+        with self.writing():
+            try:
+                with open(draft, "wb") as file:
+                    yield file
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(draft, place)
+                to_disk(place.parent)
+            except BaseException:
+                with suppress(OSError):
+                    draft.unlink()
+                raise
 
-    def written(self) -> dict[str, Any]:
-        """Return it as JSON holds it, the same for the same rows."""
-        return {
-            "rows": self.rows,
-            "lines": self.lines,
-            "evaluations": self.evaluations,
-            "statuses": dict(sorted(self.statuses.items())),
-            "messages": dict(self.frequent(None)),
-        }
+    def write(self, place: Path, content: bytes) -> None:
+        """Write a file whole or not at all."""
+        with self.new_file(place) as file:
+            file.write(content)
 
-    @classmethod
-    def read(cls, written: Node, n_rows: int) -> RowCounts:
-        """Return what `written` wrote of so many rows; refuse what it cannot have written."""
-        keys = ("rows", "lines", "evaluations", "statuses", "messages")
-        rows, lines, evaluations, statuses, messages = written.fields(*keys)
-        by_status = _counter(statuses, n_rows)
-        if not by_status.keys() <= TOLD_OF.keys() or by_status.total() != n_rows:
-            statuses.refuse(f"how many of {n_rows} rows had which outcome")
-        by_message = _counter(messages, n_rows)
-        if by_message.total() > by_status["failed"]:
-            messages.refuse(f"why {by_status['failed']} rows failed")
-        return cls(
-            rows.whole(n_rows, n_rows),
-            lines.whole(n_rows, MOST_COUNTED),
-            evaluations.whole(0, MOST_COUNTED),
-            by_status,
-            by_message,
-        )
+    def log(self, event: str, **about: Any) -> None:
+        """Add a line to the log; it is for people, so the job does not depend on it."""
+        line = json.dumps({"time": datetime.now(UTC).isoformat(), "event": event, **about})
+        with suppress(OSError), open(self.place / "log.jsonl", "ab+") as file:
+            if file.tell():
+                file.seek(-1, os.SEEK_END)
+                line = line if file.read(1) == b"\n" else "\n" + line  # a line cut by a crash
+            file.write(line.encode() + b"\n")
+
+    def forget_work(self) -> None:
+        """Take away what our work left in ``work/``, but for the lock; nothing of others."""
+        for path in self.work.iterdir():
+            if OURS.fullmatch(path.name) and path.name != "lock":
+                path.unlink()
+
+    def close(self, *, is_done: bool = False) -> None:
+        """Give up the lock; take ``work/`` away if the job is done."""
+        if is_done:
+            with suppress(OSError):
+                self.forget_work()
+                (self.work / "lock").unlink()
+                self.work.rmdir()
+                to_disk(self.place)
+        os.close(self._lock)
 
 
-def _counter(node: Node, most: int) -> Counter[str]:
-    """Return how often there was what."""
-    counts = node.fields(*node.value) if isinstance(node.value, dict) else node.fields()
-    return Counter({key: n.whole(1, most) for key, n in zip(node.value, counts, strict=True)})
+def to_disk(folder: Path) -> None:
+    """Bring the names in a folder to the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sha256_of(path: Path) -> str | None:
+    """Return the hash of a file's content; None if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+GROUP = 16_384  # lines in a row group
+
+
+def write_part(file: BinaryIO, tables: Iterable[Any], schema: Any) -> None:
+    """Write tables of Arrow, one after the other, as one Parquet file."""
+    pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
+    parquet = require_package("pyarrow.parquet", "a batch job", '"counterpoint[cli]"')
+    writer = parquet.ParquetWriter(
+        file, schema, version="2.6", compression="zstd", write_page_checksum=True
+    )
+    try:
+        waiting = pa.Table.from_batches([], schema)
+        for table in tables:
+            waiting = pa.concat_tables([waiting, table])
+            while waiting.num_rows >= GROUP:
+                writer.write_table(waiting.slice(0, GROUP).combine_chunks(), row_group_size=GROUP)
+                waiting = waiting.slice(GROUP)
+        if waiting.num_rows:
+            writer.write_table(waiting.combine_chunks(), row_group_size=GROUP)
+    finally:
+        writer.close()
+
+
+def read_payload(payload: bytes, schema: Any) -> Any:
+    """Return the table an engine's answer holds, as `packed` made it; `ValueError` if damaged."""
+    pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
+    size = hashlib.sha256().digest_size
+    content, digest = payload[:-size], payload[-size:]
+    if hashlib.sha256(content).digest() != digest:
+        raise ValueError("the answer is not what its worker sent")
+    table = pa.ipc.open_stream(pa.BufferReader(content)).read_all()
+    return table.replace_schema_metadata(None).cast(schema)
+
+
+def read_manifest(place: Path) -> dict[str, Any] | None:
+    """Return the manifest of a folder; None if it has none."""
+    file = place / NAME
+    if not file.exists():
+        return None
+    with refused_manifest(place):
+        document: dict[str, Any] = json.loads(file.read_bytes())
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
+            Node(document).refuse(f"an object with the format {FORMAT!r}")
+        for entry in Node(document.get("inputs"), "$.inputs").items():
+            name, rows, fingerprint = entry.fields("name", "rows", "fingerprint")
+            name.text()
+            rows.whole(0, MOST_COUNTED)
+            fingerprint.text()
+    return document
+
+
+@contextmanager
+def refused_manifest(place: Path) -> Iterator[None]:
+    """Say of a manifest that it is none of ours, and why."""
+    try:
+        yield
+    except (OSError, ValueError, RecursionError) as error:  # what is refused is a ValueError
+        told = error.strerror if isinstance(error, OSError) else str(error)
+        raise InvalidInput(
+            f"{str(place / NAME)!r} is not the manifest of a batch job ({told}), so out "
+            f"{str(place)!r} may hold something else; give another folder."
+        ) from error
+
+
+def write_manifest(document: dict[str, Any]) -> bytes:
+    """Return the bytes of a manifest."""
+    return json.dumps(document, indent=1, ensure_ascii=False).encode() + b"\n"
+
+
+TOLD = 10  # different messages that are kept of a part; there may be one for every row
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,24 @@
-"""Rows: what is asked of every row, and the one pure function of every engine that answers.
+"""Rows: what is asked of every row, the one pure function of every engine, and what became of rows.
 
 `Order` says what is asked; it is frozen, picklable and checked before the first row is explained.
 `explain_rows` takes a frame of rows to one of counterfactuals. Nothing in its result depends on
 time, on company, on threads or on how rows are cut into frames. A row that cannot be explained
-becomes a line with the error's text and touches no other.
+becomes a line with the error's text and touches no other. `RowCounts` say how many rows of a chunk,
+of a part or of the whole job had which outcome.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.checks import check_whole
+from counterpoint.checks import check_whole, require_package
 from counterpoint.errors import InvalidInput, MissingDependency, did_you_mean, listed
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.group import MEMORY
@@ -25,6 +27,7 @@ from counterpoint.problem.limits import CheckedLimits, Limits
 from counterpoint.problem.own_objectives import check_costs_apply
 from counterpoint.problem.target import TargetLike, parse_target
 from counterpoint.result.counterfactuals import Counterfactuals
+from counterpoint.result.file.document import Node
 from counterpoint.result.long_table import OutputSchema, Type, decoded_levels, failure_text
 from counterpoint.result.ways import name_of
 from counterpoint.search.settings import Search, WhatIf
@@ -34,8 +37,7 @@ from counterpoint.table.frames import as_objects
 MOST_KEPT = 2**31
 N_TRIED = 64  # observed rows that rules are tried on
 FAILED = "failed"
-NONE, NO = np.empty(0), np.empty(0, dtype=np.bool_)
-NO_CODES = np.empty(0, dtype=np.int64)
+NONE, NO, NO_CODES = np.empty(0), np.empty(0, dtype=np.bool_), np.empty(0, dtype=np.int64)
 T = TypeVar("T")
 
 
@@ -54,8 +56,7 @@ class Order:
     # non-dominated set, near misses too.
     keep: int | None = 10
     id: str | None = None  # a column of the rows that is no feature and is handed through
-    # put before the names of our own columns; None puts "cf_" there if a feature has the name of
-    # one
+    # put before the names of our own columns; None puts "cf_" there if a feature has such a name
     prefix: str | None = None
 
     def __post_init__(self) -> None:
@@ -97,8 +98,7 @@ def try_rules(limits: CheckedLimits, explainer: Explainer) -> None:
     """Refuse rules that fail for every one of some observed rows, as they would for the others."""
     if not len(limits.rules):
         return
-    genomes, encoding = explainer.observed.genomes, explainer.encoding
-    tried = spread(genomes)
+    tried, encoding = spread(explainer.observed.genomes), explainer.encoding
     first: InvalidInput | None = None
     for i in range(len(tried)):
         row = tried[i : i + 1].copy()
@@ -223,7 +223,10 @@ def by_halves(
             yield answer
             n_done += 1
     except Exception as error:  # of the model, a rule or a value: it belongs to some row
-        if (cause := cause_in_machine(error)) is not None:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, MemoryError | MissingDependency):
+            cause = cause.__cause__
+        if cause is not None:  # of the machine, and no row's
             raise cause from None
         if len(rows) == 1 and n_done == 0:
             yield failed(failure_text(error))
@@ -232,14 +235,6 @@ def by_halves(
         middle = (len(rest) + 1) // 2
         for half in (rest.iloc[:middle], rest.iloc[middle:]):
             yield from by_halves(half, ask, failed)
-
-
-def cause_in_machine(error: BaseException) -> BaseException | None:
-    """Return the part of an error that is of the machine and no row's: memory, missing packages."""
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, MemoryError | MissingDependency):
-        cause = cause.__cause__
-    return cause
 
 
 def with_ids(rows: pd.DataFrame, order: Order) -> pd.DataFrame:
@@ -257,17 +252,22 @@ def id_dtype(rows: pd.DataFrame, order: Order) -> Any:
 def features_of(rows: pd.DataFrame, explainer: Explainer, order: Order) -> pd.DataFrame:
     """Return the columns of the data in rows, by the names they have in the data."""
     held = columns_of(rows, explainer, order)
-    features = rows[[*held.values()]]
-    features.columns = pd.Index([*held])
-    return features
+    return rows[[*held.values()]].set_axis(pd.Index([*held]), axis=1)
 
 
 def columns_of(rows: pd.DataFrame, explainer: Explainer, order: Order) -> dict[Hashable, Hashable]:
     """Return what rows call each column of the data: its name, or that as text, as files have it.
 
-    Raises InvalidInput if a column is not there, or that of the ids.
+    Raises InvalidInput if rows are no frame, or lack a column, that of the ids included.
     """
-    check_frame(rows, order)
+    if not isinstance(rows, pd.DataFrame):
+        raise InvalidInput(f"rows must be a pandas DataFrame, got {type(rows).__name__}.")
+    if not rows.columns.is_unique:
+        twice = rows.columns[rows.columns.duplicated()].unique()
+        raise InvalidInput(f"rows have duplicate columns {listed(twice)}; give each its own name.")
+    if order.id is not None and order.id not in rows.columns:
+        hint = did_you_mean(order.id, rows.columns) or f"they are {listed(rows.columns)}."
+        raise InvalidInput(f"id={order.id!r} is not a column of the rows; {hint}")
     by_text = {str(name): name for name in rows.columns}
     names = [column.name for column in explainer.schema.columns]
     held = {name: name if name in rows.columns else by_text.get(str(name)) for name in names}
@@ -278,18 +278,6 @@ def columns_of(rows: pd.DataFrame, explainer: Explainer, order: Order) -> dict[H
             + (f": {hint}" if hint else ".")
         )
     return held
-
-
-def check_frame(rows: Any, order: Order) -> None:
-    """Refuse what is no frame of rows, and one without the column of ids."""
-    if not isinstance(rows, pd.DataFrame):
-        raise InvalidInput(f"rows must be a pandas DataFrame, got {type(rows).__name__}.")
-    if not rows.columns.is_unique:
-        twice = rows.columns[rows.columns.duplicated()].unique()
-        raise InvalidInput(f"rows have duplicate columns {listed(twice)}; give each its own name.")
-    if order.id is not None and order.id not in rows.columns:
-        hint = did_you_mean(order.id, rows.columns) or f"they are {listed(rows.columns)}."
-        raise InvalidInput(f"id={order.id!r} is not a column of the rows; {hint}")
 
 
 def genes_of(genomes: Sequence[Floats], explainer: Explainer) -> Floats:
@@ -367,3 +355,95 @@ def positions_of(rows: pd.DataFrame) -> Any:
 def as_texts(values: Any) -> Any:
     """Return texts, or None, as a column."""
     return pd.array(as_objects(values), dtype=Type.TEXT.dtype)
+
+
+MOST_COUNTED = 2**53  # of anything
+COUNTED = ["counterfactual", "status", "message", "evaluations"]
+TOLD_OF = {
+    "found": "found",
+    "already_met": "reach the target already",
+    "best_effort": "best effort: nothing that was tried reaches the target",
+    "infeasible": "infeasible: all that is allowed was tried, and nothing reaches the target",
+    "failed": "failed",
+}
+
+
+@dataclass
+class RowCounts:
+    """Rows by status, and what they took.
+
+    Examples
+    --------
+    >>> one = RowCounts(2, 5, 400, Counter(found=2))
+    >>> both = one + RowCounts(1, 1, 0, Counter(failed=1), Counter({"no such level": 1}))
+    >>> both.rows, dict(both.statuses)
+    (3, {'found': 2, 'failed': 1})
+    """
+
+    rows: int = 0  # rows of the input
+    lines: int = 0  # of the output: one for each counterfactual of a row, and at least one
+    evaluations: int = 0  # how often the model was asked
+    statuses: Counter[str] = field(default_factory=Counter)  # rows by what became of them
+    messages: Counter[str] = field(default_factory=Counter)  # why rows failed
+
+    @classmethod
+    def of(cls, table: Any, prefix: str) -> RowCounts:
+        """Count a table that `explain_rows` made."""
+        compute = require_package("pyarrow.compute", "a batch job", '"counterpoint[cli]"')
+        own = table.select([f"{prefix}{name}" for name in COUNTED]).rename_columns(COUNTED)
+        first = own.filter(compute.less_equal(own["counterfactual"], 1))  # one line of each row
+        failed = first.filter(compute.equal(first["status"], FAILED))
+        return cls(
+            rows=first.num_rows,
+            lines=own.num_rows,
+            evaluations=compute.sum(first["evaluations"]).as_py() or 0,
+            statuses=Counter(first["status"].to_pylist()),
+            messages=Counter(failed["message"].to_pylist()),
+        )
+
+    def __add__(self, other: RowCounts) -> RowCounts:
+        return RowCounts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+    @property
+    def failed(self) -> int:
+        """Rows that could not be explained."""
+        return self.statuses[FAILED]
+
+    def frequent(self, n: int | None) -> list[tuple[str, int]]:
+        """Return the most frequent messages, ties in the order of the alphabet."""
+        return sorted(self.messages.items(), key=lambda item: (-item[1], item[0]))[:n]
+
+    def written(self) -> dict[str, Any]:
+        """Return it as JSON holds it, the same for the same rows."""
+        return {
+            "rows": self.rows,
+            "lines": self.lines,
+            "evaluations": self.evaluations,
+            "statuses": dict(sorted(self.statuses.items())),
+            "messages": dict(self.frequent(None)),
+        }
+
+    @classmethod
+    def read(cls, written: Node, n_rows: int) -> RowCounts:
+        """Return what `written` wrote of so many rows; refuse what it cannot have written."""
+        keys = ("rows", "lines", "evaluations", "statuses", "messages")
+        rows, lines, evaluations, statuses, messages = written.fields(*keys)
+        by_status = _counter(statuses, n_rows)
+        if not by_status.keys() <= TOLD_OF.keys() or by_status.total() != n_rows:
+            statuses.refuse(f"how many of {n_rows} rows had which outcome")
+        by_message = _counter(messages, n_rows)
+        if by_message.total() > by_status[FAILED]:
+            messages.refuse(f"why {by_status[FAILED]} rows failed")
+        return cls(
+            rows.whole(n_rows, n_rows),
+            lines.whole(n_rows, MOST_COUNTED),
+            evaluations.whole(0, MOST_COUNTED),
+            by_status,
+            by_message,
+        )
+
+
+def _counter(node: Node, most: int) -> Counter[str]:
+    """Return how often there was what."""
+    counts = node.fields(*node.value) if isinstance(node.value, dict) else node.fields()
+    return Counter({key: n.whole(1, most) for key, n in zip(node.value, counts, strict=True)})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import re
 import sys
@@ -18,16 +19,19 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from counterpoint.errors import CounterpointError, PredictorError, did_you_mean
+from counterpoint.errors import CounterpointError, InvalidInput, PredictorError, did_you_mean
 from counterpoint.version import __version__
 
 if TYPE_CHECKING:
+    from counterpoint.explainer.explainer import Explainer
+    from counterpoint.problem.limits import CheckedLimits
     from counterpoint.result.counterfactuals import Counterfactuals
 
 HELP: dict[str, Any] = tomllib.loads(files(__package__).joinpath("help.toml").read_text("utf-8"))
 FLAGS: dict[str, dict[str, Any]] = HELP["flags"]
 TYPES: dict[str, Any] = {"whole": int, "number": float, "file": Path}
 FOUND, NOTHING, WRONG, MODEL_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+MOST_SEARCHES = 64  # of the explorer, at a time
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -140,18 +144,58 @@ def serve(options: argparse.Namespace) -> int:
 
     for package in ("fastapi", "uvicorn"):
         require_package(package, "counterpoint serve", '"counterpoint[serve]"')
-    from counterpoint.explorer.server import Explorer, serve_until_ended, starting_with
+    from counterpoint.explorer.server import Explorer, serve_until_ended
+    from counterpoint.explorer.sessions import VisitorLimits
 
     explainer, data = reading.explainer_of(options)
     rows = (
         None if options.rows is None else reading.read_rows(options.rows, None, data, options.drop)
     )
     reading.take_rows(data if rows is None else rows, [options.row])
-    limits, first = starting_with(options, explainer)
-    setting = {"limits": limits, "first": first, "lang": options.lang}
+    first = first_question(options, explainer)
+    limits = VisitorLimits(seconds=options.seconds, searches=options.searches)
+    setting: Any = {"limits": limits, "first": first, "lang": options.lang}
     explorer = Explorer(explainer, data, rows, port=options.port, **setting)
     serve_until_ended(explorer, opens=options.open)
     return FOUND
+
+
+def first_question(options: argparse.Namespace, explainer: Explainer) -> dict[str, Any]:
+    """Return the question that the explorer starts with, if it may do what is asked of it."""
+    from counterpoint.cli import reading
+    from counterpoint.streams import check_seed
+
+    if not 0 < options.seconds < math.inf:
+        raise InvalidInput(f"--seconds must be a number above 0, got {options.seconds}.")
+    if not 1 <= options.searches <= MOST_SEARCHES:
+        raise InvalidInput(
+            f"--searches must lie between 1 and {MOST_SEARCHES}, got {options.searches}."
+        )
+    if options.target is not None:
+        reading.read_target(options.target, explainer.classes)
+    schema = explainer.schema
+    asked = reading.limits_of(options, schema).check(schema, explainer.kept)
+    return {
+        "row": options.row,
+        "target": options.target or "",
+        "fixed": [str(n) for n, fixed in zip(schema.names, asked.is_fixed, strict=True) if fixed],
+        "rules": [*options.constraints, *rules_of_ranges(asked)],
+        "max_changed": options.max_changed,
+        "seed": check_seed(options.seed),
+    }
+
+
+def rules_of_ranges(asked: CheckedLimits) -> list[str]:
+    """Return the ranges as lines of rules, for the page has no other place for them."""
+    from counterpoint.rules.tree import InRange, Word
+
+    features, n_own = asked.rules.schema.features, len(asked.limits.constraints)
+    intervals = [
+        str(InRange(Word(str(feature.name)), low, high))
+        for feature, low, high in zip(features, asked.low, asked.high, strict=True)
+        if not math.isnan(low)
+    ]
+    return [*intervals, *asked.rules.texts[n_own:]]
 
 
 def status_of(results: list[Counterfactuals], n_rows: int) -> int:
@@ -167,7 +211,7 @@ def schema(options: argparse.Namespace) -> int:
     from counterpoint.cli import reading, showing
     from counterpoint.table.schema import Schema, remarked
 
-    data = reading.drop_columns(reading.read_table(options.data, "--data"), options.drop, "--drop")
+    data = reading.drop_columns(reading.read_table(options.data, "--data"), options.drop)
     known = reading.columns_of(options, list(data))
     remarks = [known.pop(name) for name in ("units", "protected", "labels")]
     showing.show_schema(remarked(Schema.infer(data, **known), *remarks))

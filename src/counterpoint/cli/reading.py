@@ -61,11 +61,11 @@ def read_table(file: Path, argument: str) -> pd.DataFrame:
     return read_content(file, ending, f"{argument} {str(file)!r}")
 
 
-def drop_columns(table: pd.DataFrame, drop: Sequence[str], argument: str) -> pd.DataFrame:
+def drop_columns(table: pd.DataFrame, drop: Sequence[str]) -> pd.DataFrame:
     """Return a table without the columns that are no features."""
     for name in drop:
         if name not in table.columns:
-            raise UnknownFeatureError.of(name, table.columns, argument=argument)
+            raise UnknownFeatureError.of(name, table.columns, argument="--drop")
     return table.drop(columns=list(drop))
 
 
@@ -125,7 +125,7 @@ def explainer_of(options: argparse.Namespace) -> tuple[Explainer, pd.DataFrame]:
     table, drop = read_table(options.data, "--data"), set(options.drop)
     if options.rows is not None and not drop <= {*table.columns}:  # an id of the rows, perhaps
         drop -= {*read_table(options.rows, "--rows").columns} - {*table.columns}
-    data = drop_columns(table, [name for name in options.drop if name in drop], "--drop")
+    data = drop_columns(table, [name for name in options.drop if name in drop])
     check_features(model, data)
     return Explainer(model, data, **settings_of(options, list(data))), data
 
@@ -137,7 +137,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
     model = read_model(options)
     name, content, table = read_files(options.data)
     ids = {options.id} & {*table.columns} - {*options.drop}  # no feature in the data either
-    data = drop_columns(table, [*options.drop, *ids], "--drop")
+    data = drop_columns(table, [*options.drop, *ids])
     check_features(model, data)
     drop = tuple(column for column in table.columns if column not in data.columns)
     return Recipe(

@@ -33,7 +33,7 @@ from tests.batches import (
 from tests.logistic import square
 
 import counterpoint as cp
-from counterpoint.batch.folder import Folder
+from counterpoint.batch.ledger import Folder
 
 BAD = (3, 18, 19)  # rows with the poison
 
@@ -343,7 +343,7 @@ def test_another_version_is_refused(
     done: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(done / "out", tmp_path / "out")
-    monkeypatch.setattr("counterpoint.batch.folder.__version__", "9.9")
+    monkeypatch.setattr("counterpoint.batch.files.__version__", "9.9")
 
     with pytest.raises(cp.InvalidInput, match=r'counterpoint = "0.*", and this one has "9.9"'):
         run_batch(done / "in", tmp_path / "out")

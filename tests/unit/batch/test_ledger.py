@@ -12,10 +12,8 @@ import pyarrow as pa
 import pytest
 
 from counterpoint.batch.engines.engine import Chunk
-from counterpoint.batch.folder import Folder
-from counterpoint.batch.ledger import Damaged, Ledger, RowCounts
-from counterpoint.errors import InvalidInput
-from counterpoint.result.file.document import Node
+from counterpoint.batch.ledger import Damaged, Folder, Ledger
+from counterpoint.batch.rows import RowCounts
 
 SCHEMA = pa.schema(
     {
@@ -161,27 +159,3 @@ def test_lines_that_nobody_wrote_are_skipped(ledger: Ledger, line: bytes) -> Non
 
     assert again.missing(0) == [Chunk(3, 6)]
     assert again.counts().rows == 3
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"rows": 4},
-        {"rows": 3.0},
-        {"lines": 2},
-        {"lines": 10**30},
-        {"evaluations": -1},
-        {"statuses": {"found": 2}},
-        {"statuses": {"lost": 3}},
-        {"statuses": {"found": 4, "failed": -1}},
-        {"statuses": []},
-        {"messages": {"no such level": 1}},
-        {"more": 1},
-    ],
-    ids=str,
-)
-def test_counts_that_cannot_be_are_refused(change: dict[str, object]) -> None:
-    assert RowCounts.read(Node(COUNTS), 3).written() == COUNTS
-
-    with pytest.raises(InvalidInput, match=r"^\$"):
-        RowCounts.read(Node(COUNTS | change), 3)

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -220,14 +220,9 @@ def unpacked(payload: bytes) -> Recipe:
 
 @lru_cache(maxsize=MOST_RECIPES)
 def _recipe_of(payload: bytes) -> Recipe:
-    recipe = Recipe(partial(_made, payload))
+    recipe = Recipe(lambda: pickle.loads(payload)())  # noqa: S301 - of our own job
     recipe._payload = payload
     return recipe
-
-
-def _made(payload: bytes) -> Explainer:
-    make: Make = pickle.loads(payload)  # noqa: S301 - of our own job
-    return make()
 
 
 def work(recipe: Recipe, order: Order, rows: pd.DataFrame) -> bytes:

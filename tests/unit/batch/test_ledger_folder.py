@@ -8,20 +8,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
-import counterpoint as cp
-from counterpoint.batch.folder import (
+from counterpoint.batch.ledger import (
     FORMAT,
     GROUP,
     NAME,
     Folder,
-    as_json,
     read_manifest,
     read_payload,
-    refuse_another,
     sha256_of,
     write_manifest,
     write_part,
@@ -120,37 +116,6 @@ def test_an_answer_that_was_changed_on_its_way_is_refused(place: int) -> None:
         read_payload(bytes(changed), SCHEMA)
 
 
-def twice(rows: Any) -> Any:
-    return 2 * rows
-
-
-def thrice(rows: Any) -> Any:
-    return 3 * rows
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (np.float64(0.5), 0.5),
-        ({"b", "a"}, ["a", "b"]),
-        ({"b": 1, "a": (2, None)}, {"a": [2, None], "b": 1}),
-        (range(2), [0, 1]),
-        (cp.WhatIf(n=3), {"type": "WhatIf", "n": 3}),
-    ],
-)
-def test_settings_are_written_as_json(value: Any, expected: Any) -> None:
-    assert as_json(value) == expected
-    assert json.loads(json.dumps(as_json(value))) == expected
-
-
-def test_functions_are_told_apart_by_their_code() -> None:
-    first, second = as_json(twice), as_json(thrice)
-
-    assert first.split()[0].endswith(".twice")
-    assert first.split()[1] != second.split()[1]
-    assert as_json(twice) == first
-
-
 def test_a_manifest_is_read_as_it_was_written(tmp_path: Path) -> None:
     document = {"format": FORMAT, "inputs": INPUTS, "größe": 1}
     assert read_manifest(tmp_path) is None
@@ -167,13 +132,3 @@ def test_what_is_no_manifest_is_refused(tmp_path: Path, document: Any) -> None:
 
     with pytest.raises(InvalidInput, match=r"manifest.json' is not the manifest of a batch job"):
         read_manifest(tmp_path)
-
-
-def test_the_first_setting_that_differs_is_named(tmp_path: Path) -> None:
-    old = {"inputs": INPUTS, "seed": 0, "search": {"evaluations": 60}}
-    refuse_another(old, dict(old), tmp_path)
-
-    with pytest.raises(InvalidInput, match=r"with search\.evaluations = 60, and this one has 61"):
-        refuse_another(old, old | {"search": {"evaluations": 61}}, tmp_path)
-    with pytest.raises(InvalidInput, match="has changed since"):
-        refuse_another(old, old | {"inputs": [INPUTS[0] | {"fingerprint": "g"}]}, tmp_path)

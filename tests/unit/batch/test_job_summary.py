@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from counterpoint.batch.files import Summary
-from counterpoint.batch.ledger import RowCounts
+from counterpoint.batch.job import Summary
+from counterpoint.batch.rows import RowCounts
 
 
 def summary(n_rows: int = 10, n_before: int = 0, messages: int = 0, **statuses: int) -> Summary:
