@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 import counterpoint as cp
-from counterpoint.explorer.app import VisitorLimits
 from counterpoint.explorer.server import Explorer
+from counterpoint.explorer.sessions import VisitorLimits
 
 PATIENCE = 60.0  # seconds until a test that waits for an event gives up
 

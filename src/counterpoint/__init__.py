@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from counterpoint.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from counterpoint.batch.files import Summary, explain_files
+    from counterpoint.batch.files import explain_files
     from counterpoint.batch.frame import explain_frame, verify_frame
+    from counterpoint.batch.job import Summary
     from counterpoint.density.forest_density import ForestPlausibility
     from counterpoint.errors import (
         AcceleratorWarning,
@@ -51,58 +52,40 @@ if TYPE_CHECKING:
     from counterpoint.table.labels import Labels
     from counterpoint.table.schema import Schema
 
+# Which module each public name is loaded from.
 _HOMES = {
-    "AcceleratorWarning": "errors",
-    "CannotWrite": "errors",
-    "Categorical": "table.features",
-    "CounterpointError": "errors",
-    "Counterfactuals": "result.counterfactuals",
-    "DataWarning": "errors",
-    "Date": "table.features",
-    "Distance": "problem.own_objectives",
-    "EngineError": "errors",
-    "Explainer": "explainer.explainer",
-    "Exact": "search.exact.finish",
-    "Explore": "search.settings",
-    "ForestPlausibility": "density.forest_density",
-    "Gower": "neighbours.gower",
-    "Integer": "table.features",
-    "InvalidInput": "errors",
-    "Judgement": "result.judgement",
-    "Labels": "table.labels",
-    "Limits": "problem.limits",
-    "MissingDependency": "errors",
-    "ModelWarning": "errors",
-    "NICE": "search.run",
-    "NSGA2": "search.settings",
-    "NoSuchFile": "errors",
-    "Objective": "problem.own_objectives",
-    "Ordered": "table.features",
-    "PredictorError": "errors",
-    "Proof": "search.exact.proof",
-    "Real": "table.features",
-    "RandomSearch": "search.settings",
-    "RemoteModel": "models.adapters.remote",
-    "Schema": "table.schema",
-    "Search": "search.settings",
-    "Summary": "batch.files",
-    "Target": "problem.target",
-    "TooBusyError": "errors",
-    "UnknownFeatureError": "errors",
-    "Verification": "explainer.verification",
-    "Way": "result.ways",
-    "Ways": "result.ways",
-    "WhatIf": "search.settings",
-    "explain_files": "batch.files",
-    "explain_frame": "batch.frame",
-    "load": "result.file.loading",
-    "load_logged": "result.file.loading",
-    "load_many": "result.file.loading",
-    "load_model": "models.files",
-    "log_result": "result.file.loading",
-    "one_output": "models.adapters.scorer",
-    "save_many": "result.file.saving",
-    "verify_frame": "batch.frame",
+    name: home
+    for home, names in {
+        "batch.files": "explain_files",
+        "batch.frame": "explain_frame verify_frame",
+        "batch.job": "Summary",
+        "density.forest_density": "ForestPlausibility",
+        "errors": "AcceleratorWarning CannotWrite CounterpointError DataWarning EngineError "
+        "InvalidInput MissingDependency ModelWarning NoSuchFile PredictorError TooBusyError "
+        "UnknownFeatureError",
+        "explainer.explainer": "Explainer",
+        "explainer.verification": "Verification",
+        "models.adapters.remote": "RemoteModel",
+        "models.adapters.scorer": "one_output",
+        "models.files": "load_model",
+        "neighbours.gower": "Gower",
+        "problem.limits": "Limits",
+        "problem.own_objectives": "Distance Objective",
+        "problem.target": "Target",
+        "result.counterfactuals": "Counterfactuals",
+        "result.file.loading": "load load_logged load_many log_result",
+        "result.file.saving": "save_many",
+        "result.judgement": "Judgement",
+        "result.ways": "Way Ways",
+        "search.exact.finish": "Exact",
+        "search.exact.proof": "Proof",
+        "search.run": "NICE",
+        "search.settings": "Explore NSGA2 RandomSearch Search WhatIf",
+        "table.features": "Categorical Date Integer Ordered Real",
+        "table.labels": "Labels",
+        "table.schema": "Schema",
+    }.items()
+    for name in names.split()
 }
 
 __all__ = [  # noqa: RUF022 - sorted as plain text

@@ -104,7 +104,7 @@ def check_number(
     raise InvalidInput(f"{argument} must {right}, got {value!r}.")
 
 
-def check_choice(argument: str, value: Any, options: Sequence[Any], *, hint: str = "") -> Any:
+def check_choice(argument: str, value: Any, options: Sequence[Any]) -> Any:
     """Return a value that is one of some options.
 
     Examples
@@ -119,8 +119,8 @@ def check_choice(argument: str, value: Any, options: Sequence[Any], *, hint: str
     if any(value is option or (isinstance(value, str) and value == option) for option in options):
         return value
     several = f"one of {listed(options)}" if len(options) > 2 else " or ".join(map(repr, options))
-    hint = did_you_mean(value, options) or hint
-    raise InvalidInput(f"{argument} must be {several}, got {value!r}{_end(hint)}")
+    hint = _end(did_you_mean(value, options))
+    raise InvalidInput(f"{argument} must be {several}, got {value!r}{hint}")
 
 
 def check_list(argument: str, values: Any, of: str, example: str = "") -> list[Any]:

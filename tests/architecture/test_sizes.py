@@ -8,7 +8,7 @@ from scripts.structure import functions_of
 from tests.architecture.known_offenders import LONG_MODULES, MANY_PARAMETERS
 from tests.architecture.package import files, judge, modules
 
-MOST_MODULES = 125
+MOST_MODULES = 124
 MOST_LINES = 450
 MOST_FILES = 13
 MOST_PARAMETERS = 7

@@ -15,8 +15,8 @@ from tests.served import Gated, served
 from tests.served import observed as incomplete
 
 import counterpoint as cp
-from counterpoint.explorer.app import VisitorLimits
 from counterpoint.explorer.server import Explorer
+from counterpoint.explorer.sessions import VisitorLimits
 
 Open = Callable[..., Visit]
 PHONE = {"viewport": {"width": 390, "height": 844}}

@@ -33,10 +33,16 @@ from tests.visitor import Visitor
 
 import counterpoint as cp
 from counterpoint.cli.main import main
-from counterpoint.explorer.app import VisitorLimits, create_app
 from counterpoint.explorer.requests import Rows
-from counterpoint.explorer.server import MOST_SILENT, Explorer, Guard, TimedProtocol, bound
-from counterpoint.explorer.sessions import MOST_SESSIONS, MOST_WAITING, Sessions
+from counterpoint.explorer.server import (
+    MOST_SILENT,
+    Explorer,
+    Guard,
+    TimedProtocol,
+    bound,
+    create_app,
+)
+from counterpoint.explorer.sessions import MOST_SESSIONS, MOST_WAITING, Sessions, VisitorLimits
 from counterpoint.result.report.page import summarise
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)

@@ -1,30 +1,35 @@
-"""Requests: what the page sends, checked, and features, rows and predictions as it is sent them."""
+"""Requests: what the page sends, checked, what it asks for, and what is searched for it."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING, Floats
+from counterpoint.checks import is_number, is_whole
 from counterpoint.cli.reading import read_target
 from counterpoint.errors import CounterpointError, InvalidInput, UnknownFeatureError
 from counterpoint.explainer.explainer import Explainer
+from counterpoint.explainer.task import Task, Work, explain_group, rows_as_given
 from counterpoint.models.predictor import CHUNK
 from counterpoint.problem.limits import CheckedLimits, Limits
+from counterpoint.problem.problem import Problem, Recalled
 from counterpoint.problem.target import TargetLike
+from counterpoint.progress import Watch
+from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.report.summary import value_of
 from counterpoint.result.words import say, spoken_now
 from counterpoint.rules.rules import Rules
 from counterpoint.search.settings import Search
 from counterpoint.streams import check_seed
 from counterpoint.table.features import Feature, Kind
-from counterpoint.table.labels import SIGNS, Labels
+from counterpoint.table.labels import SIGNS
 from counterpoint.table.schema import Schema
 from counterpoint.table.values import write_level, write_number
 
@@ -57,33 +62,29 @@ class Rows:
 
 
 def describe_features(schema: Schema) -> list[dict[str, Any]]:
-    """Return what each feature can be, and what people call it and its levels."""
-    return [_describe(feature, schema.labels) for feature in schema.features]
-
-
-def _describe(feature: Feature, labels: Labels) -> dict[str, Any]:
-    """Return one feature: its kind, levels, range, and how finely it is written."""
-    is_numeric, ends = feature.is_numeric, (feature.low, feature.high)
-    return {
-        "name": str(feature.name),
-        "label": labels.feature(feature.name, spoken_now()),
-        "kind": str(feature.kind),
-        "is_numeric": is_numeric,
-        "levels": [write_level(level) for level in feature.levels],
-        "level_labels": [
-            labels.level(feature.name, level, spoken_now()) for level in feature.levels
-        ],
-        "low": feature.low if is_numeric else None,
-        "high": feature.high if is_numeric else None,
-        "decimals": 0 if feature.kind in (Kind.INTEGER, Kind.DATE) else feature.decimals,
-        "unit": labels.unit(feature, spoken_now()),
-        "range": f" {say('to')} ".join(labels.value(feature, end, spoken_now()) for end in ends)
-        if is_numeric
-        else "",
-        "may_miss": feature.has_missing,
-        "is_protected": feature.is_protected,
-        "is_constant": feature.is_constant,
-    }
+    """Return each feature: its kind, levels, range, how finely it is written, and its labels."""
+    labels, lang = schema.labels, spoken_now()
+    return [
+        {
+            "name": str(each.name),
+            "label": labels.feature(each.name, lang),
+            "kind": str(each.kind),
+            "is_numeric": each.is_numeric,
+            "levels": [write_level(level) for level in each.levels],
+            "level_labels": [labels.level(each.name, level, lang) for level in each.levels],
+            "low": each.low if each.is_numeric else None,
+            "high": each.high if each.is_numeric else None,
+            "decimals": 0 if each.kind in (Kind.INTEGER, Kind.DATE) else each.decimals,
+            "unit": labels.unit(each, lang),
+            "range": f" {say('to')} ".join(
+                labels.value(each, end, lang) for end in (each.low, each.high) if each.is_numeric
+            ),
+            "may_miss": each.has_missing,
+            "is_protected": each.is_protected,
+            "is_constant": each.is_constant,
+        }
+        for each in schema.features
+    ]
 
 
 @dataclass(frozen=True)
@@ -239,20 +240,21 @@ def read_question(
 ) -> SearchRequest:
     """Check everything a search needs."""
     known = {"row", "values", "target", "fixed", "rules", "max_changed", "seed", "afresh"}
-    known |= {"ranges", "costs"}
-    if strange := sorted(set(sent) - known):
+    if strange := sorted(set(sent) - known - {"ranges", "costs"}):
         raise InvalidInput(f"the request has {strange[0]!r}, which a search does not know.")
+    fixed = _features_of(_texts(sent.get("fixed", []), "fixed"), "fixed", explainer.schema)
+    if (most := sent.get("max_changed")) is not None and not is_whole(most):
+        raise InvalidInput(f"max_changed must be a whole number or null, got {most!r}.")
     limits = Limits(
-        fixed=read_fixed(sent.get("fixed", []), explainer.schema.names),
-        max_changed=read_max_changed(sent.get("max_changed")),
+        fixed=[each.name for each in fixed],
+        max_changed=most,
         constraints=read_rules(sent.get("rules", [])),
         ranges=read_ranges(sent.get("ranges", {}), explainer.schema),
         costs=read_costs(sent.get("costs", {}), explainer.schema),
     ).check(explainer.schema)
     if not isinstance(sent.get("afresh", False), bool):
         raise InvalidInput(f"afresh must be true or false, got {sent['afresh']!r}.")
-    target = sent.get("target")
-    if not isinstance(target, str):
+    if not isinstance(target := sent.get("target"), str):
         raise InvalidInput(f"target must be a text such as 'good' or '0.5..1', got {target!r}.")
     seed = check_seed(sent.get("seed", 0))
     genome = read_values(sent.get("values"), explainer.schema.features)
@@ -275,12 +277,12 @@ def read_values(values: object, features: Sequence[Feature]) -> Floats:
     return np.array([genes], dtype=np.float64)
 
 
-def _read_value(value: object, feature: Feature) -> float:
+def _read_value(value: Any, feature: Feature) -> float:
     if value is None:
         if feature.has_missing:
             return MISSING
         raise InvalidInput(f"{feature.name!r} needs a value: the data miss none of it.")
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not _is_number(value):
         raise InvalidInput(f"{feature.name!r} must be a number, got {value!r}.")
     if not feature.is_numeric:
         if value not in range(len(feature.levels)):
@@ -300,32 +302,28 @@ def _read_value(value: object, feature: Feature) -> float:
     return float(value)
 
 
-def read_label(row: object, genome: Floats, rows: Rows) -> str:
+def read_label(row: Any, genome: Floats, rows: Rows) -> str:
     """Return what a row is called: as in its table, and that it was edited if it was."""
-    if not isinstance(row, int) or isinstance(row, bool) or not 0 <= row < len(rows):
+    if not (is_whole(row) and 0 <= row < len(rows)):
         raise InvalidInput(f"row must be a whole number from 0 to {len(rows) - 1}, got {row!r}.")
     is_edited = not np.array_equal(rows.genomes[row], genome[0])
     return say("ask.edited", label=rows.labels[row]) if is_edited else rows.labels[row]
 
 
-def read_fixed(fixed: object, names: Sequence[Hashable]) -> list[Hashable]:
-    """Return the features that may not change, by their own names."""
-    by_text = {str(name): name for name in names}
-    for text in _texts(fixed, "fixed"):
+def _features_of(names: Iterable[str], argument: str, schema: Schema) -> list[Feature]:
+    """Return the features that are named by their texts."""
+    by_text = {str(feature.name): feature for feature in schema.features}
+    for text in names:
         if text not in by_text:
-            raise UnknownFeatureError.of(text, by_text, argument="fixed")
-    return [by_text[text] for text in _texts(fixed, "fixed")]
+            raise UnknownFeatureError.of(text, by_text, argument=argument)
+    return [by_text[text] for text in names]
 
 
 def _named(values: object, argument: str, schema: Schema) -> dict[Feature, Any]:
     """Return what an object says of features, which it names by their texts."""
     if not isinstance(values, dict):
         raise InvalidInput(f"{argument} must be an object of names, got {values!r}.")
-    by_text = {str(feature.name): feature for feature in schema.features}
-    for text in values:
-        if text not in by_text:
-            raise UnknownFeatureError.of(text, by_text, argument=argument)
-    return {by_text[text]: value for text, value in values.items()}
+    return dict(zip(_features_of(values, argument, schema), values.values(), strict=True))
 
 
 def read_ranges(ranges: object, schema: Schema) -> dict[Hashable, Any]:
@@ -352,9 +350,8 @@ def read_costs(costs: object, schema: Schema) -> dict[Hashable, float]:
     return {feature.name: float(cost) for feature, cost in found.items()}
 
 
-def _is_number(value: object) -> bool:
-    is_real = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_real and math.isfinite(float(value))  # type: ignore[arg-type]
+def _is_number(value: Any) -> bool:
+    return is_number(value) and math.isfinite(value)
 
 
 def read_rules(rules: object) -> list[str]:
@@ -383,13 +380,6 @@ def _texts(values: object, argument: str) -> list[str]:
     return list(values)
 
 
-def read_max_changed(value: object) -> int | None:
-    """Return the most changes, if a number is given."""
-    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
-        return value
-    raise InvalidInput(f"max_changed must be a whole number or null, got {value!r}.")
-
-
 def is_same(sent: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two requests ask the same."""
     return {**sent, "afresh": None} == {**other, "afresh": None}
@@ -415,8 +405,7 @@ def _no_value(name: str) -> Any:
 
 def _real_of(text: str) -> float:
     """Return a number that a double can hold."""
-    number = float(text)
-    if not math.isfinite(number):
+    if not math.isfinite(number := float(text)):
         raise ValueError(f"the number {text[:20]}... is beyond 1.8e308")
     return number
 
@@ -425,3 +414,35 @@ def _whole_of(text: str) -> int:
     """Return a whole number that a double can hold: nothing here counts further."""
     _real_of(text)
     return int(text)
+
+
+def search_row(
+    explainer: Explainer,
+    question: SearchRequest,
+    watch: Watch,
+    earlier: Counterfactuals | None = None,
+) -> Counterfactuals:
+    """Return what `explain` would; with an earlier result, start from what it found.
+
+    It helps if that is of the same row and about the same output. `watch` hears how it goes, and
+    tells it to stop.
+    """
+    frame = explainer.encoding.decode(question.genome.copy())
+    frame.index = pd.Index([question.label])
+    task = Task.of(
+        frame, "row", question.target, question.search, question.seed, question.limits, explainer
+    )
+    problem = Work(explainer, task).problem(np.array([0]))
+    problem = replace(problem, recalled=recalled_from(earlier, problem))
+    row = rows_as_given(task, np.zeros(1, dtype=np.int64), explainer.encoding)[0]
+    with explainer.predictor.one_thread():
+        return explain_group(problem, task.search, task.seed, [row], watch)[0]
+
+
+def recalled_from(earlier: Counterfactuals | None, problem: Problem) -> Recalled | None:
+    """Return the counterfactuals of an earlier result of the same row, about the same output."""
+    if earlier is None or not len(earlier) or not np.array_equal(earlier.genome, problem.rows[0]):
+        return None
+    old, new = earlier.target, problem.targets[0]
+    is_alike = (old.column, old.wanted) == (new.column, new.wanted)
+    return Recalled(earlier.genomes, earlier.scores) if is_alike else None

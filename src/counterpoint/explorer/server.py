@@ -1,4 +1,4 @@
-"""The explorer on a port of this computer: who may ask it and how much, until somebody ends it.
+"""The explorer on a port of this computer: its pages, and who may ask it and how much.
 
 The server listens on this computer only, but any page open in a browser here can send requests to
 it. So each must carry the token that only the printed address has, name the server by its own
@@ -8,36 +8,44 @@ page of another origin. Everything else never reaches a route.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
+import copy
 import json
-import math
+import re
 import secrets
 import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from html import escape
 from http.cookies import CookieError, SimpleCookie
+from importlib.resources import files
 from typing import Any, ClassVar
 from urllib.parse import parse_qs
 
-import numpy as np
 import pandas as pd
 import uvicorn
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from counterpoint.checks import check_choice
-from counterpoint.cli.reading import limits_of, read_target
-from counterpoint.errors import InvalidInput
+from counterpoint.errors import CounterpointError, InvalidInput, MissingDependency, TooBusyError
 from counterpoint.explainer.explainer import Explainer
-from counterpoint.explorer.app import VisitorLimits, create_app
 from counterpoint.explorer.requests import Rows
-from counterpoint.problem.limits import CheckedLimits
-from counterpoint.rules.tree import InRange, Word
-from counterpoint.streams import check_seed
+from counterpoint.explorer.sessions import LOG, Desk, Sessions, VisitorLimits, reply
+from counterpoint.result.figures.plots import drawing_library
+from counterpoint.result.report.page import script_json
+from counterpoint.result.words import speaking, texts_of
 from counterpoint.table.labels import LANGS, Lang
+
+# The page's files under the paths they have in the package, so that they find each other.
+FOLDERS = ("explorer/page", "result/report/page")
+TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 MOST_BYTES = 1_000_000  # of a request: a wide row and a page of rules take a few thousand
 MOST_SECONDS = 10.0  # until a request must have arrived
@@ -186,8 +194,129 @@ async def _refuse(send: Send, status: int, text: str) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
+def create_app(
+    explainer: Explainer,
+    rows: Rows,
+    *,
+    limits: VisitorLimits | None = None,
+    first: dict[str, Any] | None = None,
+    lang: Lang = "en",
+) -> FastAPI:
+    """Return the application, which a `Guard` has to stand before.
+
+    A model that does not bear several threads is asked in turns. `first` is the question the page
+    starts with: row, target, fixed, rules, max_changed, seed.
+    """
+    limits, polite = limits or VisitorLimits(), copy.copy(explainer)
+    polite.predictor = explainer.predictor.taking_turns()
+    sessions = Sessions(polite, limits.searches)
+    question = {"row": 0, "target": "", "fixed": [], "rules": [], "max_changed": None, "seed": 0}
+    desk = Desk(polite, rows, limits, question | (first or {}), sessions)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await asyncio.to_thread(sessions.close)
+
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    app.state.desk = desk
+    add_routes(app, desk)
+    add_files(app, lang)
+    for kind, answer in ((CounterpointError, tell_wrong), (StarletteHTTPException, tell_http)):
+        app.add_exception_handler(kind, answer)
+    app.add_exception_handler(Exception, tell_failure)
+    app.add_middleware(Spoken, lang=lang)
+    return app
+
+
+class Spoken:
+    """Lets all that answers a request speak one language."""
+
+    def __init__(self, app: Any, lang: Lang) -> None:
+        self.app, self.lang = app, lang
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request."""
+        with speaking(self.lang):
+            await self.app(scope, receive, send)
+
+
+def add_routes(app: FastAPI, desk: Desk) -> None:
+    """Give each path its route."""
+    routes: list[tuple[str, str, Any]] = [
+        ("GET", "/api/setup", desk.setup),
+        ("GET", "/api/rows", desk.list_rows),
+        ("GET", "/api/points", desk.list_points),
+        ("POST", "/api/curve", desk.curve),
+        ("POST", "/api/prediction", desk.predict),
+        ("POST", "/api/rules", desk.check),
+        ("POST", "/api/sessions", desk.open),
+        ("POST", "/api/sessions/{name}/search", desk.search),
+        ("POST", "/api/sessions/{name}/cancel", desk.cancel),
+        ("GET", "/api/sessions/{name}/questions", desk.questions),
+        ("GET", "/api/sessions/{name}/result", desk.result),
+        ("GET", "/api/sessions/{name}/figures", desk.figures),
+        ("GET", "/api/sessions/{name}/report", desk.report),
+        ("GET", "/api/sessions/{name}/letter", desk.letter),
+    ]
+    for method, path, route in routes:
+        app.add_api_route(path, route, methods=[method], response_model=None)
+
+
+def add_files(app: FastAPI, lang: Lang) -> None:
+    """Serve the page, our modules and styles, and the library that draws; nothing else."""
+    package = files("counterpoint")
+    texts = {
+        f"/{folder}/{file.name}": (file.read_text("utf-8"), TYPES["." + file.name.split(".")[-1]])
+        for folder in FOLDERS
+        for file in package.joinpath(folder).iterdir()
+        if file.name.endswith(tuple(TYPES))
+    }
+    page = package.joinpath("explorer/page/explorer.html").read_text("utf-8")
+    texts["/"] = (filled(page, lang), "text/html")
+
+    async def file(request: Request) -> Response:
+        text, kind = texts[request.scope["path"]]
+        return Response(text, media_type=f"{kind}; charset=utf-8")
+
+    for path in texts:
+        app.add_api_route(path, file, methods=["GET"], response_model=None)
+
+    async def library() -> Response:
+        try:
+            text = await asyncio.to_thread(drawing_library)
+        except MissingDependency:
+            text = ""
+        return Response(text, media_type="text/javascript")
+
+    app.add_api_route("/library.js", library, methods=["GET"], response_model=None)
+
+
+def filled(page: str, lang: Lang) -> str:
+    """Return the page in a language: its few texts, and all others as data for its modules."""
+    texts = {key: escape(text) for key, text in texts_of(lang).items()}
+    parts = texts | {"lang": lang, "texts": script_json(texts_of(lang))}
+    return re.sub(r"\{([a-z. ]+)\}", lambda match: parts[match[1]], page)
+
+
+async def tell_wrong(_: Request, error: Exception) -> Response:
+    """Answer with our own message."""
+    return reply({"error": str(error)}, 429 if isinstance(error, TooBusyError) else 422)
+
+
+async def tell_http(_: Request, error: Exception) -> Response:
+    """Answer with what a route or the router says."""
+    assert isinstance(error, StarletteHTTPException)
+    return reply({"error": str(error.detail)}, error.status_code)
+
+
+async def tell_failure(_: Request, error: Exception) -> Response:
+    """Say that something is wrong with the server, and what only in its log."""
+    LOG.error("a request failed", exc_info=error)
+    return reply({"error": "the server failed; its log says how."}, 500)
+
+
 HOST = "127.0.0.1"
-MOST_SEARCHES = 64
 GRACE = 2  # seconds that open requests have when the server ends
 MOST_SILENT = 100  # connections that have not said what they want; a browser opens six
 
@@ -291,41 +420,6 @@ def serve_model(
     check_choice("lang", lang, LANGS)
     data = pd.DataFrame(index=pd.RangeIndex(len(explainer.observed.genomes)))
     serve_until_ended(Explorer(explainer, data, rows, port=port, lang=lang), opens=opens)
-
-
-def starting_with(
-    options: argparse.Namespace, explainer: Explainer
-) -> tuple[VisitorLimits, dict[str, Any]]:
-    """Return what the options of the command line allow, and the question they start with."""
-    if not 0 < options.seconds < math.inf:
-        raise InvalidInput(f"--seconds must be a number above 0, got {options.seconds}.")
-    if not 1 <= options.searches <= MOST_SEARCHES:
-        raise InvalidInput(
-            f"--searches must lie between 1 and {MOST_SEARCHES}, got {options.searches}."
-        )
-    if options.target is not None:
-        read_target(options.target, explainer.classes)
-    asked = limits_of(options, explainer.schema).check(explainer.schema, explainer.kept)
-    first = {
-        "row": options.row,
-        "target": options.target or "",
-        "fixed": [str(name) for name in np.array(explainer.schema.names)[asked.is_fixed]],
-        "rules": [*options.constraints, *rules_of_ranges(asked)],
-        "max_changed": options.max_changed,
-        "seed": check_seed(options.seed),
-    }
-    return VisitorLimits(seconds=options.seconds, searches=options.searches), first
-
-
-def rules_of_ranges(asked: CheckedLimits) -> list[str]:
-    """Return the ranges as lines of rules, for the page has no other place for them."""
-    features, n_own = asked.rules.schema.features, len(asked.limits.constraints)
-    intervals = [
-        str(InRange(Word(str(feature.name)), low, high))
-        for feature, low, high in zip(features, asked.low, asked.high, strict=True)
-        if not np.isnan(low)
-    ]
-    return [*intervals, *asked.rules.texts[n_own:]]
 
 
 def bound(port: int) -> socket.socket:

@@ -23,6 +23,7 @@ from counterpoint.result.choosing.interview import Interview
 from counterpoint.result.choosing.orders import By, representatives, safety_frame, select
 from counterpoint.result.data import NOT_LIVE, ResultData
 from counterpoint.result.file import saving
+from counterpoint.result.long_table import in_form
 from counterpoint.result.shown import Shown
 from counterpoint.result.ways import Ways, ways_of
 from counterpoint.result.words import Lang, Reader
@@ -30,7 +31,6 @@ from counterpoint.rules.rules import Rules
 from counterpoint.rules.tree import compared_places
 from counterpoint.search import front
 from counterpoint.search.settings import Search
-from counterpoint.table.frames import in_form
 from counterpoint.table.values import counted
 
 

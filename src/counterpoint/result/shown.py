@@ -22,7 +22,6 @@ from counterpoint.result.words import (
     Reader,
     count_candidates,
     counted,
-    letters,
     sentences,
     started,
 )
@@ -135,7 +134,7 @@ say that making such a change would bring about the result.
         sentences.grammar_of(lang, reader)
         if reader == "analyst":
             return printable(sentences.explain(self, lang, n))
-        return printable("\n".join(letters.tell(self, lang, n).lines))
+        return printable("\n".join(sentences.tell(self, lang, n).lines))
 
     def summary(self, n: int = 5, width: int | None = None) -> str:
         """Return what was found as text: the row, and n counterfactuals as sentences and a table.
@@ -231,7 +230,9 @@ say that making such a change would bring about the result.
         ...     os.listdir(folder)
         ['letter.html']
         """
-        letters.write_letter(self, path, lang, sender, closing, appendix=appendix)
+        from counterpoint.result.report.page import write_letter
+
+        write_letter(self, path, lang, sender, closing, appendix=appendix)
 
     def report(
         self,
@@ -277,11 +278,11 @@ say that making such a change would bring about the result.
         ...     os.listdir(folder)
         ['found.html']
         """
-        from counterpoint.result.report.page import write_report
+        from counterpoint.result.report.page import customer_page, write_report
 
         sentences.grammar_of(lang, reader)
         if reader == "customer":
-            write_whole(path, letters.customer_page(self, lang).encode("utf-8"))
+            write_whole(path, customer_page(self, lang).encode("utf-8"))
         else:
             write_report(self, path, figures=figures, lang=lang)
 
@@ -418,10 +419,10 @@ def changes_frame(found: ResultData) -> pd.DataFrame:
     return pd.DataFrame(cells_by_row, index=index, columns=titles, dtype=object)
 
 
-def notebook(found: ResultData, n: int = FEW) -> str:
+def notebook(found: ResultData) -> str:
     """Return what `summary` says as HTML, every text of it escaped, without scripts."""
     parts = [f"<p>{escape(line)}</p>" for line in headlines(found)]
-    few = shown_first(found, n)
+    few = shown_first(found, FEW)
     if n_shown := len(few.genomes):
         parts.append(f"<p>The row: {escape(row_line(found))}.</p>")
         texts = "".join(f"<li>{escape(text)}</li>" for text in told(found, few, (OPEN, CLOSE)))

@@ -16,9 +16,9 @@ from counterpoint.errors import InvalidInput
 from counterpoint.problem.objectives import CHANGES, DISTANCE, IMPLAUSIBILITY
 from counterpoint.problem.target import safety_margins
 from counterpoint.result.data import ResultData, rows_of
+from counterpoint.result.long_table import in_form
 from counterpoint.search.exact.proof import Claim
 from counterpoint.search.ways import Pool, WayFinder, WayRows, is_grid_point
-from counterpoint.table.frames import in_form
 
 Minimality = Literal["proved", "no subset found", "has a smaller way"]
 COLUMNS = [

@@ -216,15 +216,15 @@ class _Parser(Reader):
         return tree.Implies(premise, conclusion, span=self.since(premise.span[0]))
 
     def either(self) -> tree.RuleNode:
-        parts = self.joined("or", self.both)
-        return parts[0] if len(parts) == 1 else self.flat(tree.Or, parts)
+        return self.flat(tree.Or, self.joined("or", self.both))
 
     def both(self) -> tree.RuleNode:
-        parts = self.joined("and", self.negation)
-        return parts[0] if len(parts) == 1 else self.flat(tree.And, parts)
+        return self.flat(tree.And, self.joined("and", self.negation))
 
     def flat(self, kind: type[tree.And | tree.Or], nodes: list[tree.RuleNode]) -> tree.RuleNode:
         """Join conditions; those joined in the same way already need no parentheses."""
+        if len(nodes) == 1:
+            return nodes[0]
         parts: list[tree.Condition] = []
         for node in nodes:
             part = self.as_condition(node)

@@ -295,19 +295,19 @@ def _rule_of(constraint: object) -> Rule:
 def rule_of_levels(j: int, codes: list[int], schema: Schema) -> Rule:
     """Return the rule that a category has one of some levels."""
     feature = schema.features[j]
-    levels = [Word(str(feature.levels[code]), role=Role.LEVEL) for code in codes]
-    members = InSet(Word(str(feature.name), role=Role.FEATURE), tuple(levels))
-    return Rule(members).checked(schema)
+    return Rule(_in_set(feature, [feature.levels[code] for code in codes])).checked(schema)
 
 
 def as_levels(feature: Feature) -> str:
     """Show how the levels of a category are limited, as a range and as a rule."""
-    some = feature.levels[:2]
-    rule = InSet(
-        Word(str(feature.name), role=Role.FEATURE),
-        tuple(Word(str(level), role=Role.LEVEL) for level in some),
-    )
-    return f'For example ranges={{{feature.name!r}: {list(some)!r}}}, or the rule "{rule}".'
+    some = list(feature.levels[:2])
+    rule = _in_set(feature, some)
+    return f'For example ranges={{{feature.name!r}: {some!r}}}, or the rule "{rule}".'
+
+
+def _in_set(feature: Feature, levels: list[Any]) -> InSet:
+    words = tuple(Word(str(level), role=Role.LEVEL) for level in levels)
+    return InSet(Word(str(feature.name), role=Role.FEATURE), words)
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,10 @@ from counterpoint.neighbours.index import distances_to, gower_weights
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP, IMPLAUSIBILITY
 from counterpoint.problem.target import Target, decision
 from counterpoint.result.data import PER_CANDIDATE, ResultData
+from counterpoint.result.long_table import in_form
 from counterpoint.result.ways import Result, ways_of
 from counterpoint.search.front import greatest_contribution
 from counterpoint.streams import Stage, check_seed, row_keys, uniforms
-from counterpoint.table.frames import in_form
 from counterpoint.table.space import Space
 
 

@@ -1,20 +1,20 @@
-"""Plots: the door to all figures of one result, as `found.plot`."""
+"""Plots: the door to all figures of one result, as `found.plot`, or as plain values for a page."""
 
 from __future__ import annotations
 
 import base64
 import gzip
 import uuid
-from collections.abc import Hashable
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Hashable
+from dataclasses import asdict, dataclass
+from functools import cache, partial
 from typing import Any
 
 from counterpoint.checks import check_whole, require_package
 from counterpoint.errors import InvalidInput
 from counterpoint.result.data import ResultData
 from counterpoint.result.figures import frames
-from counterpoint.result.figures.axes import MOST_SHOWN, Frames, Names
+from counterpoint.result.figures.axes import MOST_SHOWN, Frames, Names, chosen
 from counterpoint.result.figures.frames import (
     CURVE_POINTS,
     MOST_AXES,
@@ -23,6 +23,7 @@ from counterpoint.result.figures.frames import (
     MOST_STRIPS,
     SURFACE_POINTS,
 )
+from counterpoint.result.words import Lang, speaking
 
 CHARTS = "counterpoint.result.figures.charts"
 EXTRA = '"counterpoint[figures]", or leave them out with figures=False'
@@ -330,3 +331,80 @@ def offline(chart: Any) -> Any:
     # Altair takes what is set on a chart for a part of its specification.
     object.__setattr__(chart, "_repr_mimebundle_", shown)
     return chart
+
+
+WIDTH = 500  # of a drawing, in pixels: two stand side by side
+MOST_PANELS, MOST_LINES = 6, 15  # of a figure, so that none is much taller than its neighbour
+
+
+def draw_figures(
+    found: ResultData, lang: Lang = "en", told: Callable[[], object] = bool
+) -> dict[str, Any]:
+    """Return the figures of a result as plain values, and the library that draws them as a text.
+
+    A figure has its name, title, subtitle, specifications of Vega-Lite for light and dark pages,
+    and the datasets both name. `told` is called after each.
+    """
+    require_package("altair", "a report with figures", EXTRA)
+    library, dark = drawing_library(), _dark_colours()
+    # Altair would check each part of our own charts against its schema at every step; tests do.
+    checks = require_package("altair.utils.schemapi", "a report with figures", EXTRA)
+    with speaking(lang), checks.debug_mode(False):
+        drawn = []
+        for name, chart in _charts(found).items():
+            drawn.append(_draw(name, chart(), dark))
+            told()
+    return {"figures": drawn, "library": library}
+
+
+def _charts(found: ResultData) -> dict[str, Callable[[], Any]]:
+    """Return by name how to draw the figures of a result; of a loaded one without its model."""
+    if len(found.genomes) == 0:
+        return {}
+    plot = Plots(found)
+    charts: dict[str, Callable[[], Any]] = {
+        "parallel": partial(plot.parallel, width=WIDTH),
+        "objectives": partial(plot.objectives, width=WIDTH - 80),
+        "strips": partial(plot.strips, most=MOST_PANELS, width=WIDTH - 60),
+        "frequency": partial(plot.frequency, most=MOST_LINES, width=WIDTH - 180),
+    }
+    if found.live is not None:
+        charts["ice"] = partial(plot.ice, width=WIDTH - 140)
+        often, _ = chosen(found, None, 2, "report")
+        if len(often) > 1:
+            names = (found.encoding.schema.names[j] for j in often)
+            charts["surface"] = partial(plot.surface, *names, width=WIDTH - 240)
+    return charts
+
+
+def _draw(name: str, chart: Any, dark: dict[str, str]) -> dict[str, Any]:
+    """Return one figure: its title, two looks, and the data they share."""
+    datasets, chart.datasets = chart.datasets, {}  # altair would copy each of their values
+    spec = chart.to_dict(validate=False)
+    for name_of_part in ("title", "datasets"):
+        spec.pop(name_of_part, None)
+    said = spec.pop("usermeta", {})
+    return {
+        "name": name,
+        "title": said.get("title", name),
+        "subtitle": said.get("subtitle", []),
+        "light": spec,
+        "dark": _recoloured(spec, dark),
+        "datasets": datasets,
+    }
+
+
+def _dark_colours() -> dict[str, str]:
+    """Return for each colour of a light figure that of a dark one."""
+    theme = require_package(f"{CHARTS}.theme", "a report with figures", EXTRA)
+    light, dark = (asdict(theme.palette(is_dark)) for is_dark in (False, True))
+    ramps = zip(light.pop("ramp"), dark.pop("ramp"), strict=True)
+    return {light[name]: dark[name] for name in light} | dict(ramps)
+
+
+def _recoloured(part: Any, colours: dict[str, str]) -> Any:
+    if isinstance(part, list):
+        return [_recoloured(each, colours) for each in part]
+    if isinstance(part, dict):
+        return {key: _recoloured(value, colours) for key, value in part.items()}
+    return colours.get(part, part) if isinstance(part, str) else part

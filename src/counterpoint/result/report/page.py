@@ -1,122 +1,43 @@
-"""The page: a summary, its receipt, figures and our modules as one HTML file, written whole or not.
+"""Pages: the report, the letter and the customer's page, each one HTML file, written whole or not.
 
-Nothing of the data becomes markup: it travels as JSON in a script that no browser executes, and the
-modules show it as text. The policy in the page's head allows exactly the scripts and the style that
-are in it, by their hashes, and no request to any server. The receipt says who was asked what, with
-which settings, so that a result can be checked later.
+Nothing of the data becomes markup. In a report it travels as JSON in a script that no browser
+executes, and our modules show it as text; letters have no script, and all their texts are escaped.
+The policy in a page's head allows exactly the scripts and the style that are in it, by their
+hashes, and no request to any server. The receipt of a report says who was asked what, with which
+settings, so that a result can be checked later.
 """
 
 from __future__ import annotations
 
+import base64
 import datetime
-import html
+import hashlib
 import json
 import platform
 import re
-from collections.abc import Callable
-from dataclasses import asdict, fields
-from functools import cache, partial
+from dataclasses import fields
+from functools import cache
+from html import escape
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput
-from counterpoint.problem.limits import Limits, range_text
+from counterpoint.problem.limits import range_text
 from counterpoint.progress import new_bar
 from counterpoint.result.choosing.orders import ordered
 from counterpoint.result.data import ResultData
-from counterpoint.result.figures.axes import chosen
-from counterpoint.result.figures.plots import EXTRA, Plots, drawing_library, packed
+from counterpoint.result.figures.plots import draw_figures, packed
 from counterpoint.result.report.summary import write_questions, write_summary
 from counterpoint.result.words import Lang, say, speaking, spoken_now, translated
-from counterpoint.result.words.letters import policy_hash
-from counterpoint.result.words.sentences import target_text
+from counterpoint.result.words.grammars import Change
+from counterpoint.result.words.sentences import Case, Story, grammar_of, target_text, tell
 from counterpoint.table.files import Pathlike, write_whole
 from counterpoint.table.labels import SIGNS
 from counterpoint.table.values import EXACT, write_date, write_number
 from counterpoint.version import __version__
-
-WIDTH = 500  # of a drawing, in pixels: two stand side by side
-MOST_PANELS, MOST_LINES = 6, 15  # of a figure, so that none is much taller than its neighbour
-
-
-def draw_figures(
-    found: ResultData, lang: Lang = "en", told: Callable[[], object] = bool
-) -> dict[str, Any]:
-    """Return the figures of a result as plain values, and the library that draws them as a text.
-
-    A figure has its name, title, subtitle, specifications of Vega-Lite for light and dark pages,
-    and the datasets both name. `told` is called after each.
-    """
-    require_package("altair", "a report with figures", EXTRA)
-    library, dark = drawing_library(), _dark_colours()
-    # Altair would check each part of our own charts against its schema at every step; tests do.
-    checks = require_package("altair.utils.schemapi", "a report with figures", EXTRA)
-    with speaking(lang), checks.debug_mode(False):
-        drawn = []
-        for name, chart in _charts(found).items():
-            drawn.append(_draw(name, chart(), dark))
-            told()
-    return {"figures": drawn, "library": library}
-
-
-def _charts(found: ResultData) -> dict[str, Callable[[], Any]]:
-    """Return by name how to draw the figures of a result; of a loaded one without its model."""
-    if len(found.genomes) == 0:
-        return {}
-    plot = Plots(found)
-    charts: dict[str, Callable[[], Any]] = {
-        "parallel": partial(plot.parallel, width=WIDTH),
-        "objectives": partial(plot.objectives, width=WIDTH - 80),
-        "strips": partial(plot.strips, most=MOST_PANELS, width=WIDTH - 60),
-        "frequency": partial(plot.frequency, most=MOST_LINES, width=WIDTH - 180),
-    }
-    if found.live is not None:
-        charts["ice"] = partial(plot.ice, width=WIDTH - 140)
-        often, _ = chosen(found, None, 2, "report")
-        if len(often) > 1:
-            names = (found.encoding.schema.names[j] for j in often)
-            charts["surface"] = partial(plot.surface, *names, width=WIDTH - 240)
-    return charts
-
-
-def _draw(name: str, chart: Any, dark: dict[str, str]) -> dict[str, Any]:
-    """Return one figure: its title, two looks, and the data they share."""
-    datasets, chart.datasets = chart.datasets, {}  # altair would copy each of their values
-    spec = chart.to_dict(validate=False)
-    for name_of_part in ("title", "datasets"):
-        spec.pop(name_of_part, None)
-    said = spec.pop("usermeta", {})
-    return {
-        "name": name,
-        "title": said.get("title", name),
-        "subtitle": said.get("subtitle", []),
-        "light": spec,
-        "dark": _recoloured(spec, dark),
-        "datasets": datasets,
-    }
-
-
-def _dark_colours() -> dict[str, str]:
-    """Return for each colour of a light figure that of a dark one."""
-    theme = require_package(
-        "counterpoint.result.figures.charts.theme", "a report with figures", EXTRA
-    )
-    light, dark = (asdict(theme.palette(is_dark)) for is_dark in (False, True))
-    ramps = zip(light.pop("ramp"), dark.pop("ramp"), strict=True)
-    return {light[name]: dark[name] for name in light} | dict(ramps)
-
-
-def _recoloured(part: Any, colours: dict[str, str]) -> Any:
-    if isinstance(part, list):
-        return [_recoloured(each, colours) for each in part]
-    if isinstance(part, dict):
-        return {key: _recoloured(value, colours) for key, value in part.items()}
-    return colours.get(part, part) if isinstance(part, str) else part
-
 
 # In the order they need each other: a module imports from those before it only.
 MODULES = (
@@ -134,22 +55,23 @@ _EXPORT = re.compile(r"^export (?=(?:async )?function |const |class )", re.MULTI
 
 def build_page(summary: dict[str, Any], figures: dict[str, Any] | None = None) -> str:
     """Return the report as HTML, of what `summarise` and perhaps `draw_figures` return."""
-    script, style, texts = joined_modules(), _read("style.css"), summary["texts"]
-    library = "" if figures is None else figures["library"]
-    drawings = {} if figures is None else {"figures": figures["figures"]}
+    script, style, texts = joined_modules(), _read("page", "style.css"), summary["texts"]
+    library = figures["library"] if figures else ""
+    allowed = " ".join(policy_hash(each) for each in (script, library) if each)
     parts = {
-        "policy": _policy([script, *([library] if library else [])], style),
+        "policy": f"default-src 'none'; script-src {allowed}; style-src {policy_hash(style)}; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'",
         "lang": summary["lang"],
         "title": _as_text(texts["page"].format(title=summary["title"])),
         "skip": _as_text(texts["skip"]),
         "noscript": _as_text(texts["noscript"]),
         "style": style,
         "data": script_json(summary),
-        "figures": packed(json.dumps(drawings)) if drawings else "",
+        "figures": packed(json.dumps({"figures": figures["figures"]})) if figures else "",
         "library": packed(library) if library else "",
         "script": script,
     }
-    template = _read("report.html")
+    template = _read("page", "report.html")
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
 
 
@@ -173,30 +95,21 @@ def joined_modules() -> str:
 
     They share one scope then. A name that two of them have is a syntax error, which tests see.
     """
-    texts = {name: _EXPORT.sub("", _IMPORT.sub("", _read(name))).strip() for name in MODULES}
-    script = "\n".join(f"// {name}\n{text}\n" for name, text in texts.items())
+    texts = [_EXPORT.sub("", _IMPORT.sub("", _read("page", name))).strip() for name in MODULES]
+    script = "\n".join(f"// {name}\n{text}\n" for name, text in zip(MODULES, texts, strict=True))
     assert "</script" not in script.lower()
     assert "<!--" not in script
     return script
 
 
 @cache
-def _read(name: str) -> str:
-    return files(__package__).joinpath("page", name).read_text(encoding="utf-8")
-
-
-def _policy(scripts: list[str], style: str) -> str:
-    """Return the content security policy: these scripts, this style, and nothing from elsewhere."""
-    allowed = " ".join(policy_hash(script) for script in scripts)
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src {policy_hash(style)}; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
+def _read(*names: str) -> str:
+    return files(__package__).joinpath(*names).read_text(encoding="utf-8")
 
 
 def _as_text(text: str) -> str:
     """Return a text for HTML: markup escaped, what is not ASCII as references."""
-    return html.escape(text).encode("ascii", "xmlcharrefreplace").decode("ascii")
+    return escape(text).encode("ascii", "xmlcharrefreplace").decode("ascii")
 
 
 def summarise(found: ResultData, now: datetime.datetime, lang: Lang = "en") -> dict[str, Any]:
@@ -275,9 +188,8 @@ def _cut(found: ResultData, summary: dict[str, Any], room: int) -> dict[str, Any
         if room < 0:
             break
         kept.add(number)
-    counts = {"n": len(kept.difference(of_ways)), "total": len(found.genomes)}
-    signs = SIGNS[spoken_now()]
-    note = say("cut", **{name: signs.whole(n) for name, n in counts.items()})
+    whole = SIGNS[spoken_now()].whole
+    note = say("cut", n=whole(len(kept.difference(of_ways))), total=whole(len(found.genomes)))
     return summary | {
         "counterfactuals": [each for each in summary["counterfactuals"] if each["number"] in kept],
         "representatives": [each for each in summary["representatives"] if each["number"] in kept],
@@ -286,9 +198,12 @@ def _cut(found: ResultData, summary: dict[str, Any], room: int) -> dict[str, Any
     }
 
 
+NOT_AT_HAND = "not at hand: the result was loaded from a file"
+
+
 def write_receipt(found: ResultData, now: datetime.datetime) -> dict[str, Any]:
     """Return who was asked what, with which settings, as what JSON can hold."""
-    version, model = __version__, "not at hand: the result was loaded from a file"
+    version, model, limits = __version__, NOT_AT_HAND, found.limits
     if found.live is None:
         version = f"{found.remembered.version}; this report by {version}"
     else:
@@ -300,7 +215,12 @@ def write_receipt(found: ResultData, now: datetime.datetime) -> dict[str, Any]:
         "model fingerprint": found.fingerprints.model,
         "model": model,
         "target": str(found.target),
-        "limits": _limits(found.limits),
+        "limits": {  # rules and costs have places of their own
+            "fixed": [str(name) for name in limits.fixed],
+            "vary": None if limits.vary is None else [str(name) for name in limits.vary],
+            "ranges": [f"{name}: {range_text(ends)}" for name, ends in limits.ranges.items()],
+            "most changes": limits.max_changed,
+        },
         "rules": list(found.constraints),
         "costs": [
             f"{name}: {write_number(cost, digits=EXACT)}" for name, cost in found.costs.items()
@@ -373,11 +293,153 @@ def _settings(search: Any) -> dict[str, Any]:
     }
 
 
-def _limits(limits: Limits) -> dict[str, Any]:
-    """Return what could change, as texts; rules and costs have places of their own."""
-    return {
-        "fixed": [str(name) for name in limits.fixed],
-        "vary": None if limits.vary is None else [str(name) for name in limits.vary],
-        "ranges": [f"{name}: {range_text(ends)}" for name, ends in limits.ranges.items()],
-        "most changes": limits.max_changed,
-    }
+MOST_CASES = 4
+MOST_SENDER, MOST_SENDER_LINES, MOST_CLOSING = 600, 8, 1500
+ROOMY = 2200  # characters of a letter that has room for large type
+MOST = 5000  # characters of a letter of one page, in small type
+
+
+def write_letter(
+    found: ResultData,
+    path: Pathlike,
+    lang: Lang,
+    sender: str = "",
+    closing: str = "",
+    *,
+    appendix: bool = False,
+) -> None:
+    """Write the letter of a result to a file; see `Counterfactuals.letter`."""
+    grammar_of(lang, "customer")
+    _check_text("letter.sender", sender, MOST_SENDER, MOST_SENDER_LINES)
+    _check_text("letter.closing", closing, MOST_CLOSING)
+    if not isinstance(appendix, bool):
+        raise InvalidInput(f"letter.appendix must be True or False, got {appendix!r}.")
+    today = datetime.datetime.now(datetime.UTC).date()
+    page = letter_page(found, lang, (sender, closing), today, appendix=appendix)
+    write_whole(path, page.encode("utf-8"))
+
+
+def _check_text(argument: str, text: Any, most: int, lines: int | None = None) -> None:
+    """Refuse what is no text, or too long for a letter of one page."""
+    if not isinstance(text, str):
+        raise InvalidInput(f"{argument} must be a text, got {text!r}.")
+    if len(text) > most:
+        raise InvalidInput(
+            f"{argument} must have at most {most:,} characters, got {len(text):,}; a letter is one "
+            "page."
+        )
+    if lines is not None and (n_lines := len(text.splitlines())) > lines:
+        raise InvalidInput(
+            f"{argument} must have at most {lines} lines, got {n_lines}; a letter is one page."
+        )
+
+
+def letter_page(
+    found: ResultData,
+    lang: Lang,
+    own: tuple[str, str],
+    today: datetime.date,
+    *,
+    appendix: bool = False,
+) -> str:
+    """Return the letter as HTML, with the sender's texts `own`: the head and the closing."""
+    story, (sender, closing) = tell(found, lang, MOST_CASES), own
+    phrase = grammar_of(lang).phrase
+    title, assessed = phrase("letter.title"), escape(phrase("letter.details"))
+    while (size := _size(story, own)) > MOST and len(story.cases) > 1:
+        story = story._replace(cases=story.cases[:-1])
+    cases = [escape(case.text) for case in story.cases]
+    parts = [
+        f"<address>{escape(sender)}</address>" if sender else "",
+        f'<p class="date">{escape(write_date(today, SIGNS[lang]))}</p>',
+        f"<h1>{escape(title)}</h1>",
+        f"<p>{escape(story.decided)}</p>",
+        f"<ol>{''.join(f'<li>{text}</li>' for text in cases)}</ol>"
+        if len(cases) > 1
+        else "".join(f"<p>{text}</p>" for text in cases),
+        *(f"<p>{escape(text)}</p>" for text in story.remarks),
+        f"<p>{escape(story.caveat)}</p>" if story.caveat else "",
+        f'<p class="closing">{escape(closing)}</p>' if closing else "",
+        f'<section class="appendix"><h2>{assessed}</h2>{_details(found, lang)}</section>'
+        if appendix
+        else "",
+    ]
+    return _document(lang, title, parts, ("letter.css",), "dense" if size > ROOMY else "")
+
+
+def _size(story: Story, own: tuple[str, str]) -> int:
+    """Return how many characters a letter has; a line of the sender's counts as a whole one."""
+    return sum(map(len, [*story.lines, own[1]])) + 80 * sum(len(text.splitlines()) for text in own)
+
+
+def _details(found: ResultData, lang: Lang) -> str:
+    """Return the details of the row: what each feature is called, and its value with unit."""
+    labels, rows = found.labels, ""
+    for feature, gene in zip(found.encoding.schema.features, found.genome.tolist(), strict=True):
+        name = escape(labels.feature(feature.name, lang))
+        value = f"{labels.value(feature, gene, lang)} {labels.unit(feature, lang, gene)}".strip()
+        rows += f'<tr><th scope="row">{name}</th><td>{escape(value)}</td></tr>'
+    return f"<table><tbody>{rows}</tbody></table>"
+
+
+def customer_page(found: ResultData, lang: Lang) -> str:
+    """Return the customer's page as HTML: what was decided, and each case before and after."""
+    story, phrase = tell(found, lang, MOST_CASES), grammar_of(lang).phrase
+    title, others = phrase("letter.title"), escape(phrase("letter.cases"))
+    assessed = escape(phrase("letter.details"))
+    cases = [_card(k, case, lang) for k, case in enumerate(story.cases, 1)]
+    parts = [
+        "<main>",
+        f"<h1>{escape(title)}</h1>",
+        f'<p class="lead">{escape(story.decided)}</p>',
+        *([f"<h2>{others}</h2>", *cases] if cases else []),
+        *(f"<p>{escape(text)}</p>" for text in (*story.remarks, story.caveat) if text),
+        f"<details><summary>{assessed}</summary>{_details(found, lang)}</details>",
+        "</main>",
+    ]
+    return _document(lang, title, parts, ("letter.css", "customer_page.css"), "")
+
+
+def _card(k: int, case: Case, lang: Lang) -> str:
+    """Return a case: its sentence, and what differs before and after."""
+    phrase, rows = grammar_of(lang).phrase, "".join(_changed(each, lang) for each in case.changes)
+    title, titles = escape(phrase("letter.case")), (phrase("letter.before"), phrase("letter.after"))
+    head = "<td></td>" + "".join(f'<th scope="col">{escape(each)}</th>' for each in titles)
+    return (
+        f"<article><h3>{title} {k}</h3><p>{escape(case.text)}</p>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></article>"
+    )
+
+
+def _changed(change: Change, lang: Lang) -> str:
+    grammar = grammar_of(lang)
+    old = f"{change.old} {change.old_unit}".strip() or grammar.signs.missing
+    new = f"{grammar.value(change)} {change.new_unit}".strip()
+    return (
+        f'<tr><th scope="row">{escape(change.noun.word)}</th><td>{escape(old)}</td>'
+        f'<td class="new">{escape(new)}</td></tr>'
+    )
+
+
+def policy_hash(text: str) -> str:
+    """Return the hash of a script or a style as a content security policy names it."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def _document(lang: Lang, title: str, parts: list[str], styles: tuple[str, ...], kind: str) -> str:
+    style = "".join(f"\n{_read(name)}" for name in styles)
+    policy = (
+        f"default-src 'none'; style-src {policy_hash(style)}; base-uri 'none'; form-action 'none'"
+    )
+    body = f'<body class="{kind}">' if kind else "<body>"
+    return (
+        f'<!doctype html>\n<html lang="{lang}">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n"
+        + body
+        + "\n".join(part for part in parts if part)
+        + "\n</body>\n</html>\n"
+    )

@@ -16,8 +16,13 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
+import numpy as np
+
+from counterpoint.result.data import ResultData
+from counterpoint.search.exact.proof import Proof
 from counterpoint.table.labels import SIGNS
 from counterpoint.table.labels import Lang as Lang
+from counterpoint.table.values import write_number
 
 Reader = Literal["customer", "analyst"]
 
@@ -132,3 +137,54 @@ def count_candidates(n: int, n_missed: int) -> str:
     """
     texts = [counted(n, "counterfactual")] if n or not n_missed else []
     return "; ".join([*texts, *([counted(n_missed, "near miss")] if n_missed else [])])
+
+
+ENDED = ("seconds", "interrupt", "exhausted", "repeats")  # what is said of how a search ended
+
+
+def cost_of(found: ResultData) -> str:
+    """Return what the search cost, how it ended, and what is proved."""
+    asked = counted(found.evaluations, "evaluation")
+    asked += say(f"message.{found.stopped}") if found.stopped in ENDED else ""
+    return asked if found.proof is None else f"{asked}; {_proved(found, found.proof)}"
+
+
+def _proved(found: ResultData, proof: Proof) -> str:
+    """Return what `Proof.of_all` says, in the language that is spoken."""
+    if spoken_now() == "en":
+        return proof.of_all(*found.objectives[found.reaches, 1:3].T)
+    if proof.nearest.status == "none":
+        return say("proof.none")
+    said, (nearest, fewest) = [], found.objectives[found.reaches, 1:3].min(axis=0, initial=np.inf)
+    if proof.nearest.is_met_by(float(nearest)):
+        said.append(say("proof.nearest"))
+    elif proof.nearest.bound > 0.0 and np.isfinite(nearest):
+        share = 100.0 * (float(nearest) / proof.nearest.bound - 1.0)
+        said.append(say("proof.bound", share=write_number(share, SIGNS[spoken_now()], 3)))
+    if proof.fewest.is_met_by(float(fewest)):
+        said.append(say("proof.fewest"))
+    return say("proof", said=say("proof.and").join(said)) if said else say("proof.nothing")
+
+
+def observed_hint(found: ResultData) -> str:
+    """Say whether any observed row has the wanted prediction, and what to try."""
+    if (known := found.diagnosis) is None:
+        return ""
+    if known.nearest is not None:
+        return say("message.no row", at=write_number(known.nearest, SIGNS[spoken_now()]))
+    form = "one" if known.n_reaching == 1 else "many"
+    rows = counted(known.n_reaching, "observed row")
+    reach = say(f"message.rows reach.{form}", rows=rows)
+    if known.limits_bind:
+        what = say("message.limits and rules" if found.constraints else "message.limits")
+        return say(
+            f"message.excluded.{form}", reach=reach, what=what, relaxation=_steps(known.relaxation)
+        )
+    return f"{reach}." if found.stopped in ENDED else say("message.more", reach=reach)
+
+
+def _steps(relaxation: str) -> str:
+    """Return what would admit an observed row, in the language that is spoken."""
+    begins = r'(?:, | and )(?=free |widen ranges|raise max_changed|drop ")'
+    steps = re.split(begins, relaxation)
+    return joined([translated(step, "step") for step in steps], say("and"))

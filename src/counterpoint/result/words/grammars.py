@@ -153,7 +153,7 @@ class Grammar(Protocol):
     def met(self, inside: str, margin: str) -> str:
         """Return that nothing was searched, and how close the edge is."""
         moves = self.phrase("met.moves", margin) if margin != "0" else ""
-        return self.phrase("met", inside) + moves
+        return self.phrase("met", inside) + moves if inside else self.phrase("met.sure")
 
     def measured(self, name: str, value: str) -> str:
         """Return an objective and its value."""

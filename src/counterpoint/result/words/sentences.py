@@ -1,10 +1,14 @@
-"""Sentences: a candidate, a way or a whole result in words, in the caller's labels."""
+"""Sentences: a candidate, a way or a whole result in words, in the caller's labels.
+
+What a customer reads says nothing of other people or of the method: no observed row, no row number,
+no probability of a class that was not asked for, no way through a protected feature nor how many
+there are.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Hashable
-from typing import Any, get_args
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -17,13 +21,14 @@ from counterpoint.result.ways import Result, Way, ways_of
 from counterpoint.result.words import (
     Lang,
     Reader,
+    cost_of,
     count_candidates,
     counted,
     joined,
+    observed_hint,
     say,
     spoken_now,
     started,
-    translated,
 )
 from counterpoint.result.words.grammars import (
     ENGLISH,
@@ -34,7 +39,6 @@ from counterpoint.result.words.grammars import (
     Grammar,
     Wish,
 )
-from counterpoint.search.exact.proof import Proof
 from counterpoint.search.front import greatest_contribution
 from counterpoint.table.features import Feature, Kind
 from counterpoint.table.labels import SIGNS, Labels
@@ -173,11 +177,11 @@ def _predicate(found: ResultData, label: Hashable, grammar: Grammar) -> str:
     return text if text and subject and text[0].islower() else ""
 
 
-def landing(found: ResultData, position: int, wish: Wish, grammar: Grammar) -> Wish:
-    """Return where a counterfactual lands: its class where several would do."""
+def landing(found: ResultData, wish: Wish, grammar: Grammar) -> Wish:
+    """Return where a result's first counterfactual lands: its class where several would do."""
     if wish.aim in ("value", "probability") or not found.facts.classes:
         return wish
-    label = found.facts.classes[int(found.codes[position])]
+    label = found.facts.classes[int(found.codes[0])]
     return wish._replace(
         aim="class",
         label=class_text(found, label, grammar),
@@ -254,9 +258,12 @@ def inside_by(found: ResultData) -> float:
 
 
 def edge_texts(found: ResultData, grammar: Grammar) -> tuple[str, str]:
-    """Return how far inside the target the row is, and how far near rows are apart."""
-    inside = max(inside_by(found), 0.0)
-    return write_number(inside, grammar.signs), write_number(found.facts.margin, grammar.signs)
+    """Return how far inside the target the row is, and how far near rows are apart.
+
+    The first is empty where the target has no edge.
+    """
+    inside, margin = max(inside_by(found), 0.0), write_number(found.facts.margin, grammar.signs)
+    return write_number(inside, grammar.signs) if inside < np.inf else "", margin
 
 
 def measures_of(found: ResultData, position: int, grammar: Grammar) -> list[str]:
@@ -286,7 +293,119 @@ def way_sentence(way: Way[Any], marks: tuple[str, str] = ("", ""), lang: Lang = 
     return f"{grammar.reached(outcome, changes)}{protected_mark(way.representative, 0, grammar)}."
 
 
-ENDED = ("seconds", "interrupt", "exhausted", "repeats")  # what is said of how a search ended
+FEW = 4  # the most changes a sentence names one by one
+
+
+class Case(NamedTuple):
+    """Another case in which the result would have been as wanted."""
+
+    text: str  # its sentence
+    changes: list[Change]  # what differs
+    way: Way[Any]  # what it is one of
+
+
+class Story(NamedTuple):
+    """What a customer reads."""
+
+    decided: str  # what was decided
+    cases: list[Case]  # the other cases, the safest first
+    remarks: list[str]  # what is proved, why there are no cases, or how close the edge is
+    caveat: str  # what it is not; empty where there are no other cases
+
+    @property
+    def lines(self) -> list[str]:
+        """The whole text, the cases numbered."""
+        numbered = [f"{k}. {case.text}" for k, case in enumerate(self.cases, 1)]
+        return [self.decided, *numbered, *self.remarks, *([self.caveat] if self.caveat else [])]
+
+
+def tell(found: ResultData, lang: Lang, n: int) -> Story:
+    """Return what a customer may read of a result, with at most n other cases."""
+    grammar = grammar_of(lang, "customer")
+    check_whole("explain_text.n", n, 1, MOST_TOLD)
+    wish, is_met = wish_of(found, grammar, "customer"), found.status == "already_met"
+    decided = grammar.decided(wish, _now(found, wish, grammar), is_met=is_met)
+    if is_met:
+        margin = found.facts.margin  # 0 where near rows tell nothing
+        edge = grammar.phrase("close" if inside_by(found) < margin else "not close")
+        return Story(decided, [], [edge] if margin > 0.0 else [], "")
+    cases = [_case(way, wish, grammar) for way in open_ways(found)[:n]]
+    if not cases:
+        return Story(decided, [], _nothing(found, wish, grammar), "")
+    proved = _proved(found, [case.way for case in cases], grammar)
+    return Story(decided, cases, [proved] if proved else [], grammar.phrase("caveat.customer"))
+
+
+def open_ways(found: ResultData) -> list[Way[Any]]:
+    """Return the ways that a customer may read of: of few changes, or else the one with fewest.
+
+    A larger set, which `safe_first` may begin with, is none of them: part of it would do.
+    """
+    ways = [
+        way
+        for way in ways_of(found).safe_first()
+        if way.minimality != "has a smaller way" and not changes_protected(way.representative)[0]
+    ]
+    few = [way for way in ways if len(way.features) <= FEW]
+    return few or sorted(ways, key=lambda way: len(way.features))[:1]
+
+
+def _now(found: ResultData, wish: Wish, grammar: Grammar) -> str:
+    """Return what the model says of the row: a value, a share, or the likeliest of many classes."""
+    if wish.aim == "value":
+        return write_number(found.row_prediction, grammar.signs)
+    if wish.aim == "probability":
+        share = found.row_prediction  # with a decimal where it is within a percent of either end
+        return write_share(round(share, 2 if 0.01 <= share <= 0.99 else 5), grammar.signs)
+    likeliest = int(np.argmax(found.facts.row_outputs))
+    if len(found.facts.classes) < 3 or likeliest in found.target.wanted:
+        return ""
+    return class_text(found, found.facts.classes[likeliest], grammar)
+
+
+def _case(way: Way[Any], wish: Wish, grammar: Grammar) -> Case:
+    """Return a way as a sentence: with all its changes, or their names where they are many."""
+    shown, changes = way.representative, changes_of_way(way, grammar)
+    landed = landing(shown, wish, grammar)
+    if len(changes) > FEW:
+        return Case(grammar.many(landed, [change.noun.word for change in changes]), changes, way)
+    return Case(grammar.would(landed, changes), changes, way)
+
+
+def _nothing(found: ResultData, wish: Wish, grammar: Grammar) -> list[str]:
+    """Return that there is no other case, and how near one came where that is a number."""
+    diagnosis = found.diagnosis
+    is_limited = diagnosis is not None and diagnosis.limits_bind
+    lines = [grammar.none(wish, is_limited=is_limited, is_proved=found.is_proved_empty)]
+    advised = np.flatnonzero(~found.reaches & ~changes_protected(found))
+    if wish.aim not in ("value", "probability") or not len(advised) or found.reaches.any():
+        return lines
+    best = advised[int(np.argmin(found.objectives[advised, GAP]))]
+    at = float(found.predictions[best])
+    is_share = wish.aim == "probability"
+    text = write_share(at, grammar.signs) if is_share else write_number(at, grammar.signs)
+    return [*lines, grammar.phrase("nearest", text)]
+
+
+def _proved(found: ResultData, shown: Sequence[Way[Any]], grammar: Grammar) -> str:
+    """Return what is proved of the cases that are told: that none is nearer, or of fewer changes.
+
+    A way that is told with its whole range is told with its nearest case.
+    """
+    if found.proof is None:
+        return ""
+    reached = []
+    for way in shown:
+        changes = changes_of_way(way, grammar)
+        is_whole = len(changes) == 1 and changes[0].ends is not None
+        told = way.counterfactuals if is_whole else way.representative
+        reached.append(float(told.objectives[:, 1].min()))
+    fewest = min(len(way.features) for way in shown)
+    is_fewest = found.proof.fewest.is_met_by(float(fewest))
+    return grammar.proved(
+        is_nearest=found.proof.nearest.is_met_by(min(reached)),
+        fewest=fewest if is_fewest else 0,
+    )
 
 
 def message(found: ResultData) -> str:
@@ -299,8 +418,9 @@ def message(found: ResultData) -> str:
     if found.status == "already_met":
         inside, margin = edge_texts(found, GRAMMARS[spoken_now()])
         moves = say("message.moves", margin=margin) if found.facts.margin else ""
-        return say("message.met", **about, inside=inside, moves=moves)
-    asked, none = _asked(found), "message.none proved" if found.is_proved_empty else "message.none"
+        text = "message.met" if inside else "message.met sure"
+        return say(text, **about, inside=inside, moves=moves)
+    asked, none = cost_of(found), "message.none proved" if found.is_proved_empty else "message.none"
     n, n_missed = int(found.reaches.sum()), int((~found.reaches).sum())
     if n:
         fewest = int(found.changed[found.reaches].sum(axis=1).min())
@@ -328,51 +448,3 @@ def target_text(found: ResultData) -> str:
         return str(found.target)
     grammar = GRAMMARS[lang]
     return grammar.outcome(wish_of(found, grammar, "analyst"))
-
-
-def _asked(found: ResultData) -> str:
-    """Return what the search cost, how it ended, and what is proved."""
-    asked = counted(found.evaluations, "evaluation")
-    asked += say(f"message.{found.stopped}") if found.stopped in ENDED else ""
-    return asked if found.proof is None else f"{asked}; {_proved(found, found.proof)}"
-
-
-def _proved(found: ResultData, proof: Proof) -> str:
-    """Return what `Proof.of_all` says, in the language that is spoken."""
-    if spoken_now() == "en":
-        return proof.of_all(*found.objectives[found.reaches, 1:3].T)
-    if proof.nearest.status == "none":
-        return say("proof.none")
-    said, (nearest, fewest) = [], found.objectives[found.reaches, 1:3].min(axis=0, initial=np.inf)
-    if proof.nearest.is_met_by(float(nearest)):
-        said.append(say("proof.nearest"))
-    elif proof.nearest.bound > 0.0 and np.isfinite(nearest):
-        share = 100.0 * (float(nearest) / proof.nearest.bound - 1.0)
-        said.append(say("proof.bound", share=write_number(share, SIGNS[spoken_now()], 3)))
-    if proof.fewest.is_met_by(float(fewest)):
-        said.append(say("proof.fewest"))
-    return say("proof", said=say("proof.and").join(said)) if said else say("proof.nothing")
-
-
-def observed_hint(found: ResultData) -> str:
-    """Say whether any observed row has the wanted prediction, and what to try."""
-    if (known := found.diagnosis) is None:
-        return ""
-    if known.nearest is not None:
-        return say("message.no row", at=write_number(known.nearest, SIGNS[spoken_now()]))
-    form = "one" if known.n_reaching == 1 else "many"
-    rows = counted(known.n_reaching, "observed row")
-    reach = say(f"message.rows reach.{form}", rows=rows)
-    if known.limits_bind:
-        what = say("message.limits and rules" if found.constraints else "message.limits")
-        return say(
-            f"message.excluded.{form}", reach=reach, what=what, relaxation=_steps(known.relaxation)
-        )
-    return f"{reach}." if found.stopped in ENDED else say("message.more", reach=reach)
-
-
-def _steps(relaxation: str) -> str:
-    """Return what would admit an observed row, in the language that is spoken."""
-    begins = r'(?:, | and )(?=free |widen ranges|raise max_changed|drop ")'
-    steps = re.split(begins, relaxation)
-    return joined([translated(step, "step") for step in steps], say("and"))

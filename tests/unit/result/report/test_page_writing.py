@@ -14,7 +14,7 @@ import pytest
 
 import counterpoint as cp
 from counterpoint.errors import InvalidInput, MissingDependency
-from counterpoint.result.figures.plots import drawing_library
+from counterpoint.result.figures.plots import draw_figures, drawing_library
 from counterpoint.result.report import page as drawings
 from counterpoint.result.report.page import MOST_BYTES, report_page
 
@@ -145,7 +145,7 @@ def test_without_what_draws_figures_the_error_names_both_ways(
 
 
 def test_figures_come_in_two_looks_of_the_same_data(found: cp.Counterfactuals) -> None:
-    figures = drawings.draw_figures(found)["figures"]
+    figures = draw_figures(found)["figures"]
 
     assert [figure["name"] for figure in figures] == [
         *("parallel", "objectives", "strips", "frequency", "ice", "surface")
@@ -164,10 +164,10 @@ def test_a_loaded_result_has_the_figures_that_ask_no_model(
     found.save(tmp_path / "found.json")
     loaded = cp.load(tmp_path / "found.json")
 
-    names = [figure["name"] for figure in drawings.draw_figures(loaded)["figures"]]
+    names = [figure["name"] for figure in draw_figures(loaded)["figures"]]
 
     assert names == ["parallel", "objectives", "strips", "frequency"]
 
 
 def test_nothing_found_has_no_figures(found: cp.Counterfactuals) -> None:
-    assert drawings.draw_figures(found.take([]))["figures"] == []
+    assert draw_figures(found.take([]))["figures"] == []

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.result.words.test_sentences import DATA, ROW, SEARCH, Judge, by_months, by_sex
 
 import counterpoint as cp
-from counterpoint.result.words.letters import tell
+from counterpoint.result.words.sentences import tell
 
 EN_END = (
     "This describes how the details given were assessed. It is not an offer, and it does not say "

@@ -9,8 +9,7 @@ import pytest
 from tests.served import Gated, explainer_of, observed
 
 import counterpoint as cp
-from counterpoint.explorer.requests import Rows, SearchRequest, read_question
-from counterpoint.explorer.sessions import search_row
+from counterpoint.explorer.requests import Rows, SearchRequest, read_question, search_row
 from counterpoint.progress import Watch
 from counterpoint.result.report.summary import value_of
 

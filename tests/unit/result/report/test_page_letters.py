@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
-from counterpoint.result.words.letters import customer_page, letter_page
+from counterpoint.result.report.page import customer_page, letter_page
 
 TODAY = datetime.date(2026, 3, 1)
 EVIL = "<img src=x onerror=alert(1)>"
