@@ -26,13 +26,15 @@ FOLDER = Path(__file__).parent.parent / "docs" / "performance"
 ROWS = (1_000, 10_000, 100_000, 1_000_000)
 FEATURES = (10, 20, 50, 100, 200)
 N_ALONE, N_TOGETHER = 7, 50
+N_OUTLIERS = 100  # numbers 10,000 times as large as others
 SEARCH = cp.Search(evaluations=3520, patience=None)
 WANTED = (0.5, 1.0)
 
 
-def measure(n: int, d: int, is_correlated: bool) -> dict[str, Any]:
+def measure(n: int, d: int, is_correlated: bool, n_outliers: int) -> dict[str, Any]:
     """Time the explanation of rows alone and together over n observed rows of d features."""
-    data, model = simulated.table(n, d, is_correlated=is_correlated), simulated.Linear()
+    data = simulated.table(n, d, is_correlated=is_correlated, n_outliers=n_outliers)
+    model = simulated.Linear()
     refused = np.flatnonzero(model(data) < 0.3)[: 1 + N_ALONE + N_TOGETHER]
     rows = data.iloc[refused]
     before = held_mib()
@@ -54,6 +56,7 @@ def measure(n: int, d: int, is_correlated: bool) -> dict[str, Any]:
         "rows": n,
         "features": d,
         "correlated": is_correlated,
+        "outliers": n_outliers,
         "explainer_s": fitted,
         "alone_ms": 1000.0 * float(np.median(alone)),
         "together_ms": 1000.0 * many,
@@ -64,9 +67,9 @@ def measure(n: int, d: int, is_correlated: bool) -> dict[str, Any]:
     }
 
 
-def in_own_process(n: int, d: int, is_correlated: bool) -> dict[str, Any]:
+def in_own_process(*point: int) -> dict[str, Any]:
     """Measure one point in a fresh process."""
-    arguments = ["--point", str(n), str(d), str(int(is_correlated))]
+    arguments = ["--point", *map(str, map(int, point))]
     done = subprocess.run(  # noqa: S603 - our own module
         [sys.executable, "-m", "benchmarks.growth", *arguments],
         capture_output=True,
@@ -78,8 +81,9 @@ def in_own_process(n: int, d: int, is_correlated: bool) -> dict[str, Any]:
 
 def run(quick: bool) -> list[dict[str, Any]]:
     """Measure all points, printing each as it comes."""
-    points = [(n, 20, c) for c in (True, False) for n in (ROWS[:3] if quick else ROWS)]
-    points += [(2_000, d, True) for d in (FEATURES[:3] if quick else FEATURES)]
+    points = [(n, 20, c, 0) for c in (True, False) for n in (ROWS[:3] if quick else ROWS)]
+    points += [(2_000, d, True, 0) for d in (FEATURES[:3] if quick else FEATURES)]
+    points += [] if quick else [(100_000, 20, True, N_OUTLIERS)]
     records = []
     for point in points:
         records.append(in_own_process(*point))
@@ -90,6 +94,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
 def line(record: dict[str, Any]) -> str:
     """Return one record as a line of text."""
     kind = "correlated" if record["correlated"] else "independent"
+    kind = "outliers" if record["outliers"] else kind
     return (
         f"{record['rows']:>9,} rows  {record['features']:>3} features  {kind:11}  "
         f"alone {record['alone_ms']:7.1f} ms  together {record['together_ms']:7.1f} ms/row  "
@@ -103,7 +108,7 @@ def draw(records: list[dict[str, Any]], file: Path) -> None:
     import altair as alt  # noqa: TID251 - a figure of its own
     import pandas as pd
 
-    frame = pd.DataFrame(records).melt(
+    frame = pd.DataFrame([each for each in records if not each["outliers"]]).melt(
         id_vars=["rows", "features", "correlated"],
         value_vars=["alone_ms", "together_ms"],
         var_name="how",
@@ -139,11 +144,11 @@ def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small tables only; writes nothing")
-    parser.add_argument("--point", nargs=3, type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--point", nargs=4, type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.point:
-        n, d, is_correlated = arguments.point
-        print(json.dumps(measure(n, d, bool(is_correlated))))
+        n, d, is_correlated, n_outliers = arguments.point
+        print(json.dumps(measure(n, d, bool(is_correlated), n_outliers)))
         return
     records = run(arguments.quick)
     if not arguments.quick:

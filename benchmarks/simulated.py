@@ -10,11 +10,13 @@ import pandas as pd
 LEVELS = ("a", "b", "c", "d")
 
 
-def table(n: int, d: int = 20, *, is_correlated: bool = True, seed: int = 0) -> pd.DataFrame:
+def table(
+    n: int, d: int = 20, *, is_correlated: bool = True, n_outliers: int = 0, seed: int = 0
+) -> pd.DataFrame:
     """Return n rows of d features, half of them numbers and half of them levels.
 
     Correlated features follow four hidden factors, as real tables do; independent ones are the
-    hard case, where every row is far from every other.
+    hard case, where every row is far from every other. Outliers are numbers 10,000 times as large.
     """
     rng = np.random.default_rng(seed)  # noqa: TID251 - made-up data, not a search
     shape = np.random.default_rng(1)  # noqa: TID251 - the same loadings for every size
@@ -25,6 +27,7 @@ def table(n: int, d: int = 20, *, is_correlated: bool = True, seed: int = 0) -> 
     n_numbers = d // 2
     numbers = values[:, :n_numbers].round(3)
     codes = np.digitize(values[:, n_numbers:], [-1.0, 0.0, 1.0])
+    numbers[rng.integers(0, n, n_outliers), rng.integers(0, n_numbers, n_outliers)] *= 1e4
     frame = pd.DataFrame(numbers, columns=[f"x{j}" for j in range(n_numbers)])
     levels = {
         f"c{j}": pd.Categorical.from_codes(codes[:, j], pd.Index(LEVELS))

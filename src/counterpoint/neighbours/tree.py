@@ -4,6 +4,11 @@ Rows stand in blocks, like beside like; boxes stand around sixteen blocks, boxes
 so on. A box tells how near a row in it may be at least, so that most are not looked at. What is
 looked at comes from memory that is far from the processor: it is kept as short numbers, and fetched
 before it is needed. A tree is made when it is first needed, and all explained rows share it.
+
+Short numbers are steps from one end of a feature's values to the other. Where a few outliers would
+leave all other rows only few steps, these have them all, and outliers stand at the end: there they
+are no farther from anything than where they are. How far a genome lies beyond that end is counted
+apart, in double precision: beside it single precision could not tell the other rows apart.
 """
 
 from __future__ import annotations
@@ -12,22 +17,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from counterpoint.arrays import Codes, Floats, Ints, Singles
+from counterpoint.arrays import Bools, Codes, Floats, Ints, Singles
 from counterpoint.kernels import assign, fetch, inner, kernel, part
 from counterpoint.neighbours.gower import (
     BLOCK,
     LANES,
     NOTHING,
-    fill_blocks,
-    gower,
     gower_around,
     insert,
     sum_up,
 )
 from counterpoint.neighbours.index import (
+    ROUGH,
     IndexedRows,
     NearRows,
-    empty_blocks,
     empty_neighbours,
     neighbourhood_at,
     padded,
@@ -36,12 +39,24 @@ from counterpoint.neighbours.nearest import Neighbourhood, Neighbours
 
 DEEP = 16  # levels that a tree may have: more than there can be rows for
 N_ASKED = 64  # rows that tell which feature differs most
+N_TOLD = 4096  # rows that tell where nearly all are, but for a share at both ends …
+OUTSIDE = 0.001
+CROWDED = 0.25  # … which have all steps if they fill no more of the feature's range than this
 MOST_CODE = 2.0**16 - 1.0  # of steps: a short number
-ROOM = 0.05  # of a step: more than values in single precision are off
+ROUNDED = 0.52  # of a step: what a short number is off, single precision included
 PER_LINE = 2  # features of LANES rows, as short numbers, that memory sends together
 
 WAITING = np.dtype(  # a group of boxes of a tree that is still to be looked at
     [("level", np.int64), ("group", np.int64), ("low", np.float32)],  # and how near it may be
+    align=True,
+)
+
+BEYOND = np.dtype(  # a feature in which a genome lies beyond all steps
+    [
+        ("feature", np.int64),
+        ("far", np.float32),  # how far, in units of the explained row
+        ("is_above", np.bool_),
+    ],
     align=True,
 )
 
@@ -53,14 +68,17 @@ class RowTree(NamedTuple):
     # last
     order: Ints
     n: int  # how many there are
-    # (n_blocks, d, LANES): they, as short numbers: ``(value - origin) * unit`` is so many steps, up
-    # to rounding, which makes a summed difference wrong by `off` at most
+    # (n_blocks, d, LANES): they, as short numbers: a value is so many steps above `low`, up to
+    # rounding, which makes a summed difference wrong by `off` at most
     blocks: Codes
-    unit: Floats  # (d,)
-    step: Floats  # (d,)
+    low: Floats  # (d,): a value
+    unit: Floats  # (d,): times a value …
+    step: Floats  # (d,): … a step is so long …
+    least: Floats  # (d,): … and there the steps begin and end; infinite if no row is beyond them
+    most: Floats  # (d,)
     off: float
-    # (n_groups, d, LANES): the ends of the boxes in steps, LANES side by side: of the blocks, then
-    # of groups of boxes
+    # (n_groups, d, LANES): the ends of the boxes as such numbers, LANES side by side: of the
+    # blocks, then of groups of boxes
     lower: Codes
     upper: Codes
     # (n_levels,): Where the groups of each level begin, and how many boxes it has. Box i of a level
@@ -76,6 +94,7 @@ class TreeScratch(NamedTuple):
     rough: Singles
     ratio: Singles
     cap: Singles
+    beyond: Any  # (d,): where the genome lies beyond all steps; see `BEYOND`
     waiting: Any  # (DEEP * LANES + 1,): what is still to be looked at; see `WAITING`
     near: Neighbours
 
@@ -85,42 +104,53 @@ def grow_tree(indexed: IndexedRows) -> RowTree:
     (n, d), order = indexed.genomes.shape, np.arange(len(indexed.genomes))
     waiting, moments = np.empty((2, 128), dtype=np.int64), np.empty((2, d))
     _put_like_beside_like(indexed.genomes, indexed.unit, order, waiting, moments)
-    order, blocks = padded(order, LANES), empty_blocks(n, d)
-    fill_blocks(indexed.genomes, order, indexed.origin, indexed.unit, blocks)
-    most = blocks.max(axis=(0, 2)).astype(np.float64)
-    is_whole = np.array([(blocks[:, j] == np.rint(blocks[:, j])).all() for j in range(d)])
-    is_exact = (is_whole & (most <= MOST_CODE)) | (most == 0.0)
-    step, room = np.where(is_exact, 1.0, most / MOST_CODE), np.where(is_exact, 0.0, ROOM)
+    order = padded(order, LANES)
+    low, high, is_exact = _ends_of_steps(indexed)
+    step = np.where(is_exact, 1.0, (high - low) * indexed.unit / MOST_CODE)
+    is_cut = (low > indexed.genomes.min(axis=0)) | (high < indexed.genomes.max(axis=0))
+    least, most = np.where(is_cut, 0.0, -np.inf), np.where(is_cut, MOST_CODE * step, np.inf)
     # What is wider than 1 is capped there.
-    off = float(np.where(is_exact, 0.0, np.minimum((0.5 + ROOM) * step, 1.0)).sum())
+    off = float(np.where(is_exact, ROUGH, np.minimum(ROUNDED * step, 1.0)).sum())
+    blocks = np.empty((len(order) // LANES, d, LANES), dtype=np.uint16)
+    _fill_codes(indexed.genomes, order, low, indexed.unit / step, blocks)
     ends, lower, upper, sizes = (blocks.min(axis=2), blocks.max(axis=2)), [], [], []
     while True:
-        grouped = [_in_groups(each) for each in ends]
+        lower.append(_in_groups(ends[0]))
+        upper.append(_in_groups(ends[1]))
         sizes.append(len(ends[0]))
-        ends = grouped[0].min(axis=2), grouped[1].max(axis=2)
-        lower.append(_in_steps(grouped[0], step, np.floor, -room))
-        upper.append(_in_steps(grouped[1], step, np.ceil, room))
-        if len(grouped[0]) == 1:
+        ends = lower[-1].min(axis=2), upper[-1].max(axis=2)
+        if len(lower[-1]) == 1:
             break
     starts = np.cumsum([0, *map(len, lower[:-1])])
     boxes = np.concatenate(lower), np.concatenate(upper)
-    codes = _in_steps(blocks, step, np.rint, np.zeros(d))
-    return RowTree(order, n, codes, indexed.unit, step, off, *boxes, starts, np.array(sizes))
+    steps = low, indexed.unit, step, least, most, off
+    return RowTree(order, n, blocks, *steps, *boxes, starts, np.array(sizes))
 
 
-def _in_steps(values: Singles, step: Floats, round_off: Any, room: Floats) -> Codes:
-    """Return values (n, d, LANES) as numbers of steps (d,), which are written to `values` first.
+def _ends_of_steps(indexed: IndexedRows) -> tuple[Floats, Floats, Bools]:
+    """Return at which values each feature's steps begin and end, and where nothing is lost."""
+    genomes, unit = indexed.genomes, indexed.unit
+    low, high = genomes.min(axis=0), genomes.max(axis=0)
+    is_whole = np.array([(genes == np.rint(genes)).all() for genes in genomes.T])
+    is_exact = (is_whole & (unit == 1.0) & (high - low <= MOST_CODE)) | (high == low)
+    some = np.sort(genomes[:: max(1, len(genomes) // N_TOLD)], axis=0)
+    n_outside = min(int(np.ceil(OUTSIDE * len(some))), (len(some) - 1) // 2)
+    first, last = some[n_outside], some[-1 - n_outside]
+    is_crowded = ~is_exact & (first < last) & (last - first <= CROWDED * (high - low))
+    return np.where(is_crowded, first, low), np.where(is_crowded, last, high), is_exact
 
-    `room` (d,) is added before they are rounded off.
-    """
-    values /= step.astype(np.float32)[:, None]
-    values += room.astype(np.float32)[:, None]
-    round_off(values, out=values)
-    codes: Codes = np.clip(values, 0.0, MOST_CODE, out=values).astype(np.uint16)
-    return codes
+
+@kernel
+def _fill_codes(genomes: Floats, order: Ints, low: Floats, per_unit: Floats, blocks: Codes) -> None:
+    """Write the genomes (n, d) in some order into blocks, as so many steps above `low` (d,)."""
+    for block in range(len(blocks)):
+        for j in range(genomes.shape[1]):
+            for q in range(LANES):
+                value = (genomes[order[block * LANES + q], j] - low[j]) * per_unit[j]
+                blocks[block, j, q] = np.uint16(min(max(np.rint(value), 0.0), MOST_CODE))
 
 
-def _in_groups(ends: Singles) -> Singles:
+def _in_groups(ends: Codes) -> Codes:
     """Return ends of boxes (n, d) as (n_groups, d, LANES), the last repeated to fill its group."""
     filled = np.pad(ends, ((0, -len(ends) % LANES), (0, 0)), mode="edge")
     return np.ascontiguousarray(filled.reshape(-1, LANES, ends.shape[1]).transpose(0, 2, 1))
@@ -207,7 +237,8 @@ def search_far(
     d, cap = rows.shape[1], near_rows.cap.astype(np.float32)
     near = empty_neighbours(d, distances.shape[2], 2 * BLOCK)
     rough, ratio = np.empty((2, d), dtype=np.float32)
-    scratch = TreeScratch(rough, ratio, cap, np.empty(DEEP * LANES + 1, WAITING), near)
+    beyond, waiting = np.empty(d, BEYOND), np.empty(DEEP * LANES + 1, WAITING)
+    scratch = TreeScratch(rough, ratio, cap, beyond, waiting, near)
     _search_all(genomes, rows, near_rows, tree, scratch, reach, distances)
 
 
@@ -228,51 +259,88 @@ def _search_all(
         for i in range(genomes.shape[1]):
             if reach[a, i] > 0.0:
                 assign(near.distances, distances[a, i])
-                own = gower(genomes[a, i], rows[a], around.weight, around.cap)
-                search_tree(genomes[a, i], own, around, tree, scratch)
+                search_tree(genomes[a, i], around, tree, scratch)
                 assign(distances[a, i], near.distances)
 
 
 @inner
-def search_tree(
-    genome: Floats,
-    own: float,
-    around: Neighbourhood,
-    tree: RowTree,
-    scratch: TreeScratch,
-) -> None:
+def search_tree(genome: Floats, around: Neighbourhood, tree: RowTree, scratch: TreeScratch) -> None:
     """Put all rows of a tree among the nearest of a genome, as far as they count.
 
     The `distances` of its scratch hold bounds of these, ascending: nothing farther than the last is
     looked at.
     """
-    near = scratch.near
-    d, n_left, last = len(genome), 1, len(near.distances) - 1
+    near, n_left, last = scratch.near, 1, len(scratch.near.distances) - 1
     reach = near.distances[last]
-    slack = 2.0 * around.slack * (1.0 + own)
-    for j in range(d):
-        scratch.rough[j] = (genome[j] - around.origin[j]) * around.weight[j]
-        scratch.ratio[j] = min(around.weight[j] / tree.unit[j], 1.0) * tree.step[j]
+    n_beyond, beyond, off = place_genome(genome, around, tree, scratch)
     near.distances[:] = np.inf
     top = scratch.waiting[0]
-    top.level, top.group, top.low = len(tree.sizes) - 1, 0, NOTHING
+    top.level, top.group, top.low = len(tree.sizes) - 1, 0, -np.inf
     while n_left > 0:
         n_left -= 1
         level, group = scratch.waiting[n_left].level, scratch.waiting[n_left].group
-        limit = (min(reach, near.distances[last]) + slack) * d
+        limit = sum_within(min(reach, near.distances[last]), beyond, off, len(genome))
         if scratch.waiting[n_left].low > limit:
             continue
-        sum_up_boxes(tree, tree.starts[level] + group, scratch, near.sums[0])
+        at = tree.starts[level] + group
+        sum_up_boxes(tree, at, scratch, near.sums[0])
+        if n_beyond > 0:
+            spare_outliers(tree.lower, tree.upper, at, n_beyond, scratch, near.sums[0])
         n_within = list_within(tree, level, group, limit, scratch, n_left)
         if level > 0:
             n_left += n_within
             continue
         for k in range(n_left, n_left + n_within):
             block = scratch.waiting[k].group
-            limit = (min(reach, near.distances[last]) + slack) * d
+            limit = sum_within(min(reach, near.distances[last]), beyond, off, len(genome))
             if scratch.waiting[k].low <= limit:
                 sum_up(tree.blocks, block, scratch.rough, scratch.ratio, scratch.cap, near.sums[1])
-                visit(genome, block, limit + tree.off, around, tree, near)
+                if n_beyond > 0:
+                    spare_outliers(tree.blocks, tree.blocks, block, n_beyond, scratch, near.sums[1])
+                visit(genome, block, limit, around, tree, near)
+
+
+@part
+def place_genome(
+    genome: Floats, around: Neighbourhood, tree: RowTree, scratch: TreeScratch
+) -> tuple[int, float, float]:
+    """Write where a genome is among the steps.
+
+    Returned are in how many features it lies beyond them all, how far in all of these together, and
+    what sums may be off. A feature that is capped counts its cap there, and no more.
+    """
+    n_beyond, beyond, off = 0, 0.0, tree.off
+    for j in range(len(genome)):
+        ratio = min(around.weight[j] / tree.unit[j], 1.0)
+        at = (genome[j] - tree.low[j]) * tree.unit[j]
+        inside = min(max(at, tree.least[j]), tree.most[j])
+        scratch.rough[j], scratch.ratio[j] = inside * ratio, tree.step[j] * ratio
+        off += ROUGH * abs(inside * ratio)
+        if at != inside and around.cap[j] == np.inf:
+            it, far = scratch.beyond[n_beyond], abs(at - inside) * ratio
+            it.feature, it.far, it.is_above = j, far, at > inside
+            beyond += far
+            n_beyond += 1
+    return n_beyond, beyond, off
+
+
+@inner
+def sum_within(distance: float, beyond: float, off: float, d: int) -> float:
+    """Return up to which sum a row may be as near as a distance; sums are in single precision."""
+    limit = distance * d - beyond + off
+    return limit + ROUGH * (d + 4) * abs(limit) if limit < np.inf else limit
+
+
+@inner
+def spare_outliers(
+    lower: Codes, upper: Codes, at: int, n_beyond: int, scratch: TreeScratch, sums: Singles
+) -> None:
+    """Count nothing of what a genome lies beyond all steps for rows that may lie there, too."""
+    for k in range(n_beyond):
+        it = scratch.beyond[k]
+        ends, end = (upper, MOST_CODE) if it.is_above else (lower, 0.0)
+        for q in range(LANES):
+            sums[q] -= it.far if ends[at, it.feature, q] == end else NOTHING
 
 
 @inner
