@@ -183,9 +183,9 @@ class NewtonScratch(NamedTuple):
     candidate: Floats
 
 
-def _newton_scratch(n_cells: int, p: int = N_COEFFICIENTS) -> NewtonScratch:
-    score, gradient, blocked, step, candidate = np.empty((5, p))
-    curvature, factor = np.empty((2, p, p))
+def _newton_scratch(n_cells: int) -> NewtonScratch:
+    score, gradient, blocked, step, candidate = np.empty((5, N_COEFFICIENTS))
+    curvature, factor = np.empty((2, N_COEFFICIENTS, N_COEFFICIENTS))
     heights = np.empty(n_cells + 1)
     return NewtonScratch(heights, score, gradient, curvature, factor, blocked, step, candidate)
 

@@ -146,33 +146,24 @@ def rough_distances(
     return distances.reshape(len(rows), -1)[:, : len(indexed.genomes)]
 
 
-def nearest_first(distances: Singles, n: int, after: int = -1) -> Ints:
+def nearest_first(distances: Singles, n: int) -> Ints:
     """Return which are the n smallest of some distances, ascending, ties by index.
-
-    Those up to `after` in that order are left out.
 
     Examples
     --------
     >>> distances = np.array([0.5, 0.1, 0.3, 0.1], dtype=np.float32)
-    >>> nearest_first(distances, 3), nearest_first(distances, 3, after=3)
-    (array([1, 3, 2]), array([2]))
+    >>> nearest_first(distances, 3)
+    array([1, 3, 2])
     """
-    least = np.float32(0.0) if after < 0 else distances[after]
-    is_some = distances >= least
+    some = np.arange(len(distances))
     if 4 * n < len(distances):
-        is_some &= distances <= radius_of(distances, n)
-    some = np.flatnonzero(is_some)
+        some = np.flatnonzero(distances <= radius_of(distances, n))
     # Bits of floats above 0 are ordered as they are, and whole numbers are sorted far quicker.
     keys = distances[some].view(np.uint32).astype(np.uint64) << np.uint64(32) | some.astype(
         np.uint64
     )
     keys.sort()
-    places = (keys & np.uint64(2**32 - 1)).astype(np.int64)
-    if after < 0:
-        return places[:n]
-    n_before = int(np.count_nonzero(distances < least))
-    n_known = int(np.flatnonzero(places == after)[0]) + 1
-    return places[n_known : n - n_before]
+    return (keys & np.uint64(2**32 - 1)).astype(np.int64)[:n]
 
 
 def radius_of(distances: Singles, n: int) -> float:

@@ -23,7 +23,6 @@ MOST_FEATURES = 3  # in a set that is searched on purpose
 MOST_TRIED = 48  # single changes of a feature that are remembered
 MOST_PAIRED, MOST_JOINED = 40, 12  # features that pairs, and triples, are made of
 N_NICHES = MOST_PAIRED * (MOST_PAIRED - 1) // 2 + 220 + 200
-N_PLACES = 4096  # of the table that finds a set's niche
 STALE = -np.inf
 
 NICHE = np.dtype(  # in few bytes, and as it is read: memory is slower than all that is done with it
