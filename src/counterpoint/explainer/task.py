@@ -229,10 +229,9 @@ def explain_group(
     search: Search | WhatIf,
     seed: int,
     rows: list[Any],
-    watch: Watch | None = None,
+    watch: Watch,
 ) -> list[Counterfactuals]:
     """Search the rows of one problem that do not reach their target yet."""
-    watch = watch or Watch()
     doubts = doubts_of_rows(problem)
     if doubts:
         watch.hear(0, len(doubts))
@@ -355,7 +354,8 @@ def search_again(problem: Problem, seed: int, row: Any) -> Again:
 
     def again(search: Search, replies: Floats) -> Counterfactuals:
         with problem.predictor.one_thread():
-            return explain_group(replace(problem, past=Past(replies)), search, seed, [row])[0]
+            past = replace(problem, past=Past(replies))
+            return explain_group(past, search, seed, [row], Watch())[0]
 
     return again
 

@@ -29,9 +29,8 @@ from counterpoint.search.settings import NSGA2, Explore, RandomSearch, WhatIf
 Reward = Literal["none", "sparsity", "proximity", "plausibility"]
 
 
-def search_randomly(problem: Problem, search: RandomSearch, watch: Watch | None = None) -> Archive:
+def search_randomly(problem: Problem, search: RandomSearch, watch: Watch) -> Archive:
     """Draw candidates at random, half of their features kept: the paper's random search."""
-    watch = watch or Watch()
     deadline = deadline_of(search.seconds)
     size, rows = search.population, np.arange(len(problem.rows))
     last = search.last_generation(np.full(len(rows), 1 + size))
@@ -56,7 +55,7 @@ def search_randomly(problem: Problem, search: RandomSearch, watch: Watch | None 
     return archive
 
 
-def take_nearest(problem: Problem, search: WhatIf, watch: Watch | None = None) -> Archive:
+def take_nearest(problem: Problem, search: WhatIf, watch: Watch) -> Archive:
     """Return the nearest observed rows that reach each row's target within its limits."""
     archive = Archive(problem, search.n)
     wanted, n_wanted = nearest_wanted(problem, search.n)
@@ -71,7 +70,7 @@ def take_nearest(problem: Problem, search: WhatIf, watch: Watch | None = None) -
             archive.add(genomes, judged, np.array([a]), generation=0, is_known=True)
             archive.keep_all(a)
         archive.stopped[a] = "budget"
-    (watch or Watch()).hear(0, len(problem.rows))
+    watch.hear(0, len(problem.rows))
     return archive
 
 
@@ -123,9 +122,9 @@ class NICE(WhatIf):
         check_choice("NICE.variant", self.variant, get_args(Reward))
 
 
-def walk_to_neighbours(problem: Problem, search: NICE, watch: Watch | None = None) -> Archive:
+def walk_to_neighbours(problem: Problem, search: NICE, watch: Watch) -> Archive:
     """Walk from each row to its nearest unlike neighbours; all walks share the model's calls."""
-    watch, archive = watch or Watch(), Archive(problem, search.n)
+    archive = Archive(problem, search.n)
     wanted, n_wanted = nearest_wanted(problem, search.n)
     archive.places = wanted if search.variant == "none" else None
     walks = []
@@ -246,7 +245,7 @@ def merits(target: Target, scores: Floats) -> Floats:
     return 0.0 - target.gaps(scores)
 
 
-RUNS: dict[type, Callable[[Problem, Any, Watch | None], Archive]] = {
+RUNS: dict[type, Callable[[Problem, Any, Watch], Archive]] = {
     Explore: explore,
     NSGA2: evolve,
     RandomSearch: search_randomly,

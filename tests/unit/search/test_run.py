@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import counterpoint as cp
+from counterpoint.progress import Watch
 from counterpoint.search.run import RUNS
 from counterpoint.search.settings import METHODS
 
@@ -22,7 +23,7 @@ def test_every_method_has_a_function() -> None:
 def test_settings_are_run_within_their_budget(made: Any) -> None:
     search = made(n=3) if issubclass(made, cp.WhatIf) else made(evaluations=90)
 
-    archive = RUNS[made](FOUND.problem, search, None)
+    archive = RUNS[made](FOUND.problem, search, Watch())
 
     assert archive.n_members[0] > 0
     assert archive.evaluations[0] <= {cp.WhatIf: 1, cp.NICE: 10}.get(made, 90)
@@ -30,7 +31,7 @@ def test_settings_are_run_within_their_budget(made: Any) -> None:
 
 
 def test_a_solver_has_no_budget_and_ends_when_all_is_proved() -> None:
-    archive = RUNS[cp.Exact](FOUND.problem, cp.Exact(), None)
+    archive = RUNS[cp.Exact](FOUND.problem, cp.Exact(), Watch())
 
     assert archive.n_members[0] > 0
     assert archive.stopped == ["proved"]

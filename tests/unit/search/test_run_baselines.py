@@ -18,6 +18,7 @@ from tests.strategies import generator, mixed_table
 
 import counterpoint as cp
 from counterpoint.arrays import Bools, Floats
+from counterpoint.progress import Watch
 from counterpoint.search.run import search_randomly
 
 NUMBERS, LEVELS = ["age", "debt"], ["job", "owns"]
@@ -203,7 +204,7 @@ def test_random_search_keeps_half_of_each_feature_and_draws_the_rest_evenly() ->
     start = replace(search, population=2, generations=0)
     problem = EXPLAINER.explain(REFUSED.iloc[0], "good", start).problem
 
-    archive = search_randomly(problem, search)
+    archive = search_randomly(problem, search, Watch())
 
     genomes, row, box = archive.genomes[0], problem.rows[0], problem.box
     n_values = np.rint((box.upper[0] - box.lower[0]) * problem.space.grid) + 1
@@ -224,7 +225,7 @@ def test_random_search_draws_anew_in_each_generation() -> None:
     search = cp.RandomSearch(population=5, generations=3)
     problem = EXPLAINER.explain(REFUSED.iloc[0], "good", search).problem
 
-    archive = search_randomly(problem, search)
+    archive = search_randomly(problem, search, Watch())
 
     waves = archive.genomes[0].reshape(4, 5, 4)
     assert len({wave.tobytes() for wave in waves}) == 4

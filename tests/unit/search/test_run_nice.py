@@ -18,6 +18,7 @@ from tests.strategies import mixed_table
 
 import counterpoint as cp
 from counterpoint.problem.target import Target
+from counterpoint.progress import Watch
 from counterpoint.search.run import NICE, Reward, merits, walk_to_neighbours
 
 NUMBERS, FEATURES = ["age", "debt"], ["age", "debt", "job", "owns"]
@@ -189,7 +190,7 @@ def test_an_interrupt_returns_the_neighbour() -> None:
     near = explainer.explain(REFUSED[:1], (0.6, 1.0), cp.WhatIf())
     n_before = len(calls) - 1
 
-    archive = walk_to_neighbours(near.problem, NICE())
+    archive = walk_to_neighbours(near.problem, NICE(), Watch())
 
     assert archive.stopped == ["interrupt"]
     np.testing.assert_array_equal(archive.genomes[0, :1], near.genomes)

@@ -97,9 +97,9 @@ class Exact(Search):
         )
 
 
-def ask_solver(problem: Problem, search: Exact, watch: Watch | None = None) -> Archive:
+def ask_solver(problem: Problem, search: Exact, watch: Watch) -> Archive:
     """Return the nearest counterfactuals of every row, from the nearest wanted observed row on."""
-    archive, watch = Archive(problem, 1), watch or Watch()
+    archive = Archive(problem, 1)
     wanted, n_wanted = nearest_wanted(problem, 1)
     for a in range(len(problem.rows)):
         if n_wanted[a]:

@@ -62,12 +62,12 @@ MOST_NUMBERS = 2_000_000  # in all of its points together
 MOST_EMPTY = 10  # waves in a row that make nothing new of a space that is too large for that
 
 
-def explore(problem: Problem, search: Explore, watch: Watch | None = None) -> Archive:
+def explore(problem: Problem, search: Explore, watch: Watch) -> Archive:
     """Search the counterfactuals of every row of `problem`; return all that was evaluated.
 
     With `prove`, a solver completes it in the time that is left, and proves what it can.
     """
-    watch, start_time = watch or Watch(), time.monotonic()
+    start_time = time.monotonic()
     archive = search_in_waves(problem, search, watch)
     if not search.prove:
         return archive

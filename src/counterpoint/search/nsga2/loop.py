@@ -45,9 +45,8 @@ FIRST = np.int64(Stage.TOURNAMENT_FIRST)
 SECOND = np.int64(Stage.TOURNAMENT_SECOND)
 
 
-def evolve(problem: Problem, search: NSGA2, watch: Watch | None = None) -> Archive:
+def evolve(problem: Problem, search: NSGA2, watch: Watch) -> Archive:
     """Search the counterfactuals of every row of `problem`; return all that was evaluated."""
-    watch = watch or Watch()
     deadline = deadline_of(search.seconds)
     space, size = problem.space, search.population
     n_mates = size + size % 2

@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.ensemble import RandomForestClassifier
 
 import counterpoint as cp
+from counterpoint.progress import Watch
 from counterpoint.search.explore import loop
 from counterpoint.search.explore.knowledge import Plans
 from counterpoint.search.explore.loop import plan_candidates
@@ -42,7 +43,7 @@ def plans_of(found: cp.Counterfactuals) -> list[Plans]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loop, "start", keep)
         patch.setattr(loop, "plan_candidates", note)
-        loop.explore(found.problem, Explore(evaluations=1500, patience=None))
+        loop.explore(found.problem, Explore(evaluations=1500, patience=None), Watch())
     return after
 
 

@@ -7,6 +7,7 @@ from tests.strategies import generator
 
 import counterpoint as cp
 from counterpoint.problem.problem import Problem
+from counterpoint.progress import Watch
 from counterpoint.search.explore.loop import explore, start
 from counterpoint.search.explore.niches import Niches
 from counterpoint.search.settings import Explore
@@ -36,7 +37,7 @@ def niches_after(problem: Problem, evaluations: int) -> Niches:
 
     loop.start, kept = keep, loop.start  # type: ignore[assignment]
     try:
-        explore(problem, Explore(evaluations=evaluations, patience=None))
+        explore(problem, Explore(evaluations=evaluations, patience=None), Watch())
     finally:
         loop.start = kept
     return made[0]
