@@ -168,11 +168,11 @@ def solver_of(found: Found, clock: Clock) -> Solver | LinearSolver | str:
 
 def prove(found: Found, clock: Clock) -> Proof:
     """Return what is proved of the counterfactuals of a row; what is found goes to `found`."""
-    solver: Solver | LinearSolver | Census | str = solver_of(found, clock)
+    solver: Solver | LinearSolver | Enumeration | str = solver_of(found, clock)
     if isinstance(solver, str):
         if (every := all_rows(found.problem)) is None:
             return Proof(reason=f"{solver} {TOO_MANY}")
-        solver = Census(found, every, clock)
+        solver = Enumeration(found, every, clock)
     prover = Prover(solver)
     try:
         prover.run()
@@ -196,7 +196,7 @@ def all_rows(problem: Problem) -> Floats | None:
     return np.ascontiguousarray(genomes[problem.obeys(genomes[None])[0]])
 
 
-class Census:
+class Enumeration:
     """Answers questions on one row by asking the model about all rows there are.
 
     `every` (n, d) are all rows that limits and rules allow.
@@ -220,7 +220,7 @@ class Census:
 class Prover:
     """Asks what is to be proved of one row, in order."""
 
-    def __init__(self, solver: Solver | LinearSolver | Census) -> None:
+    def __init__(self, solver: Solver | LinearSolver | Enumeration) -> None:
         self.solver, self.found = solver, solver.found
         problem = self.found.problem
         self._n_forced = int(problem.box.is_forced.sum())
