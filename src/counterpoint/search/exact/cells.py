@@ -102,12 +102,14 @@ class Ruled:
         return [each for each in found if each is not None]
 
     def broken(self, genome: Floats) -> list[frozenset[int]]:
-        """Return the features of each shared rule that a genome breaks."""
-        if not self.shared:
-            return []
+        """Return the features of each shared rule that a refused genome breaks.
+
+        All features if it breaks none, so that another rule or a limit refuses it.
+        """
         program = compile_rules([each.rule for each in self.shared], self._rounding)
         holds = judge(program, genome[None], self._row)[0]
-        return [each.genes for each, held in zip(self.shared, holds, strict=True) if not held]
+        broken = [each.genes for each, held in zip(self.shared, holds, strict=True) if not held]
+        return broken or [frozenset(range(len(genome)))]
 
     @property
     def counts(self) -> list[Count]:

@@ -142,7 +142,7 @@ class LinearSolver:
 
     def _forbid(self, program: LinearProgram, genome: Floats) -> bool:
         """Forbid what rules refuse; return whether that can be told apart."""
-        broken = self.ruled.broken(genome) or [frozenset(range(len(self.row)))]
+        broken = self.ruled.broken(genome)
         is_told = all(self.is_told_apart(j) for genes in broken for j in genes if program.at[j])
         for genes in broken if is_told else ():
             program.forbid(genome, genes)
@@ -205,9 +205,7 @@ class LinearProgram:
                 columns += [k, n + k]
                 entries += [weight * (move.value - own), weight * move.step]
         known = sum(weight * float(self.row[j]) for j, weight in total.weights.items())
-        size = max(1.0, max(map(abs, entries), default=0.0))
-        low, high = (total.low - known) / size, (total.high - known) / size
-        self.rows.add(columns, [entry / size for entry in entries], low, high)
+        self.rows.add_scaled(columns, entries, total.low - known, total.high - known)
 
     def _effects(self) -> Floats:
         """Return what each column adds to the raw scores."""

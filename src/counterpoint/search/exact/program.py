@@ -78,6 +78,11 @@ class MatrixRows:
         self.low.append(low)
         self.high.append(high)
 
+    def add_scaled(self, columns: list[int], entries: list[float], low: float, high: float) -> None:
+        """Add such a row divided by its largest entry, if that is more than 1."""
+        size = max(1.0, max(map(abs, entries), default=0.0))
+        self.add(columns, [entry / size for entry in entries], low / size, high / size)
+
 
 class GeneColumns:
     """The binary columns of one gene, and each of its options as a sum of them.
@@ -207,10 +212,7 @@ class RowProgram:
         leaves = list(range(self.n_binary, self.n_columns))
         for weights, low, high in zip(*goal, strict=True):
             entries, known = self.leaf_values @ weights, float((self.constant + base) @ weights)
-            size = max(1.0, float(np.abs(entries).max(initial=0.0)))
-            self.rows.add(
-                leaves, (entries / size).tolist(), (low - known) / size, (high - known) / size
-            )
+            self.rows.add_scaled(leaves, entries.tolist(), low - known, high - known)
 
     def limit_changes(self, most: int, features: Iterable[int]) -> None:
         """Let no more of some features change."""
@@ -232,9 +234,7 @@ class RowProgram:
                 known += weight * float(values @ gene.constants)
             else:
                 known += weight * float(values[0])
-        size = max(1.0, max(map(abs, entries), default=0.0))
-        low, high = (total.low - known) / size, (total.high - known) / size
-        self.rows.add(columns, [entry / size for entry in entries], low, high)
+        self.rows.add_scaled(columns, entries, total.low - known, total.high - known)
 
     def change_together(self, features: Sequence[int]) -> None:
         """Let all of some features change, or none."""

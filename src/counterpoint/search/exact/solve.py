@@ -197,8 +197,7 @@ class Solver:
         if verdict == "model":
             program.forbid(places)
             return True
-        broken = self.ruled.broken(genome) or [frozenset(range(len(self.row)))]
-        for genes in broken:
+        for genes in self.ruled.broken(genome):
             if genes & self.is_open:
                 return False
             program.forbid({j: place for j, place in places.items() if j in genes})
