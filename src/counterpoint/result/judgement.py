@@ -28,6 +28,7 @@ from counterpoint.search.exact.proof import Proof
 from counterpoint.search.settings import Explore
 from counterpoint.table.files import write_csv
 from counterpoint.table.schema import Encoding
+from counterpoint.table.space import ranges_around
 from counterpoint.table.values import counted
 
 N_NEAREST = 5  # observed rows that tell whether a row lies among its like
@@ -233,9 +234,7 @@ def broken_by(problem: Problem, genomes: Floats) -> list[list[str]]:
     """Return in words which limits and rules each of the genomes (n, d) breaks."""
     limits, space, row = problem.limits, problem.space, problem.rows[0]
     features, is_missing = problem.predictor.encoding.schema.features, genomes == MISSING
-    has_range, known = ~np.isnan(limits.low), np.where(row == MISSING, space.low, row)
-    low = np.where(has_range, limits.low, np.minimum(space.low, known))
-    high = np.where(has_range, limits.high, np.maximum(space.high, known))
+    low, high = ranges_around(row, space, limits)
     is_outside = ~space.is_level & ~is_missing & ((genomes < low) | (genomes > high))
     is_outside &= ~limits.is_fixed
     is_lost = is_missing & (row != MISSING) & ~space.may_miss & ~limits.is_fixed
@@ -246,7 +245,7 @@ def broken_by(problem: Problem, genomes: Floats) -> list[list[str]]:
         moved = np.flatnonzero(limits.is_fixed & changes[i])
         said = [f"{features[j].name!r} is fixed" for j in moved]
         for j in np.flatnonzero(is_outside[i]):
-            whose = "range given" if has_range[j] else "data's range"
+            whose = "data's range" if np.isnan(limits.low[j]) else "range given"
             ends = f"{features[j].shown(low[j])} to {features[j].shown(high[j])}"
             said.append(
                 f"{features[j].name!r} = {features[j].shown(genome[j])} is outside the {whose}, "

@@ -197,15 +197,20 @@ class FeatureLimits(Protocol):
         """The most features a counterfactual may change."""
 
 
+def ranges_around(rows: Floats, space: Space, limits: FeatureLimits) -> tuple[Floats, Floats]:
+    """Return the ends of each feature's range: the caller's, or the data's widened to the row."""
+    has_range, known = ~np.isnan(limits.low), np.where(rows == MISSING, space.low, rows)
+    low = np.where(has_range, limits.low, np.minimum(space.low, known))
+    return low, np.where(has_range, limits.high, np.maximum(space.high, known))
+
+
 def search_box(rows: Floats, space: Space, limits: FeatureLimits) -> Box:
     """Return the box of each row: the data's range widened to the row, or the caller's range.
 
     Raises InvalidInput if it leaves a row nothing.
     """
-    has_range, is_missing = ~np.isnan(limits.low), rows == MISSING
-    known = np.where(is_missing, space.low, rows)
-    lower = as_emitted(np.where(has_range, limits.low, np.minimum(space.low, known)), space)
-    upper = as_emitted(np.where(has_range, limits.high, np.maximum(space.high, known)), space)
+    is_missing = rows == MISSING
+    lower, upper = (as_emitted(ends, space) for ends in ranges_around(rows, space, limits))
     is_inside = is_missing | ((lower <= rows) & (rows <= upper))
     lower, upper = onto_grid(lower, space, inwards=1.0), onto_grid(upper, space, inwards=-1.0)
     if (crossed := (lower > upper).any(axis=0)).any():
