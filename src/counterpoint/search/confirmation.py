@@ -47,8 +47,13 @@ def complaint(own: Predictor, genomes: Floats) -> str:
     if np.array_equal(quick, plain):
         return ""
     i, c = np.unravel_index(np.argmax(np.abs(quick - plain)), quick.shape)
-    values = own.encoding.by_feature(genomes[[i]]).to_dict("records")[0]
-    return f"of {values} it says {quick[i, c]:.6g}, the model {plain[i, c]:.6g}"
+    return disagreement(own, genomes[[i]], quick[i, c], plain[i, c])
+
+
+def disagreement(own: Predictor, genome: Floats, quick: float, plain: float) -> str:
+    """Say what a quick way to ask and the model answer to a genome (1, d)."""
+    values = own.encoding.by_feature(genome).to_dict("records")[0]
+    return f"of {values} it says {quick:.6g}, the model {plain:.6g}"
 
 
 def margins(target: Target, predictions: Floats) -> Floats:
@@ -392,9 +397,8 @@ class Draft:
         worst = int(np.argmax(differences))
         if differences[worst] >= self.difference:
             self.difference = float(differences[worst])
-            encoding = self.problem.predictor.encoding
-            values = encoding.by_feature(genomes[[worst]]).to_dict("records")[0]
-            self.complaint = f"of {values} it says {quick[worst]:.6g}, the model {own[worst]:.6g}"
+            asker = self.problem.predictor
+            self.complaint = disagreement(asker, genomes[[worst]], quick[worst], own[worst])
 
     def _gaps(self, genomes: Floats, predictions: Floats) -> Floats:
         """Return the gaps of genomes (n, d); a class is reached only if `predict` says so."""
