@@ -12,42 +12,22 @@ export function constraintsOf(report, state) {
   const found = report.features.flatMap((feature, j) =>
     featureConstraints(feature, j, state.limits[j]),
   );
-  if (state.onlyValid) {
+  const add = (id, allows, without) =>
     found.push({
-      id: "valid",
-      text: say("limit.valid"),
-      relax: say("relax.valid"),
-      allows: (each) => each.is_valid,
-      without: (now) => ({ ...now, onlyValid: false }),
+      id,
+      text: say(`limit.${id}`),
+      relax: say(`relax.${id}`),
+      allows,
+      without: (now) => ({ ...now, ...without }),
     });
-  }
-  if (state.onlyUnprotected) {
-    found.push({
-      id: "protected",
-      text: say("limit.protected"),
-      relax: say("relax.protected"),
-      allows: (each) => !each.is_protected,
-      without: (now) => ({ ...now, onlyUnprotected: false }),
-    });
-  }
-  if (state.onlyBookmarked) {
-    found.push({
-      id: "bookmarks",
-      text: say("limit.bookmarks"),
-      relax: say("relax.bookmarks"),
-      allows: (each) => state.bookmarks.includes(each.number),
-      without: (now) => ({ ...now, onlyBookmarked: false }),
-    });
-  }
+  if (state.onlyValid) add("valid", (each) => each.is_valid, { onlyValid: false });
+  if (state.onlyUnprotected)
+    add("protected", (each) => !each.is_protected, { onlyUnprotected: false });
+  if (state.onlyBookmarked)
+    add("bookmarks", (each) => state.bookmarks.includes(each.number), { onlyBookmarked: false });
   if (state.brush) {
     const numbers = new Set(state.brush.numbers);
-    found.push({
-      id: "brush",
-      text: say("limit.brush"),
-      relax: say("relax.brush"),
-      allows: (each) => numbers.has(each.number),
-      without: (now) => ({ ...now, brush: null }),
-    });
+    add("brush", (each) => numbers.has(each.number), { brush: null });
   }
   return found;
 }
