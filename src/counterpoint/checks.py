@@ -174,8 +174,8 @@ def require_package(module: str, purpose: str, install: str) -> Any:
         ) from error
 
 
-def is_loaded(model: Any, module: str, name: str) -> bool:
-    """Whether `model` is an instance of a class of a framework, which is not imported for that.
+def is_loaded(value: Any, module: str, name: str) -> bool:
+    """Whether a value is of a class of a package, which is not imported for that.
 
     Examples
     --------
@@ -185,4 +185,4 @@ def is_loaded(model: Any, module: str, name: str) -> bool:
     False
     """
     kind = getattr(sys.modules.get(module), name, None)
-    return isinstance(kind, type) and isinstance(model, kind)
+    return isinstance(kind, type) and isinstance(value, kind)

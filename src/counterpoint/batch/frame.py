@@ -26,6 +26,7 @@ from counterpoint.batch.rows import (
     positions_of,
     with_ids,
 )
+from counterpoint.checks import is_loaded
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.group import MEMORY
@@ -194,7 +195,7 @@ def of_frame(
 
     `here` are settings of the work that only this process has, not Dask's workers.
     """
-    if is_dask(rows):
+    if is_loaded(rows, "dask.dataframe", "DataFrame"):
         check_dask(**here)
         return lazily(recipe, rows, order, schema_of, work)
     explainer = recipe.explainer()
@@ -246,12 +247,6 @@ def verify_rows(
     ]
     is_there = np.array([each.genome is not None for each in findings], dtype=np.bool_)
     return in_columns(schema, rows, np.arange(len(rows)), own, genes, is_there)
-
-
-def is_dask(rows: object) -> bool:
-    """Whether rows are a Dask DataFrame; where Dask was not imported, nothing is."""
-    dask_frames = sys.modules.get("dask.dataframe")
-    return dask_frames is not None and isinstance(rows, dask_frames.DataFrame)
 
 
 def check_dask(workers: int | None, progress: bool | None = None) -> None:

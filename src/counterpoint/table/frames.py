@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import LARGEST, Bools, Floats
-from counterpoint.checks import require_package
+from counterpoint.checks import is_loaded, require_package
 from counterpoint.errors import DataWarning, InvalidInput, listed, named_columns
 from counterpoint.table.features import Feature, Kind, plain_dtype
 from counterpoint.table.values import EXACT, LARGEST_WHOLE, as_days, date_decoder, write_number
@@ -62,11 +62,11 @@ def read_data(data: Any) -> tuple[pd.DataFrame, Form]:
         return data, PANDAS
     if isinstance(data, np.ndarray) and data.ndim == 2:
         return read_array(data), Form("numpy", (data.dtype,))
-    if _is_made_by("polars", "LazyFrame", data):
+    if is_loaded(data, "polars", "LazyFrame"):
         raise InvalidInput("data is a LazyFrame, of which no rows are known; pass data.collect().")
     if is_polars(data):
         return read_frame(data, "data"), Form("polars", tuple(data.dtypes))
-    if _is_made_by("pyarrow", "Table", data):
+    if is_loaded(data, "pyarrow", "Table"):
         return read_frame(data, "data"), Form("pyarrow", tuple(data.schema.types))
     what = (
         f"an array of shape {data.shape}" if isinstance(data, np.ndarray) else type(data).__name__
@@ -89,18 +89,12 @@ def from_capsule(rows: Any) -> Any:
 
 def is_frame(rows: object) -> bool:
     """Whether rows are a frame of polars or pyarrow."""
-    return is_polars(rows) or _is_made_by("pyarrow", "Table", rows)
+    return is_polars(rows) or is_loaded(rows, "pyarrow", "Table")
 
 
 def is_polars(rows: object) -> bool:
     """Whether rows are a frame of polars."""
-    return _is_made_by("polars", "DataFrame", rows)
-
-
-def _is_made_by(package: str, kind: str, value: object) -> bool:
-    """Whether a value is of a class of a package; of none if nobody has imported that."""
-    known = getattr(sys.modules.get(package), kind, None)
-    return known is not None and isinstance(value, known)
+    return is_loaded(rows, "polars", "DataFrame")
 
 
 def read_array(array: Any) -> pd.DataFrame:
