@@ -21,7 +21,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from counterpoint.batch.engines.engine import Engine, Files, Recipe, Threads
-from counterpoint.batch.inputs import Inputs, Names
+from counterpoint.batch.inputs import Inputs, Names, arrow
 from counterpoint.batch.job import ChunkSizes, Job, Summary
 from counterpoint.batch.ledger import (
     FORMAT,
@@ -172,7 +172,7 @@ class Batch:
     stop: StopFlag = field(default_factory=StopFlag)  # asks it to stop, besides signals
 
     def __post_init__(self) -> None:
-        require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
+        arrow()
         check_whole("part_rows", self.part_rows, 1)
         check_number("row_timeout", self.row_timeout, 0.0, above=True, unit="seconds")
 
@@ -439,7 +439,7 @@ def _first_difference(name: str, old: Any, new: Any) -> tuple[str, Any, Any]:
     return name, old, new
 
 
-def _short(value: Any, most: int = 80) -> str:
+def _short(value: Any) -> str:
     """Return a value as text, cut if it is long."""
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -146,6 +146,11 @@ class TableFile:
             self._handle = None
 
 
+def arrow(module: str = "pyarrow") -> Any:
+    """Return pyarrow, or one of its modules; a batch job needs it."""
+    return require_package(module, "a batch job", '"counterpoint[cli]"')
+
+
 def _parquet(file: Any) -> Any:
     """Open a Parquet file; pages with checksums are checked as they are read."""
     parquet = require_package("pyarrow.parquet", "a .parquet file", '"counterpoint[cli]"')
@@ -160,7 +165,7 @@ def _outline(handle: Any) -> tuple[Any, list[int]]:
 
 
 def _read_whole(file: Any, ending: str) -> Any:
-    pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
+    pa = arrow()
     frame = getattr(pd, READERS[ending])(file)
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
     return table.cast(_plain(table.schema))
@@ -168,7 +173,7 @@ def _read_whole(file: Any, ending: str) -> Any:
 
 def _plain(schema: Any) -> Any:
     """Return a schema without dictionaries, with one kind of text, and without remarks."""
-    pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
+    pa = arrow()
 
     def plain(kind: Any) -> Any:
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -294,7 +299,7 @@ class Inputs:
 
     def only(self, columns: Sequence[str]) -> Inputs:
         """Return the same rows with these columns; the others are not even read."""
-        pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
+        pa = arrow()
         schema = pa.schema([self.schema.field(name) for name in columns])
         return Inputs(self.files, schema, self.ends)
 
@@ -310,7 +315,7 @@ class Inputs:
 
     def read(self, start: int, stop: int) -> pd.DataFrame:
         """Return a stretch of rows; the index is their position among all."""
-        pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
+        pa = arrow()
         pieces, first = [], bisect_right(self.ends, start)
         for file, end in zip(self.files[first:], self.ends[first:], strict=True):
             low = end - file.n_rows
@@ -331,7 +336,7 @@ class Inputs:
 
 def _nullable(kind: Any) -> Any:
     """Return a dtype that can miss values where NumPy's cannot, so that no stretch differs."""
-    pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
+    pa = arrow()
     if pa.types.is_integer(kind):
         return pd.api.types.pandas_dtype(str(kind).replace("ui", "UI").replace("int", "Int", 1))
     return pd.BooleanDtype() if pa.types.is_boolean(kind) else None
@@ -339,7 +344,7 @@ def _nullable(kind: Any) -> Any:
 
 def _joined(schema: Any, first: TableFile, file: TableFile) -> Any:
     """Return a schema that holds another file's rows, too."""
-    pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
+    pa = arrow()
     ours, theirs = set(schema.names), set(file.schema.names)
     if ours != theirs:
         lacks = f"lacks {listed(sorted(ours - theirs))}" if ours - theirs else ""

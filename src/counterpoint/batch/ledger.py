@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from counterpoint.batch.engines.engine import Chunk
+from counterpoint.batch.inputs import arrow
 from counterpoint.batch.rows import MOST_COUNTED, RowCounts
-from counterpoint.checks import require_package
 from counterpoint.errors import CannotWrite, CounterpointError, InvalidInput, Signal
 from counterpoint.result.file.document import Node
 
@@ -157,8 +157,7 @@ GROUP = 16_384  # lines in a row group
 
 def write_part(file: BinaryIO, tables: Iterable[Any], schema: Any) -> None:
     """Write tables of Arrow, one after the other, as one Parquet file."""
-    pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
-    parquet = require_package("pyarrow.parquet", "a batch job", '"counterpoint[cli]"')
+    pa, parquet = arrow(), arrow("pyarrow.parquet")
     writer = parquet.ParquetWriter(
         file, schema, version="2.6", compression="zstd", write_page_checksum=True
     )
@@ -177,7 +176,7 @@ def write_part(file: BinaryIO, tables: Iterable[Any], schema: Any) -> None:
 
 def read_payload(payload: bytes, schema: Any) -> Any:
     """Return the table an engine's answer holds, as `packed` made it; `ValueError` if damaged."""
-    pa = require_package("pyarrow", "a batch job", '"counterpoint[cli]"')
+    pa = arrow()
     size = hashlib.sha256().digest_size
     content, digest = payload[:-size], payload[-size:]
     if hashlib.sha256(content).digest() != digest:

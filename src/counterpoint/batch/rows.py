@@ -18,7 +18,8 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.checks import check_whole, require_package
+from counterpoint.batch.inputs import arrow
+from counterpoint.checks import check_whole
 from counterpoint.errors import InvalidInput, MissingDependency, did_you_mean, listed
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.group import MEMORY
@@ -389,7 +390,7 @@ class RowCounts:
     @classmethod
     def of(cls, table: Any, prefix: str) -> RowCounts:
         """Count a table that `explain_rows` made."""
-        compute = require_package("pyarrow.compute", "a batch job", '"counterpoint[cli]"')
+        compute = arrow("pyarrow.compute")
         own = table.select([f"{prefix}{name}" for name in COUNTED]).rename_columns(COUNTED)
         first = own.filter(compute.less_equal(own["counterfactual"], 1))  # one line of each row
         failed = first.filter(compute.equal(first["status"], FAILED))
