@@ -76,7 +76,7 @@ def expected(explainer: cp.Explainer, position: int, **asked: Any) -> Any:
 
 
 def sessions_of(explorer: Explorer) -> Sessions:
-    sessions: Sessions = explorer.app.app.state.desk.sessions  # type: ignore[attr-defined]
+    sessions: Sessions = explorer.app.app.state.routes.sessions  # type: ignore[attr-defined]
     return sessions
 
 
@@ -624,5 +624,5 @@ def test_a_model_in_memory_is_served_with_its_rows_numbered(
 
     explainer.serve(opens=False)
 
-    assert served[0].app.app.state.desk.rows.labels[:2] == ("0", "1")
+    assert served[0].app.app.state.routes.rows.labels[:2] == ("0", "1")
     served[0]._socket.close()

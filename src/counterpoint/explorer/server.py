@@ -37,7 +37,7 @@ from counterpoint.checks import check_choice
 from counterpoint.errors import CounterpointError, InvalidInput, MissingDependency, TooBusyError
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explorer.requests import Rows
-from counterpoint.explorer.sessions import LOG, Desk, Sessions, VisitorLimits, reply
+from counterpoint.explorer.sessions import LOG, Routes, Sessions, VisitorLimits, reply
 from counterpoint.result.figures.plots import drawing_library
 from counterpoint.result.report.page import script_json
 from counterpoint.result.words import speaking, texts_of
@@ -211,7 +211,7 @@ def create_app(
     polite.predictor = explainer.predictor.taking_turns()
     sessions = Sessions(polite, limits.searches)
     question = {"row": 0, "target": "", "fixed": [], "rules": [], "max_changed": None, "seed": 0}
-    desk = Desk(polite, rows, limits, question | (first or {}), sessions)
+    routes = Routes(polite, rows, limits, question | (first or {}), sessions)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -219,18 +219,18 @@ def create_app(
         await asyncio.to_thread(sessions.close)
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
-    app.state.desk = desk
-    add_routes(app, desk)
+    app.state.routes = routes
+    add_routes(app, routes)
     add_files(app, lang)
     for kind, answer in ((CounterpointError, tell_wrong), (StarletteHTTPException, tell_http)):
         app.add_exception_handler(kind, answer)
     app.add_exception_handler(Exception, tell_failure)
-    app.add_middleware(Spoken, lang=lang)
+    app.add_middleware(LanguageMiddleware, lang=lang)
     return app
 
 
-class Spoken:
-    """Lets all that answers a request speak one language."""
+class LanguageMiddleware:
+    """Has every request answered in one language."""
 
     def __init__(self, app: Any, lang: Lang) -> None:
         self.app, self.lang = app, lang
@@ -241,25 +241,25 @@ class Spoken:
             await self.app(scope, receive, send)
 
 
-def add_routes(app: FastAPI, desk: Desk) -> None:
+def add_routes(app: FastAPI, routes: Routes) -> None:
     """Give each path its route."""
-    routes: list[tuple[str, str, Any]] = [
-        ("GET", "/api/setup", desk.setup),
-        ("GET", "/api/rows", desk.list_rows),
-        ("GET", "/api/points", desk.list_points),
-        ("POST", "/api/curve", desk.curve),
-        ("POST", "/api/prediction", desk.predict),
-        ("POST", "/api/rules", desk.check),
-        ("POST", "/api/sessions", desk.open),
-        ("POST", "/api/sessions/{name}/search", desk.search),
-        ("POST", "/api/sessions/{name}/cancel", desk.cancel),
-        ("GET", "/api/sessions/{name}/questions", desk.questions),
-        ("GET", "/api/sessions/{name}/result", desk.result),
-        ("GET", "/api/sessions/{name}/figures", desk.figures),
-        ("GET", "/api/sessions/{name}/report", desk.report),
-        ("GET", "/api/sessions/{name}/letter", desk.letter),
+    paths: list[tuple[str, str, Any]] = [
+        ("GET", "/api/setup", routes.setup),
+        ("GET", "/api/rows", routes.list_rows),
+        ("GET", "/api/points", routes.list_points),
+        ("POST", "/api/curve", routes.curve),
+        ("POST", "/api/prediction", routes.predict),
+        ("POST", "/api/rules", routes.check),
+        ("POST", "/api/sessions", routes.open),
+        ("POST", "/api/sessions/{name}/search", routes.search),
+        ("POST", "/api/sessions/{name}/cancel", routes.cancel),
+        ("GET", "/api/sessions/{name}/questions", routes.questions),
+        ("GET", "/api/sessions/{name}/result", routes.result),
+        ("GET", "/api/sessions/{name}/figures", routes.figures),
+        ("GET", "/api/sessions/{name}/report", routes.report),
+        ("GET", "/api/sessions/{name}/letter", routes.letter),
     ]
-    for method, path, route in routes:
+    for method, path, route in paths:
         app.add_api_route(path, route, methods=[method], response_model=None)
 
 

@@ -257,8 +257,8 @@ class VisitorLimits:
 
 
 @dataclass(frozen=True)
-class Desk:
-    """What the routes share: the explainer, the rows to pick from, and the visitors."""
+class Routes:
+    """The routes, which share the explainer, the rows to pick from, and the visitors."""
 
     explainer: Explainer  # asked by several threads at once
     rows: requests.Rows  # the rows to pick from
