@@ -53,7 +53,7 @@ PAUSE = 0.15  # seconds between two reports of progress
 class SearchAnswer:
     """A result and what the page shows of it, figures drawn when first asked for."""
 
-    def __init__(self, found: Counterfactuals, question: SearchRequest, number: int = 1) -> None:
+    def __init__(self, found: Counterfactuals, question: SearchRequest, number: int) -> None:
         self.found, self.question, self.number = found, question, number
         self.summary = summarise(found, datetime.datetime.now(datetime.UTC), spoken_now())
         self._lock = threading.Lock()
@@ -73,7 +73,7 @@ class SearchAnswer:
         answer = {"summary": self.summary, "question": self.question.sent, "number": self.number}
         return json.dumps(answer, allow_nan=False).encode()
 
-    def drawings(self, lang: Lang = "en") -> dict[str, Any] | None:
+    def drawings(self, lang: Lang) -> dict[str, Any] | None:
         """Return the figures as `draw_figures` does; None where nothing is installed to draw."""
         with self._lock:
             if lang not in self._drawings:
@@ -88,7 +88,7 @@ class SearchAnswer:
         drawings = self.drawings(spoken_now())
         return json.dumps({"figures": drawings["figures"] if drawings else []}).encode()
 
-    def page(self, lang: Lang = "en") -> str:
+    def page(self, lang: Lang) -> str:
         """Return the report to keep, in a language."""
         now = datetime.datetime.now(datetime.UTC)
         return report_page(self.found, now, self.drawings(lang), lang=lang)

@@ -104,7 +104,7 @@ def check_declared(declared: object, frame: pd.DataFrame) -> dict[Any, Declared]
 
 
 def infer_feature(
-    column: pd.Series[Any], precision: Precision, declared: Declared | None = None
+    column: pd.Series[Any], precision: Precision, declared: Declared | None
 ) -> Feature:
     """Infer one feature from the observed column and what was declared of it."""
     if not (is_missing := column.isna()).any():
@@ -132,7 +132,7 @@ def missing_mark(missing: pd.Series[Any]) -> str:
 
 
 def infer_complete(
-    column: pd.Series[Any], precision: Precision, declared: Declared | None = None
+    column: pd.Series[Any], precision: Precision, declared: Declared | None
 ) -> Feature:
     """Infer one feature from a column without missing values."""
     match declared:

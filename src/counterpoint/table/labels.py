@@ -232,7 +232,7 @@ class Labels:
         is_plural = one == many and lang == "en" and re.fullmatch(r"[a-z ]{3,}[^s]s", many)
         return str(many[:-1] if is_plural else one)
 
-    def has_feature(self, name: Hashable, lang: str = "en") -> bool:
+    def has_feature(self, name: Hashable, lang: str) -> bool:
         """Whether a feature has a label of its own in a language."""
         return self._first(lang, lambda words: looked_up(words.features, name)) is not None
 
@@ -248,7 +248,7 @@ class Labels:
         found = self.class_label(label, lang)
         return write_level(label, CELLS[lang]) if found is None else found
 
-    def class_label(self, label: Any, lang: str = "en") -> str | None:
+    def class_label(self, label: Any, lang: str) -> str | None:
         """Return the label of a class, or None if it has none."""
         found: str | None = self._first(lang, lambda words: looked_up(words.classes, label))
         return found

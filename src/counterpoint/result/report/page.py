@@ -125,9 +125,7 @@ NOTE = 1000  # bytes that are kept free for the note that not all is shown
 LARGE = 2000  # candidates whose report takes long enough for a bar
 
 
-def write_report(
-    found: ResultData, path: Pathlike, *, figures: bool = True, lang: Lang = "en"
-) -> None:
+def write_report(found: ResultData, path: Pathlike, *, figures: bool, lang: Lang) -> None:
     """Write the report of a result to a file; see `Counterfactuals.report`."""
     if not isinstance(figures, bool):
         raise InvalidInput(f"report.figures must be True or False, got {figures!r}.")
@@ -303,10 +301,10 @@ def write_letter(
     found: ResultData,
     path: Pathlike,
     lang: Lang,
-    sender: str = "",
-    closing: str = "",
+    sender: str,
+    closing: str,
     *,
-    appendix: bool = False,
+    appendix: bool,
 ) -> None:
     """Write the letter of a result to a file; see `Counterfactuals.letter`."""
     grammar_of(lang, "customer")
