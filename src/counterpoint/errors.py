@@ -25,7 +25,7 @@ no caller ever sees one, so they are defined where they are used.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 
 __all__ = [
     "AcceleratorWarning",
@@ -172,4 +172,17 @@ def listed(values: Iterable[object], most: int = 8, word: str = "and") -> str:
     texts = [repr(value) for value in values]
     if len(texts) > most:
         texts = [*texts[:most], f"{len(texts) - most} more"]
-    return f" {word} ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+    return joined(texts, word)
+
+
+def joined(texts: Sequence[str], word: str = "and") -> str:
+    """Return texts as a list in a sentence.
+
+    Examples
+    --------
+    >>> joined(["a", "b", "c"]), joined(["a"]), joined([])
+    ('a, b and c', 'a', '')
+    """
+    if len(texts) < 2:
+        return "".join(texts)
+    return f"{', '.join(texts[:-1])} {word} {texts[-1]}"

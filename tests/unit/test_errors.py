@@ -9,7 +9,7 @@ import pytest
 
 import counterpoint as cp
 from counterpoint import errors
-from counterpoint.errors import CounterpointError, UnknownFeatureError, did_you_mean, listed
+from counterpoint.errors import CounterpointError, UnknownFeatureError, did_you_mean, joined, listed
 
 PACKAGE = Path(errors.__file__).parent
 OURS = [getattr(errors, name) for name in errors.__all__]
@@ -116,3 +116,11 @@ def test_the_hint_names_the_closest_known_value_as_it_is(
 )
 def test_values_are_listed_as_one_would_say_them(values: list[object], text: str) -> None:
     assert listed(values) == text
+
+
+@pytest.mark.parametrize(
+    ("texts", "text"),
+    [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")],
+)
+def test_lists_have_one_conjunction_before_the_last(texts: list[str], text: str) -> None:
+    assert joined(texts, "and") == text

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
-from counterpoint.errors import InvalidInput
+from counterpoint.errors import InvalidInput, joined
 from counterpoint.models.predictor import Predictor
 from counterpoint.neighbours.index import distances_to, gower_weights
 from counterpoint.problem.limits import CheckedLimits
@@ -217,7 +217,7 @@ def smallest_relaxation(problem: Problem, genomes: Floats) -> str:
     for k in np.flatnonzero(is_against[best]):  # one for levels is a range as the caller stated it
         is_own = k < len(limits.constraints)
         steps.append(f'{"drop" if is_own else "widen ranges beyond"} "{limits.rules.rules[k]}"')
-    return " and ".join([", ".join(steps[:-1]), steps[-1]] if len(steps) > 1 else steps)
+    return joined(steps)
 
 
 def broken_limits(problem: Problem, genomes: Floats) -> tuple[Bools, Floats]:

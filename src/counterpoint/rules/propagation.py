@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint.arrays import MISSING
-from counterpoint.errors import listed
+from counterpoint.errors import joined, listed
 from counterpoint.rules import normal_form as normal
 from counterpoint.rules.domains import Domains, Impossible, Start
 from counterpoint.rules.normal_form import (
@@ -330,9 +330,8 @@ def smallest(places: list[int], objection: Objection) -> list[int]:
 
 def message(quoted: list[str], reason: str | None) -> str:
     """Name rules that contradict each other, and what they leave nothing of."""
-    names = " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
     verb = "can never hold" if len(quoted) == 1 else "cannot hold together"
-    return f"{names} {verb}: {reason}." if reason else f"{names} {verb}."
+    return f"{joined(quoted)} {verb}: {reason}." if reason else f"{joined(quoted)} {verb}."
 
 
 class Linear(NamedTuple):

@@ -1,18 +1,10 @@
-"""Lists and counts in words, which both languages build on."""
+"""Counts in words, which both languages build on."""
 
 from __future__ import annotations
 
 import pytest
 
-from counterpoint.result.words import count_candidates, joined
-
-
-@pytest.mark.parametrize(
-    ("texts", "text"),
-    [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")],
-)
-def test_lists_have_one_conjunction_before_the_last(texts: list[str], text: str) -> None:
-    assert joined(texts, "and") == text
+from counterpoint.result.words import count_candidates
 
 
 @pytest.mark.parametrize(

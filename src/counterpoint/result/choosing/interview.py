@@ -30,10 +30,10 @@ import numpy as np
 
 from counterpoint.arrays import Floats, Ints
 from counterpoint.checks import check_choice
-from counterpoint.errors import InvalidInput
+from counterpoint.errors import InvalidInput, joined
 from counterpoint.result.choosing.orders import Attributes, attributes_of, best_of, with_ways
 from counterpoint.result.data import ResultData
-from counterpoint.result.words import Lang, Reader, joined
+from counterpoint.result.words import Lang, Reader
 from counterpoint.result.words.grammars import Grammar
 from counterpoint.result.words.sentences import (
     changes_of,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -18,6 +18,7 @@ from typing import Literal
 
 import numpy as np
 
+from counterpoint.errors import joined
 from counterpoint.result.data import ResultData
 from counterpoint.search.exact.proof import Proof
 from counterpoint.table.labels import SIGNS
@@ -25,13 +26,6 @@ from counterpoint.table.labels import Lang as Lang
 from counterpoint.table.values import write_number
 
 Reader = Literal["customer", "analyst"]
-
-
-def joined(texts: Sequence[str], conjunction: str) -> str:
-    """Return texts as a list: "a, b and c"."""
-    if len(texts) < 2:
-        return "".join(texts)
-    return f"{', '.join(texts[:-1])} {conjunction} {texts[-1]}"
 
 
 def started(text: str) -> str:

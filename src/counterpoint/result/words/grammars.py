@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple, Protocol
 
-from counterpoint.result.words import Lang, count_candidates, joined, speaking, started, texts_of
+from counterpoint.errors import joined
+from counterpoint.result.words import Lang, count_candidates, speaking, started, texts_of
 from counterpoint.table.labels import ADJECTIVE, SIGNS, Noun
 from counterpoint.table.values import Signs
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from counterpoint.arrays import MISSING, Bools
 from counterpoint.checks import check_choice, check_whole
+from counterpoint.errors import joined
 from counterpoint.problem.objectives import GAP
 from counterpoint.problem.target import safety_margins
 from counterpoint.result.data import ResultData
@@ -24,7 +25,6 @@ from counterpoint.result.words import (
     cost_of,
     count_candidates,
     counted,
-    joined,
     observed_hint,
     say,
     spoken_now,
