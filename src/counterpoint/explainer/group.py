@@ -138,11 +138,15 @@ def n_cores() -> int:
     return os.cpu_count() or 1
 
 
-def can_start() -> bool:
-    """Whether this interpreter can start another: not where it is part of a program, or Windows."""
+def has_interpreter() -> bool:
+    """Whether another interpreter can be started: not where this one is part of a program."""
     python = Path(sys.executable or "").name.lower()
-    is_own = python.startswith("python") and not getattr(sys, "frozen", False)
-    return is_own and os.name == "posix"
+    return python.startswith("python") and not getattr(sys, "frozen", False)
+
+
+def can_start() -> bool:
+    """Whether processes that help can be started: not where there is no interpreter, or Windows."""
+    return has_interpreter() and os.name == "posix"
 
 
 class Meter:

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Floats
-from counterpoint.explainer.group import n_cores
+from counterpoint.explainer.group import has_interpreter, n_cores
 from counterpoint.kernels import (
     completeness_mark,
     heard_compiling,
@@ -117,8 +117,7 @@ def helped() -> Iterator[None]:
     Locks see to it that each kernel is compiled once. If the process does not start, or fails, all
     is compiled in this one.
     """
-    python = Path(sys.executable or "").name.lower()
-    if n_cores() < 2 or getattr(sys, "frozen", False) or not python.startswith("python"):
+    if n_cores() < 2 or not has_interpreter():
         yield
         return
     try:
