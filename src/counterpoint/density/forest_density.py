@@ -359,7 +359,9 @@ class ForestScore:
     """A forest's density in percentiles of the data."""
 
     density: ForestDensity = field(repr=False)
-    ladder: Floats = field(repr=False)  # (n,): log-likelihoods of the observed rows, ascending
+    observed_logs: Floats = field(
+        repr=False
+    )  # (n,): log-likelihoods of the observed rows, ascending
     # how well each forest told observed from synthetic rows: about 0.5 in the end
     accuracy: tuple[float, ...]
 
@@ -370,10 +372,10 @@ class ForestScore:
 
     def score(self, genomes: Floats) -> Floats:
         """Return for genomes (n, d) the share of observed rows that are likelier, from 0 to 1."""
-        n = len(self.ladder)
+        n = len(self.observed_logs)
         shares = np.linspace(1.0, 0.0, n) if n > 1 else np.zeros(1)
         logs = self.density.log_likelihood(np.ascontiguousarray(genomes))
-        return np.interp(logs, self.ladder, shares, left=1.0, right=0.0)
+        return np.interp(logs, self.observed_logs, shares, left=1.0, right=0.0)
 
 
 def check_scikit_learn() -> None:

@@ -70,13 +70,13 @@ def test_what_never_occurs_is_less_plausible_than_what_does() -> None:
     assert score_of(odd[2:]).tolist() == [1.0]
 
 
-def test_the_ladder_reaches_from_the_likeliest_row_to_the_least_likely() -> None:
+def test_the_observed_rows_reach_from_the_likeliest_row_to_the_least_likely() -> None:
     score: Any = explainer().observed.aims.plausibility
     logs = score.density.log_likelihood(explainer().observed.genomes)
-    lowest, highest = score.ladder[0], score.ladder[-1]
+    lowest, highest = score.observed_logs[0], score.observed_logs[-1]
 
     def at(value: float) -> float:
-        return float(np.interp(value, score.ladder, np.linspace(1, 0, N), 1.0, 0.0))
+        return float(np.interp(value, score.observed_logs, np.linspace(1, 0, N), 1.0, 0.0))
 
     assert (at(highest), at(lowest), at(lowest - 1)) == (0.0, 1.0, 1.0)
     found = score.score(explainer().observed.genomes)
