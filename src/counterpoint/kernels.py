@@ -345,7 +345,7 @@ def sole_compiler(mark: Path, patience: float = PATIENCE) -> Iterator[None]:
 
 @contextlib.contextmanager
 def locked(path: Path, patience: float, told: str = "") -> Iterator[None]:
-    """Hold the lock of a file, for which the user is told to wait.
+    """Hold the lock of a file; if it has to be waited for, the user is `told` so, once.
 
     Without a lock after so many seconds the process goes on: two may compile the same, to no harm.
     """

@@ -344,7 +344,7 @@ class Channel:
             return bool(selector.select(seconds))
 
     def end(self) -> None:
-        """Say nothing more; who waits for a message here is told that there will be none."""
+        """Send nothing more; whoever waits for a message at this end learns that none will come."""
         with suppress(OSError):  # the other end may be closed already
             self._end.shutdown(socket.SHUT_RDWR)
 

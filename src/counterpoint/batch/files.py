@@ -263,7 +263,7 @@ class Batch:
                 folder.log("damaged", file=name)
 
     def _run(self, folder: Folder, ledger: Ledger, inputs: Inputs) -> None:
-        """Run the loop with an engine, which is let go of whatever happens."""
+        """Run the loop with an engine, which is closed whatever happens."""
         self.sizes.row_timeout = self.row_timeout
         engine = self.new_engine(self.recipe, self.order)
         display = JobProgress(len(inputs), ledger.counts().rows, self.progress)

@@ -216,7 +216,7 @@ class VerdictSchema(OutputSchema):
 
     @property
     def types(self) -> dict[str, Type]:
-        """All columns but the id, in order: the witness stands behind what is said of it."""
+        """All columns but the id, in order: what is known of the row, and then the witness."""
         return self.own | self.features
 
 

@@ -37,7 +37,7 @@ def rich_console() -> Any:
 
 
 def _stop_writing() -> NoReturn:
-    """Say that nobody reads any more."""
+    """Raise what Python raises when whoever read the output has gone."""
     raise BrokenPipeError
 
 

@@ -114,7 +114,7 @@ class Built:
         self.kept, self.unlimited = names, NO_LIMITS.check(self.schema, names)
 
     def _is_shared(self, limits: CheckedLimits) -> bool:
-        """Whether all that is asked may be asked by several threads: of functions nobody knows."""
+        """Whether several threads may ask at once: the model bears it, and no function is asked."""
         functions = (*limits.rules.functions, *self.observed.aims.functions)
         return self.predictor.is_shared and not functions
 

@@ -170,7 +170,7 @@ class Helper:
         self._channel.send(None)
 
     def close(self) -> None:
-        """End the process, whatever it does; who waits for it is told by the end of the channel."""
+        """End the process, whatever it does; threads that wait for it see the channel end."""
         self._process.terminate()
         try:
             self._process.wait(LEAVING)

@@ -176,7 +176,7 @@ def labels_for(target: TargetLike, genomes: Floats, predictor: Predictor) -> Int
 
 
 def rows_as_given(task: Task, group: Ints, encoding: Encoding) -> list[Any]:
-    """Return rows as they were given; where the data are no pandas frame, as they would have them.
+    """Return rows as they were given; where the data are of polars or pyarrow, as such tables.
 
     Of an array each is a frame of one row, for a result needs names. Frames of one row are cut out
     of one frame of the group, which is quicker than to take each by itself.

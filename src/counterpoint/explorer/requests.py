@@ -399,7 +399,7 @@ def read_object(body: bytes) -> dict[str, Any]:
 
 
 def _no_value(name: str) -> Any:
-    """Refuse what Python takes for JSON and nobody else does."""
+    """Refuse NaN and infinity, which Python reads in JSON though JSON has neither."""
     raise ValueError(f"{name} is no value of JSON")
 
 

@@ -445,5 +445,5 @@ async def sent_with(request: Request) -> dict[str, Any]:
 
 
 def reply(value: Any, status: int = 200) -> Response:
-    """Answer with a value as JSON, all of it ASCII: half a character of somebody's is no harm."""
+    """Answer with a value as JSON, all in ASCII, so that broken Unicode in a text does no harm."""
     return Response(json.dumps(value, allow_nan=False), status, media_type="application/json")

@@ -387,7 +387,7 @@ def is_true(sums: AdditiveModel, ask: Callable[[Floats], Floats], questions: lis
 
 
 def rows_at_thresholds(forest: Forest, encoding: Encoding, genomes: Floats) -> Floats:
-    """Return genomes with one gene each at a threshold of a forest and the values beside it."""
+    """Return genomes of which each has one gene at a threshold of a forest, or next to it."""
     features = encoding.schema.features
     nodes = np.flatnonzero(~is_leaf(forest) & (forest.category_set == BY_THRESHOLD))
     nodes = nodes[np.linspace(0, len(nodes) - 1, min(len(nodes), MOST_THRESHOLDS)).astype(np.int64)]

@@ -88,7 +88,7 @@ def trial_rows(observed: Floats) -> list[Floats]:
 
 
 def meetings(observed: Floats) -> Floats:
-    """Return genomes (n, d) in which every two levels of two columns meet that have few of them.
+    """Return genomes (n, d) in which any two values of two columns of few values occur together.
 
     An orthogonal array of strength two (Bose 1938): of i = a + b p, with p a prime, column j has
     a + j b modulo p. Of columns with many values some are drawn.

@@ -119,7 +119,7 @@ def own_sums(model: Any, n_levels: int) -> AdditiveModel | None:
 
 
 def of_linear(model: Any) -> AdditiveModel | None:
-    """Return a linear model; whether its scores mean what is said here, a trial tells."""
+    """Return a linear model as sums; whether the link is right is tried out later."""
     weights = np.atleast_2d(np.asarray(as_dense(model.coef_), dtype=np.float64)).T
     n_outputs = weights.shape[1]
     base = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), n_outputs)

@@ -176,7 +176,7 @@ class Predictor:
 
     @cached_property
     def bears_threads(self) -> bool:
-        """Whether two threads that ask at once were told the same as one; that proves nothing."""
+        """Whether two threads at once got the same answers as one: a trial, which is no proof."""
 
         def ask(genomes: Floats) -> Floats:
             with self.one_thread():
@@ -440,7 +440,7 @@ class Keeper:
 
 
 def _hold(threads: ThreadpoolController, held: threading.Event, done: threading.Event) -> None:
-    """Hold the limit until told that it is done."""
+    """Hold the limit from `held` on until `done` is set."""
     with threads.limit(limits=1, user_api="blas"):
         held.set()
         done.wait()

@@ -62,7 +62,7 @@ BEYOND = np.dtype(  # a feature in which a genome lies beyond all steps
 
 
 class RowTree(NamedTuple):
-    """All observed rows, like beside like, in blocks, in boxes around these, and boxes of boxes."""
+    """All observed rows in blocks of similar ones, boxes around these, and boxes of boxes."""
 
     # (n_blocks * LANES,): which of the observed rows stands in each place; the padding repeats the
     # last

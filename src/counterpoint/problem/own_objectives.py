@@ -179,7 +179,7 @@ class Distance(Objective):
 
 
 def check_company(function: Objective, observed: Floats, encoding: Encoding) -> None:
-    """Refuse a function that gives a candidate another value in other company."""
+    """Refuse a function whose value of a candidate depends on which others it is asked about."""
     few = np.ascontiguousarray(observed[:BLOCK])
     together = function.ask(few, few[0], encoding)
     reverse = function.ask(np.ascontiguousarray(few[::-1]), few[0], encoding)[::-1]

@@ -116,7 +116,7 @@ def parse(text: str) -> tree.Statement:
 
 
 def rewritten(text: str) -> str:
-    """Return the rule that somebody means who says it as people do; else the text itself.
+    """Return the rule that a text in everyday words means; any other text as it is.
 
     Examples
     --------

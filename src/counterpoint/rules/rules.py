@@ -67,7 +67,7 @@ class Rule:
 
     @classmethod
     def parse(cls, text: str) -> Rule:
-        """Read a rule; names are checked when it meets a schema."""
+        """Read a rule; its names are checked later, by `checked`."""
         return cls(parse(text), source=rewritten(text))
 
     @classmethod

@@ -7,7 +7,7 @@
 Where a node stands in its text, and what the check found out about a word, take no part in
 comparisons: two rules are equal if they are written the same in canonical form.
 
-Errors that point at the place in a rule's text.
+`invalid` and `unknown` build errors that point at the place in a rule's text.
 """
 
 from __future__ import annotations

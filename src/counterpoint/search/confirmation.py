@@ -266,7 +266,7 @@ class Confirmation:
         return is_drawn
 
     def redraw(self) -> bool:
-        """Draw the members again by what was said; return whether that is another thing."""
+        """Find the members again by what the model said; return whether it denied anything."""
         named = np.flatnonzero(self._is_named)
         if not self._scores and not len(named):
             return False

@@ -58,7 +58,7 @@ Stage = Literal["builds", "works"]
 
 
 class Quiet:
-    """Silences the loggers Dask speaks through, until they are let speak again.
+    """Silences Dask's loggers, until `end` restores their levels.
 
     Workers come and go during a job, and Dask tells each loss by a traceback or more.
 
@@ -223,7 +223,7 @@ class ChunkWorker(WorkerPlugin):
         self._unpacked: tuple[Recipe, Order] | None = None
 
     def explain(self, key: str, rows: pd.DataFrame) -> Outcome:
-        """Explain a chunk as soon as no other is: who kills the process is then beyond doubt."""
+        """Explain a chunk, one at a time: so it is clear which one a dead process died of."""
         with self._turn:
             try:
                 recipe, order = self._unpacked or self._unpack(key)
@@ -321,5 +321,5 @@ class Attempt:
     n_unbegun: int = 0
 
     def forget_worker(self) -> None:
-        """Be as if no worker had begun it: Dask runs it again elsewhere."""
+        """Forget which worker had begun it: Dask runs it again elsewhere."""
         self.worker, self.stage = None, None

@@ -234,7 +234,7 @@ class DaskEngine:
             attempt.worker, attempt.stage, attempt.since = worker, stage, at
 
     def _judge(self, worker: str, is_expected: bool) -> None:
-        """Find out whom the end of a worker is to be blamed on."""
+        """Decide which of a worker's chunks is to blame for its end, if any is."""
         is_innocent = is_expected or worker in self._condemned
         self._condemned.discard(worker)
         self._workers = {name: n for name, n in self._workers.items() if name != worker}

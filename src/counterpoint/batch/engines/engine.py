@@ -325,7 +325,7 @@ class Threads:
         return self._waiting.get()
 
     def _work(self) -> None:
-        """Work on one chunk after the other, until told to end or left behind."""
+        """Work on one chunk after the other, until the engine is closed or gives this thread up."""
         while (taken := self._next()) is not None:
             chunk, ticket, rows = taken
             with self._lock:
@@ -412,7 +412,7 @@ class Threads:
             return {chunk: now - begun for chunk, begun in self._begun.items()}
 
     def give_up(self, chunk: Chunk) -> None:
-        """Leave a chunk's thread behind and start another."""
+        """Abandon a chunk's thread, which cannot be ended, and start another."""
         with self._lock:
             self._tickets.pop(chunk, None)
             was_begun = self._begun.pop(chunk, None) is not None

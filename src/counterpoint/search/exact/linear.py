@@ -110,7 +110,7 @@ class LinearSolver:
         return Move(first, sign * span / n, n, grid.pitch > 0.0, share, (last - share) / n)
 
     def _bound(self, question: Question, goal: Goal) -> float:
-        """Return below what nothing is that meets a goal; what is nearest of it is found."""
+        """Return a distance below which nothing meets a goal, and take the nearest that does."""
         if self.clock.left <= 0.0:
             return 0.0
         least, program = self.found.least(question), LinearProgram(self, question)
@@ -141,7 +141,7 @@ class LinearSolver:
                 return
 
     def _forbid(self, program: LinearProgram, genome: Floats) -> bool:
-        """Forbid what rules refuse; return whether that can be told apart."""
+        """Forbid what rules refuse; return whether the program can express that."""
         broken = self.ruled.broken(genome)
         is_told = all(self.is_told_apart(j) for genes in broken for j in genes if program.at[j])
         for genes in broken if is_told else ():

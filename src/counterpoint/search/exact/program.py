@@ -350,7 +350,7 @@ def in_thread(ask: Callable[[], Any], watch: Watch) -> Any:
 
 
 def goals_of(target: Target, model: AdditiveModel, n_outputs: int) -> list[Goal] | None:
-    """Return goals one of which every score that reaches the target meets; None if none are linear.
+    """Return linear goals, one of which every score that reaches the target meets; or None.
 
     Several are needed where any of several classes will do.
     """

@@ -131,7 +131,7 @@ class Solver:
         return Claim.of(self.found.least(question), bound)
 
     def _bound(self, question: Question, goal: Goal) -> float:
-        """Return below what nothing is that meets a goal; what is nearest of it is found."""
+        """Return a distance below which nothing meets a goal, and take the nearest that does."""
         if self.clock.left <= 0.0:
             return 0.0
         least = self.found.least(question)
@@ -160,7 +160,7 @@ class Solver:
         return within & ~each.is_own if question.must else within
 
     def _least_of(self, genomes: Floats, distances: Floats, goal: Goal) -> float:
-        """Return below what none of genomes (n, d) is a counterfactual; the first one is found.
+        """Return a distance below which no genome (n, d) is a counterfactual, and take the nearest.
 
         Where rules may allow other values of the same cells, those of a refused genome count, too.
         """
@@ -326,9 +326,10 @@ def _product(options: list[Options], places: list[Ints], distance: float) -> tup
 def merged(
     trees: list[Reached], options: list[Options], masks: list[int], ruled: Ruled
 ) -> list[int]:
-    """Return which options are left: of those that nobody tells apart the nearest.
+    """Return which options are left: of those that amount to the same the nearest.
 
-    Splits do, rules tell apart all values of some genes, and of others whether they change.
+    Splits of trees tell options apart; rules do so with all values of some genes, and with others
+    by whether they change.
     """
     splits: dict[int, set[int]] = {}
     for tree in trees:
