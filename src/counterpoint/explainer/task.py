@@ -23,7 +23,7 @@ from counterpoint.explainer.group import (
     bytes_of_rules,
     plan_groups,
 )
-from counterpoint.models.predictor import CHUNK, Predictor
+from counterpoint.models.predictor import Predictor
 from counterpoint.problem.limits import CheckedLimits
 from counterpoint.problem.own_objectives import check_costs_apply
 from counterpoint.problem.problem import Domain, Explained, Past, Problem
@@ -159,9 +159,7 @@ def outputs_of_rows(predictor: Predictor, genomes: Floats) -> Floats:
     own = predictor.own
     outputs = own.blocks(genomes[:, None, :])[:, 0]
     if own.is_quick:
-        starts = range(0, len(genomes), CHUNK)
-        plain = np.concatenate([own.plain.outputs(genomes[i : i + CHUNK]) for i in starts])
-        is_off = ~is_close(outputs, plain).all(axis=1)
+        is_off = ~is_close(outputs, own.plain.in_chunks(genomes)).all(axis=1)
         if is_off.any():
             outputs[is_off] = own.plain.blocks(genomes[is_off][:, None, :])[:, 0]
     return outputs

@@ -17,7 +17,6 @@ from counterpoint.cli.reading import read_target
 from counterpoint.errors import CounterpointError, InvalidInput, UnknownFeatureError
 from counterpoint.explainer.explainer import Explainer
 from counterpoint.explainer.task import Task, Work, explain_group, rows_as_given
-from counterpoint.models.predictor import CHUNK
 from counterpoint.problem.limits import CheckedLimits, Limits
 from counterpoint.problem.problem import Problem, Recalled
 from counterpoint.problem.target import TargetLike
@@ -51,10 +50,8 @@ class Rows:
             labels, observed = tuple(map(str, data.index)), explainer.observed
             return cls(labels, observed.genomes, explainer.predictor.own.observed_outputs)
         genomes = explainer.encoding.encode(rows, "--rows")
-        starts = range(0, len(genomes), CHUNK)
         with explainer.predictor.one_thread():
-            own = explainer.predictor.own
-            outputs = np.concatenate([own.outputs(genomes[i : i + CHUNK]) for i in starts])
+            outputs = explainer.predictor.own.in_chunks(genomes)
         return cls(tuple(map(str, rows.index)), genomes, outputs)
 
     def __len__(self) -> int:

@@ -141,7 +141,8 @@ def accelerated(predictor: Predictor, accelerate: str) -> Predictor:
             ask = ask_in_runtime(way, predictor)
             ask(predictor.observed[:1])  # an error of its own must not be covered by the model
             quick = predictor.scored_by(ask, tolerance)
-            difference = float(np.abs(quick.score_observed() - predictor.observed_outputs).max())
+            scores = quick.in_chunks(predictor.observed)
+            difference = float(np.abs(scores - predictor.observed_outputs).max())
         except MissingDependency:
             raise
         except Exception as error:  # of whatever kind: converters raise many

@@ -47,7 +47,7 @@ from counterpoint.table.schema import Encoding
 # A row's candidates are scored in blocks padded to a multiple of this: matrix products of such
 # blocks give the same bits alone and merged with others (tested in `is_batch_invariant`).
 BLOCK = 8
-CHUNK = 65_536  # rows of the observed data scored in one call
+CHUNK = 65_536  # rows scored in one call where there may be very many
 
 
 class Predictor:
@@ -93,7 +93,7 @@ class Predictor:
         self._score = self._asked_plainly(self.method)
         self._predict = self._asked_plainly("predict") if has_labels else None
         self._name_columns()
-        self.observed_outputs = self.score_observed()
+        self.observed_outputs = self.in_chunks(observed)
         self._choose_ways()
 
     @property
@@ -276,10 +276,10 @@ class Predictor:
         """Return a context that keeps the model's libraries on one thread."""
         return one_thread(self._threads)
 
-    def score_observed(self) -> Floats:
-        """Return the outputs (n, c) of the observed rows, asked in large chunks."""
-        starts = range(0, len(self.observed), CHUNK)
-        return np.concatenate([self.outputs(self.observed[i : i + CHUNK]) for i in starts])
+    def in_chunks(self, genomes: Floats) -> Floats:
+        """Return the outputs (n, c) of any number of genomes (n, d), asked in large chunks."""
+        starts = range(0, len(genomes), CHUNK)
+        return np.concatenate([self.outputs(genomes[i : i + CHUNK]) for i in starts])
 
     def _name_columns(self) -> None:
         """Give the columns of a callable that has several as classes; notice one with labels."""

@@ -33,7 +33,6 @@ Names: TypeAlias = Sequence[Hashable] | None  # of features; None for those that
 ROW, VALID, INVALID = "the row", "counterfactual", "near miss"
 OUTCOMES = (ROW, VALID, INVALID)
 MOST_SHOWN = 200  # candidates in one figure; more are neither read nor told apart
-CHUNK = 65_536  # rows the model is asked about in one call
 
 
 def everyone(found: ResultData) -> pd.DataFrame:
@@ -125,9 +124,7 @@ def check_can_ask(found: ResultData, figure: str) -> None:
 def ask(found: ResultData, genomes: Floats) -> Floats:
     """Return the model's own scores of genomes (n, d), the numbers the target is about."""
     predictor = found.problem.predictor.own  # not an accelerator: a figure shows the model
-    starts = range(0, len(genomes), CHUNK)
-    outputs = [predictor.outputs(genomes[i : i + CHUNK]) for i in starts]
-    return np.asarray(found.target.score(np.concatenate(outputs)))
+    return np.asarray(found.target.score(predictor.in_chunks(genomes)))
 
 
 def varied(found: ResultData, columns: dict[int, Any]) -> Floats:
