@@ -63,6 +63,26 @@ def of_classes(classifier: Any) -> cp.Explainer:
     return cp.Explainer(classifier, draw_table())
 
 
+# Arguments in each other's place
+
+
+def test_a_model_and_data_that_are_swapped_are_told(data: pd.DataFrame, classifier: Any) -> None:
+    message = r"model is a DataFrame and data a Pipeline: .* swapped; write Explainer\(model, data"
+
+    with pytest.raises(cp.InvalidInput, match=message):
+        cp.Explainer(data, classifier)
+
+
+def test_a_row_and_a_target_that_are_swapped_are_told(of_classes: cp.Explainer) -> None:
+    row: Any = draw_table()[:1]
+    message = r"target is a DataFrame, which is no outcome; is it swapped with {}\? What is explain"
+
+    with pytest.raises(cp.InvalidInput, match=message.format("row")):
+        of_classes.explain("good", row, FAST)
+    with pytest.raises(cp.InvalidInput, match=message.format("rows")):
+        of_classes.explain_many("good", row, FAST)
+
+
 # The data
 
 
@@ -171,6 +191,24 @@ def test_a_model_that_fails_only_on_candidates_is_told_during_the_search(
         explainer.explain(ROW, (0.5, 1.0), FAST)
 
 
+def test_a_model_that_raises_for_some_candidates_names_the_first_of_them(
+    data: pd.DataFrame,
+) -> None:
+    def fail_for_nobody_in_debt(rows: pd.DataFrame) -> Any:
+        if (rows["debt"] == 0.5).any():
+            raise ZeroDivisionError("no debt")
+        return score(rows)
+
+    explainer = cp.Explainer(fail_for_nobody_in_debt, data[data["debt"] != 0.5])
+    message = (
+        r"raised ZeroDivisionError on \d+ rows: no debt; asked row by row, it fails first "
+        r"for {'income': .*, 'debt': 0.5, .*}\. Leave out such rows .* ranges= or constraints=\."
+    )
+
+    with pytest.raises(cp.PredictorError, match=message):
+        explainer.explain(ROW, (0.9, 1.0), constraints=["debt in 0.4..0.6"])
+
+
 def test_a_model_fitted_on_other_columns_is_told_in_its_own_words(
     data: pd.DataFrame, classifier: Any
 ) -> None:
@@ -212,6 +250,25 @@ def test_a_k_that_is_no_count_of_observed_rows_is_refused(data: pd.DataFrame, k:
 def test_weights_that_do_not_fit_k_are_refused(data: pd.DataFrame, weights: Any) -> None:
     with pytest.raises(cp.InvalidInput, match=r"weights must be 2 numbers of at least 0, got"):
         cp.Explainer(score, data, k=2, weights=weights)
+
+
+def test_weights_without_their_k_name_it(data: pd.DataFrame) -> None:
+    with pytest.raises(cp.InvalidInput, match="one for each of the k=1 nearest rows, or another k"):
+        cp.Explainer(score, data, weights=[1, 2])
+
+
+def test_classes_in_another_order_than_the_models_are_refused(
+    data: pd.DataFrame, classifier: Any
+) -> None:
+    message = (
+        r"classes has the model's own classes in another order: its columns are 'bad' and 'good', "
+        r"got \['good', 'bad'\]; leave classes out"
+    )
+
+    with pytest.raises(cp.InvalidInput, match=message):
+        cp.Explainer(classifier, data, classes=["good", "bad"])
+    known = cp.Explainer(classifier, data, classes=["bad", "good"])
+    assert known.classes == ("bad", "good")
 
 
 def test_weights_of_nothing_are_refused(data: pd.DataFrame) -> None:

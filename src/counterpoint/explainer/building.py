@@ -30,7 +30,7 @@ from counterpoint.problem.limits import NO_LIMITS, CheckedLimits
 from counterpoint.problem.own_objectives import Distance, Objective, Plausibility, check_aims
 from counterpoint.problem.problem import Observed
 from counterpoint.table.features import Feature, Kind
-from counterpoint.table.frames import Form, read_data
+from counterpoint.table.frames import Form, is_frame, read_data
 from counterpoint.table.inference import NEARLY_ALL
 from counterpoint.table.schema import Encoding, Schema
 from counterpoint.table.space import describe_space, observed_on_grid
@@ -189,6 +189,11 @@ class Built:
 
 def read_for(model: Any, data: Any) -> tuple[pd.DataFrame, Form]:
     """Return the data with their columns in the order in which the model was trained on them."""
+    if _is_table(model) and not _is_table(data):
+        raise InvalidInput(
+            f"model is a {type(model).__name__} and data a {type(data).__name__}: the two are "
+            "swapped; write Explainer(model, data)."
+        )
     frame, form = read_data(data)
     order = order_of(unbound(model), list(frame.columns))
     if order is None:
@@ -203,6 +208,11 @@ def read_for(model: Any, data: Any) -> tuple[pd.DataFrame, Form]:
     return frame.iloc[:, order], replace(form, types=types)
 
 
+def _is_table(value: object) -> bool:
+    """Whether a value is a frame of pandas or polars, or a table of pyarrow."""
+    return isinstance(value, pd.DataFrame) or is_frame(value)
+
+
 def check_weights(k: object, weights: Sequence[float] | None, n: int) -> Floats:
     """Return the weights of the k nearest rows, summing to one."""
     k = check_whole("k", k, 1, n, said=f"from 1 to the {n} observed rows")
@@ -213,7 +223,10 @@ def check_weights(k: object, weights: Sequence[float] | None, n: int) -> Floats:
     except (TypeError, ValueError):
         values = np.full(1, np.nan)
     if values.shape != (k,) or not np.isfinite(values).all() or (values < 0).any():
-        raise InvalidInput(f"weights must be {k} numbers of at least 0, got {weights!r}.")
+        raise InvalidInput(
+            f"weights must be {k} numbers of at least 0, got {weights!r}; give one for each of "
+            f"the k={k} nearest rows, or another k."
+        )
     if values.sum() == 0.0:
         raise InvalidInput("weights must not all be 0.")
     scaled: Floats = values / values.sum()

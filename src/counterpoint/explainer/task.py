@@ -27,7 +27,7 @@ from counterpoint.models.predictor import Predictor
 from counterpoint.problem.limits import CheckedLimits
 from counterpoint.problem.own_objectives import check_costs_apply
 from counterpoint.problem.problem import Domain, Explained, Past, Problem
-from counterpoint.problem.target import TargetLike, parse_target
+from counterpoint.problem.target import TargetLike, check_order, parse_target
 from counterpoint.progress import Watch
 from counterpoint.result.counterfactuals import Counterfactuals
 from counterpoint.result.facts import Again, Facts, Live
@@ -84,6 +84,7 @@ class Task:
         built: Built,
     ) -> Task:
         """Check what is asked of `built`, encode the rows and ask the model about them."""
+        check_order(target, argument)
         frame = built.encoding.as_frame(rows, argument, 5)  # as who called the door wrote it
         if argument == "row" and len(frame) != 1:
             raise InvalidInput(

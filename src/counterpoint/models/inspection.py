@@ -36,6 +36,12 @@ DATA = {"builtins", "numpy", "scipy", "pandas", "ctypes", "math", "operator"}
 NAMED = (type, FunctionType, BuiltinFunctionType, np.ufunc)
 
 
+MOST_ASKED = 20  # rows a model that raised is asked about one by one
+# what to do about rows that a model cannot score
+AVOID = (
+    "Leave out such rows of the data, and keep the search away from them with ranges= or "
+    "constraints=."
+)
 Ask: TypeAlias = Callable[[Floats], Any]  # from genomes (n, d) to a model's raw answers
 
 
@@ -61,12 +67,27 @@ def in_turns(method: ModelMethod, lock: threading.Lock) -> ModelMethod:
     return ModelMethod(plain, plain if is_plain else waiting(method.quick))
 
 
-def not_numbers(error: Exception) -> PredictorError:
-    """Build the error for an answer that cannot be made numbers."""
+def not_numbers(error: Exception, raw: Any) -> PredictorError:
+    """Build the error for an answer that cannot be made numbers, such as one of labels."""
+    if label := next((label for label in _answers(raw) if isinstance(label, str)), ""):
+        return PredictorError(
+            f"the model returned values that are not numbers but labels, first {label!r}. Did you "
+            "pass predict instead of predict_proba? Pass the fitted model itself, or "
+            "classes=[...] with all of its labels to Explainer if it has no probabilities."
+        )
     return PredictorError(
         f"the model returned values that are not numbers ({told_by(error)}). "
         "Did you pass predict instead of predict_proba?"
     )
+
+
+def _answers(raw: Any) -> list[Any]:
+    """Return answers one per row as a list; none if they are not of that shape."""
+    try:
+        answers = np.asarray(raw)
+    except Exception:  # a ragged list, or a tensor on another device
+        return []
+    return answers.tolist() if answers.ndim == 1 else []
 
 
 def wrong_shape(shape: tuple[int, ...], n: int) -> PredictorError:
@@ -140,8 +161,13 @@ def are_labels(raw: Any, classes: tuple[Any, ...]) -> bool:
     return all(isinstance(label, Hashable) and label in known for label in answers.ravel().tolist())
 
 
-def check_classes(classes: Any) -> tuple[Any, ...] | None:
-    """Return the classes as a tuple of plain Python labels."""
+def check_classes(classes: Any, own: Any = None) -> tuple[Any, ...] | None:
+    """Return the given classes, else the model's own, as a tuple of plain Python labels.
+
+    The model's own labels in another order would give each class the probability of another one.
+    """
+    if classes is None:
+        classes, own = own, None
     if classes is None:
         return None
     labels = np.asarray(classes, dtype=object)
@@ -149,6 +175,12 @@ def check_classes(classes: Any) -> tuple[Any, ...] | None:
     if not is_flat or len(labels) < 2 or len(set(labels.tolist())) != len(labels):
         raise InvalidInput(
             f"classes must be a list of at least two different labels, got {classes!r}."
+        )
+    told = () if own is None else tuple(np.ravel(np.asarray(own, dtype=object)).tolist())
+    if told != tuple(labels) and len(told) == len(labels) and all(name in told for name in labels):
+        raise InvalidInput(
+            f"classes has the model's own classes in another order: its columns are {listed(told)},"
+            f" got {list(classes)!r}; leave classes out, for the model knows them."
         )
     return tuple(labels.tolist())
 
@@ -175,8 +207,11 @@ def lacking_columns(model: Any, columns: Sequence[Any]) -> list[Any]:
     return [name for name in known if name not in names]
 
 
-def hint_on(model: Any, encoding: Encoding, genomes: Floats) -> str:
-    """Say what may be why a model fails: columns that the data lack, or missing values."""
+def hint_on(model: Any, encoding: Encoding, genomes: Floats, ask: Ask | None = None) -> str:
+    """Say what may be why a model fails: columns that the data lack, missing values, or some rows.
+
+    A model that raises is `ask`ed one by one about the first rows.
+    """
     columns = [column.name for column in encoding.schema.columns]
     if lacking := lacking_columns(model, columns):
         return (
@@ -185,13 +220,28 @@ def hint_on(model: Any, encoding: Encoding, genomes: Floats) -> str:
         )
     is_missing = (genomes == MISSING).any(axis=0)
     if not is_missing.any():
-        return ""
+        return "" if ask is None else hint_on_rows(ask, encoding, genomes[:MOST_ASKED])
     names = [encoding.schema.names[j] for j in np.flatnonzero(is_missing)]
     return (
         f" Values of {listed(names)} are missing in the data: give a model that takes them, "
         "such as one of gradient boosting or a pipeline that fills them, or fill or drop those "
         "rows."
     )
+
+
+def hint_on_rows(ask: Ask, encoding: Encoding, genomes: Floats) -> str:
+    """Name the first row on which a model raises, if it does not raise on all of them."""
+    failed, is_all = None, True
+    for i in range(len(genomes)):
+        try:
+            ask(genomes[i : i + 1])
+            is_all = False
+        except Exception:
+            failed = i if failed is None else failed
+        if failed is not None and not is_all:
+            first = encoding.by_feature(genomes[failed : failed + 1]).to_dict("records")[0]
+            return f"; asked row by row, it fails first for {first}. {AVOID}"
+    return ""
 
 
 def not_usable(outputs: Floats, genomes: Floats, model: Any, encoding: Encoding) -> PredictorError:
@@ -203,6 +253,7 @@ def not_usable(outputs: Floats, genomes: Floats, model: Any, encoding: Encoding)
     return PredictorError(
         f"the model returned {what} for {int(is_bad.sum())} of "
         f"{len(genomes)} rows, first for {first}.{hint_on(model, encoding, genomes)}"
+        f"{'' if is_bad.all() else ' ' + AVOID}"
     )
 
 

@@ -73,7 +73,7 @@ class Predictor:
         self.model, self.method = asked_method(model)
         own = getattr(model, "classes_", None)
         # None for a model with a single output that is not a class
-        self.classes = check_classes(own if classes is None else classes)
+        self.classes = check_classes(classes, own)
         # whether it has classes but no probabilities, so that outputs are 0 or 1
         self.gives_only_labels = self.method == "predict" and own is not None
         self.tolerance = 0.0  # how far an accelerator's scores may be from the model's
@@ -346,7 +346,7 @@ class Predictor:
         except Exception as error:
             raise PredictorError(
                 f"the model raised {type(error).__name__} on {len(genomes)} rows: {told_by(error)}"
-                f"{hint_on(self.model, self.encoding, genomes)}"
+                f"{hint_on(self.model, self.encoding, genomes, method.plain)}"
             ) from error
 
 
@@ -357,7 +357,7 @@ def as_scores(raw: Any, n: int) -> Floats:
         is_object = answers.dtype.kind == "O"  # else text and complex numbers would be converted
         scores = answers.astype(np.float64, casting="unsafe" if is_object else "same_kind")
     except Exception as error:  # a tensor on another device raises what it likes
-        raise not_numbers(error) from error
+        raise not_numbers(error, raw) from error
     scores = scores[:, None] if scores.ndim == 1 else scores
     if scores.ndim != 2 or len(scores) != n or scores.shape[1] == 0:
         raise wrong_shape(np.shape(raw), n)

@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
 import numpy as np
+import pandas as pd
 
 from counterpoint.arrays import LARGEST, Floats, Ints
 from counterpoint.checks import as_float, is_number
 from counterpoint.errors import InvalidInput, did_you_mean, listed
 from counterpoint.neighbours.index import gower_to_all, gower_weights
 from counterpoint.problem.objectives import JUST_MISSED
+from counterpoint.table.frames import is_frame
 from counterpoint.table.space import Space
 from counterpoint.table.values import EXACT, write_number
 
@@ -177,6 +179,15 @@ def decision(wanted: tuple[int, ...], classes: Sequence[Any]) -> Target:
     """
     low = ABOVE_HALF if len(classes) == 2 else 0.5
     return Target(low, 1.0, wanted[0], classes[wanted[0]], tuple(classes), wanted)
+
+
+def check_order(target: object, argument: str) -> None:
+    """Refuse a table as target: the rows, which `argument` names, stand in its place."""
+    if isinstance(target, pd.DataFrame) or is_frame(target):
+        raise InvalidInput(
+            f"target is a {type(target).__name__}, which is no outcome; is it swapped with "
+            f"{argument}? What is explained comes first, then the target."
+        )
 
 
 def parse_target(

@@ -257,7 +257,7 @@ def fail(rows: pd.DataFrame) -> Any:
         ),
         (
             lambda rows: np.where(rows["debt"] == NUMBERS["debt"][9], np.inf, 0.5),
-            rf"for . of 60 rows, first for {{'income': .*, 'debt': {NUMBERS['debt'][9]}}}",
+            rf"for . of 60 rows, first for {{'income': .*, 'debt': {NUMBERS['debt'][9]}}}\. Leave",
         ),
         (lambda rows: both(rows) * [np.inf, -np.inf], "NaN or infinite scores"),
         (lambda rows: score(rows) * -1e300, r"scores beyond 1e\+100 for 60 of 60 rows, first for"),
@@ -269,7 +269,10 @@ def fail(rows: pd.DataFrame) -> Any:
         (lambda _: None, r"the model returned .* for 8 rows; expected"),
         (lambda rows: np.full(len(rows), "good"), "not numbers .*predict instead of predict_proba"),
         (lambda rows: np.full(len(rows), "1"), "values that are not numbers"),
-        (lambda rows: ["good"] * len(rows), "values that are not numbers"),
+        (
+            lambda rows: ["good"] * len(rows),
+            r"not numbers but labels, first 'good'\. .* classes=\[\.\.\.\] with all of its labels",
+        ),
         (lambda rows: score(rows) * 1j, "values that are not numbers"),
         (lambda _: [[0.1], [0.2, 0.3]], "values that are not numbers"),
         (
