@@ -9,10 +9,12 @@ from __future__ import annotations
 import importlib
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
+
+import numpy as np
 
 from counterpoint.errors import InvalidInput, MissingDependency, did_you_mean, listed, told_by
 
@@ -124,7 +126,7 @@ def check_choice(argument: str, value: Any, options: Sequence[Any]) -> Any:
 
 
 def check_list(argument: str, values: Any, of: str, example: str = "") -> list[Any]:
-    """Return several values as a list; a single text is not several.
+    """Return several values as a list; a single text is not several, and of a dict half is lost.
 
     Examples
     --------
@@ -135,10 +137,39 @@ def check_list(argument: str, values: Any, of: str, example: str = "") -> list[A
         ...
     counterpoint.errors.InvalidInput: fixed must be a list of column names, got 'sex'; for ...
     """
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         hint = f"for example {example}." if example else ""
         raise InvalidInput(f"{argument} must be a list of {of}, got {values!r}{_end(hint)}")
     return list(values)
+
+
+def check_positions(argument: str, index: Any, n: int) -> Any:
+    """Return which of n things are meant as an array or slice that NumPy takes.
+
+    Examples
+    --------
+    >>> check_positions("take", 2, 5), check_positions("take", [True, False], 2)
+    (array([2]), array([ True, False]))
+    >>> check_positions("take", [7], 5)
+    Traceback (most recent call last):
+        ...
+    IndexError: take: there is no position 7 among 5; they are 0 to 4.
+    """
+    if isinstance(index, slice):
+        return index
+    chosen = np.asarray([index] if is_whole(index) else index)
+    chosen = chosen if chosen.size else np.empty(0, np.int64)
+    is_mask = chosen.dtype.kind == "b"
+    if chosen.ndim != 1 or chosen.dtype.kind not in "iub" or (is_mask and len(chosen) != n):
+        raise InvalidInput(
+            f"{argument} must be a position, a list of positions, a slice or {n} truth values, "
+            f"got {index!r}."
+        )
+    strange = chosen[(chosen < -n) | (chosen >= n)]
+    if len(strange) and not is_mask:
+        known = f"they are 0 to {n - 1}" if n else "there are none"
+        raise IndexError(f"{argument}: there is no position {strange[0]} among {n}; {known}.")
+    return chosen
 
 
 def _end(hint: str) -> str:

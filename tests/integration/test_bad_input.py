@@ -468,6 +468,8 @@ def test_three_classes_without_a_majority_are_not_already_another(data: pd.DataF
         ({"search": {"population": 8}}, "search must be a Search, WhatIf or NICE"),
         ({"fixed": "debt"}, r"fixed must be a list of column names, got 'debt'; .*\['debt'\]"),
         ({"fixed": None}, "fixed must be a list of column names, got None"),
+        ({"fixed": {"debt": 3}}, r"fixed must be a list of column names, got {'debt': 3}; for ex"),
+        ({"constraints": {"debt": "increases"}}, "constraints must be a list of rules, got {'debt"),
         ({"fixed": list(ROW)}, "fixed names every feature, so nothing could change; free some"),
         ({"ranges": [("debt", (0, 1))]}, r"ranges must be a dict of column name to \(low, high\)"),
         ({"ranges": {"debt": 5}}, r"ranges\['debt'\] must be \(low, high\), got 5"),
@@ -510,6 +512,23 @@ def test_limits_on_an_unknown_column_are_refused(
 ) -> None:
     with pytest.raises(cp.UnknownFeatureError, match=message):
         explainer.explain(ROW, (0.5, 1.0), FAST, **given)
+
+
+@pytest.mark.parametrize("end", [2021, 18300.0])
+def test_numbers_are_no_ends_of_dates(end: Any) -> None:
+    data = pd.DataFrame({"since": pd.date_range("2020-01-01", periods=20), "debt": range(20)})
+    explainer = cp.Explainer(lambda rows: rows["debt"] / 20, data)
+
+    with pytest.raises(cp.InvalidInput, match=r"ranges\['since'\] must hold dates, got .*'2024-12"):
+        explainer.explain(data[:1], (0.5, 1.0), FAST, ranges={"since": (end, None)})
+
+
+@pytest.mark.parametrize("ask", [cp.explain_frame, cp.verify_frame])
+def test_workers_of_frames_are_refused_and_not_told_of_each_row(
+    explainer: cp.Explainer, ask: Any
+) -> None:
+    with pytest.raises(cp.InvalidInput, match="workers must be a whole number of at least 1"):
+        ask(explainer, draw_table()[:2], (0.5, 1.0), workers="two")
 
 
 @pytest.mark.parametrize("workers", [0, -1, 1.5, "2", True])

@@ -16,6 +16,7 @@ from counterpoint.checks import (
     check_choice,
     check_list,
     check_number,
+    check_positions,
     check_whole,
     is_number,
     is_whole,
@@ -157,3 +158,29 @@ except cp.MissingDependency as error:
 
     assert "found.plot needs altair, which cannot be imported (AttributeError: " in told.stdout
     assert told.stdout.endswith("); run python without -OO.\n")
+
+
+@pytest.mark.parametrize(
+    ("index", "expected"),
+    [
+        (2, [2]),
+        (np.int8(-1), [-1]),
+        ([], []),
+        ([0, -3], [0, -3]),
+        ((1,), [1]),
+        ([True, False, True], [True, False, True]),
+        (pd.Series([0, 1]), [0, 1]),
+        (np.empty(0, np.bool_), []),
+    ],
+)
+def test_positions_are_whole_numbers_or_marks(index: Any, expected: list[Any]) -> None:
+    assert check_positions("take", index, 3).tolist() == expected
+
+
+def test_a_slice_of_positions_stays_one() -> None:
+    assert check_positions("take", slice(0, 9), 3) == slice(0, 9)
+
+
+def test_nothing_has_no_positions() -> None:
+    with pytest.raises(IndexError, match=r"^take: there is no position 0 among 0; there are none"):
+        check_positions("take", [0], 0)

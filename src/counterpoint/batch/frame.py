@@ -29,7 +29,7 @@ from counterpoint.batch.rows import (
 from counterpoint.checks import is_loaded
 from counterpoint.errors import InvalidInput
 from counterpoint.explainer.explainer import Explainer
-from counterpoint.explainer.group import MEMORY
+from counterpoint.explainer.group import MEMORY, check_workers
 from counterpoint.explainer.verification import Finding, proving
 from counterpoint.problem.limits import LimitKeywords, Limits, join_limits
 from counterpoint.problem.target import TargetLike
@@ -200,6 +200,7 @@ def of_frame(
         return lazily(recipe, rows, order, schema_of, work)
     explainer = recipe.explainer()
     order.check(explainer)
+    check_workers(here["workers"], is_shared=False)
     found = work(explainer, as_pandas(rows, explainer, order), order, **here)
     return in_kind(rows, found, schema_of(order, explainer))
 

@@ -186,13 +186,25 @@ Names = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 OPENED = 2  # files kept open at a time
 
 
+def check_names(names: Any, argument: str) -> list[str | os.PathLike[str]]:
+    """Return several names as a list; a table is none, though it lists its columns."""
+    is_list = isinstance(names, Iterable) and not hasattr(names, "columns")
+    several: list[Any] = list(names) if is_list else [None]
+    if not all(isinstance(name, str | os.PathLike) for name in several):
+        raise InvalidInput(
+            f"{argument} must name files, a folder or a pattern such as 'in/*.parquet', got "
+            f"{type(names).__name__}; explain_frame takes a table."
+        )
+    return several
+
+
 def find_files(names: Names, argument: str) -> list[Place]:
     """Return the files that are meant, sorted by name; each is named once.
 
     They are named by a file, a folder, a pattern such as ``in/*.parquet``, or any of these in a
     store, by URL; `argument` is what they were given as, for errors.
     """
-    several = [names] if isinstance(names, str | os.PathLike) else list(names)
+    several = [names] if isinstance(names, str | os.PathLike) else check_names(names, argument)
     if not several:
         raise InvalidInput(f"{argument} names no file.")
     places = [place for name in several for place in _found(os.fspath(name), argument)]

@@ -403,9 +403,11 @@ def check_range(feature: Feature, interval: Any) -> tuple[float, float]:
 
 
 def _as_day(end: Any, feature: Feature) -> Any:
-    """Return an end of a range of dates in days; None and days stay what they are."""
-    is_day = end is None or is_number(end)
-    return end if is_day else day_of(end, f"ranges[{feature.name!r}]")
+    """Return an end of a range of dates in days; None stays what it is."""
+    where = f"ranges[{feature.name!r}]"
+    if is_number(end):
+        raise InvalidInput(f"{where} must hold dates, got {end!r}; write them as in '2024-12-31'.")
+    return None if end is None else day_of(end, where)
 
 
 def end_of(feature: Feature, end: float) -> float | int | str:

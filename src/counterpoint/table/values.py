@@ -183,6 +183,11 @@ def days_of(column: pd.Series[Any], argument: str) -> Floats:
         moments = column.to_numpy().astype("datetime64[ns]" if _is_fine(column.dtype) else "M8[us]")
     else:
         moments = np.array([moment_of(value, where) for value in column], dtype="datetime64[us]")
+    return _whole_days(moments, where)
+
+
+def _whole_days(moments: Any, where: str) -> Floats:
+    """Return moments as days, or refuse one with a time of day."""
     days = moments.astype(DAY)
     if not np.array_equal(days.astype(moments.dtype), moments):
         late = moments[days.astype(moments.dtype) != moments][0]
@@ -226,7 +231,7 @@ def day_of(value: object, where: str) -> float:
             raise InvalidInput(
                 f"{where} must hold dates, got {value!r}; write them as in '2024-12-31'."
             ) from error
-    return float(days_of(pd.Series([value], name="", dtype=object), where)[0])
+    return float(_whole_days(np.array([moment_of(value, where)]), where)[0])
 
 
 def range_of_days(dtype: Any) -> tuple[float, float]:

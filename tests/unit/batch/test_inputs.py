@@ -94,6 +94,12 @@ def test_names_that_are_no_files_of_rows(folder: Path, name: str, told: str) -> 
         Inputs.open(folder / name, "rows")
 
 
+@pytest.mark.parametrize("names", [None, 3, [3], pd.DataFrame({"age": [1]})])
+def test_what_names_no_files_is_refused(names: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"rows must name files, a folder or a pattern .*, got "):
+        Inputs.open(names, "rows")
+
+
 def test_no_name_and_no_files(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="rows names no file"):
         find_files([], "rows")

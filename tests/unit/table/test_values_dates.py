@@ -94,3 +94,18 @@ def test_ends_of_ranges_may_be_text() -> None:
         InvalidInput, match=r"ranges\['since'\] must hold dates, got 'today'; write"
     ):
         day_of("today", "ranges['since']")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (
+            datetime.datetime(2021, 1, 1, 8),
+            r"^ranges\['since'\] has times of day, first 2021-01-01T",
+        ),
+        (pd.NaT, r"^ranges\['since'\] must hold dates, got NaT; use"),
+    ],
+)
+def test_an_end_of_a_range_is_no_column(value: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        day_of(value, "ranges['since']")
