@@ -733,3 +733,74 @@ def test_pandas_na_names_no_column(explainer: cp.Explainer, ask: Any) -> None:
 def test_progress_is_a_truth_value_or_none(explainer: cp.Explainer) -> None:
     with pytest.raises(cp.InvalidInput, match="progress must be True, False or None, got <NA>"):
         explainer.explain(ROW, (0.5, 1.0), FAST, progress=pd.NA)  # type: ignore[arg-type]
+
+
+# What is asked of results
+
+
+@pytest.fixture(scope="module")
+def found(of_classes: cp.Explainer) -> cp.Counterfactuals:
+    table = draw_table()
+    refused = table[[label == "bad" for label in of_classes.predictor.model.predict(table)]]
+    return of_classes.explain(refused[:1], "good", FAST)
+
+
+@pytest.mark.parametrize("index", ["age", [0, 1.5], [True], None, True, {"a": 1}, [[0]]])
+def test_what_is_no_position_cannot_be_taken(found: cp.Counterfactuals, index: Any) -> None:
+    message = r"take must be a position, a list of positions, a slice or \d+ truth values, got "
+
+    with pytest.raises(cp.InvalidInput, match=message):
+        found.take(index)
+
+
+@pytest.mark.parametrize("index", [[10**6], -(10**6)])
+def test_a_position_that_is_not_there_is_told(found: cp.Counterfactuals, index: Any) -> None:
+    with pytest.raises(IndexError, match=r"take: there is no position -?10* among \d+; they are 0"):
+        found.take(index)
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda found: found.coverage_of(3), "coverage_of.other must be a result of the same row"),
+        (lambda found: found.coverage_of([found]), r"coverage_of.other must be .*, got \["),
+        (lambda found: found.summary("all"), "summary: n must be a whole number of at least 0"),
+        (lambda found: found.summary(2.5), "summary: n must be a whole number .*, got 2.5"),
+        (lambda found: found.summary(2, "wide"), "summary: width must be a whole number of at"),
+        (lambda found: found.ways(supersets="all"), "ways: supersets must be False or True, got"),
+        (lambda found: found.safety(RandomForestClassifier()), "safety: models must be a list of"),
+        (
+            lambda found: cp.save_many([found, None], "found.parquet"),  # type: ignore[list-item]
+            "save_many takes a list of results, got None in it; for example what explain_many",
+        ),
+    ],
+)
+def test_a_question_a_result_cannot_answer_is_refused(
+    found: cp.Counterfactuals,
+    ask: Callable[[cp.Counterfactuals], Any],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(cp.InvalidInput, match=message):
+        ask(found)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_fitted_forest_is_one_model_and_no_list_of_its_trees(
+    found: cp.Counterfactuals, classifier: Any, of_classes: cp.Explainer
+) -> None:
+    forest, row = classifier[-1], draw_table()[:1]
+
+    with pytest.raises(cp.InvalidInput, match="safety: models must be a list of at least one mod"):
+        found.safety(forest)
+    with pytest.raises(cp.InvalidInput, match="safety: models must be a list of at least one mod"):
+        of_classes.judge(row, row, "good", safety=forest)
+
+
+@pytest.mark.parametrize("out", [None, 3])
+def test_a_folder_for_files_is_named(explainer: cp.Explainer, out: Any) -> None:
+    with pytest.raises(cp.InvalidInput, match=r"out must name a folder, got .*; for example out='"):
+        cp.explain_files(explainer, "rows.csv", (0.5, 1.0), out=out)

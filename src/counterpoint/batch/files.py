@@ -147,6 +147,8 @@ def explain_files(
     asked = join_limits(explain_files, limits, added)
     order = Order(target, search, seed, asked, keep, id, prefix)
     new_engine = engine_named(engine, scheduler, workers)
+    if not isinstance(out, str | os.PathLike):
+        raise InvalidInput(f"out must name a folder, got {out!r}; for example out='explained'.")
     if "://" in os.fspath(out):
         raise InvalidInput(
             f"out must be a folder of this machine, or one mounted here, got {os.fspath(out)!r}; "

@@ -326,6 +326,11 @@ class Counterfactuals(Shown):
 
     def coverage_of(self, other: ResultData) -> float:
         """Return the share of `other`'s counterfactuals that ours dominate; NaN if one has none."""
+        if not isinstance(other, ResultData):
+            raise InvalidInput(
+                f"coverage_of.other must be a result of the same row, got {other!r}; for example "
+                "what explain returns with another search."
+            )
         if self.objective_names != other.objective_names:
             raise InvalidInput(
                 "coverage_of compares results with the same objectives; one has "

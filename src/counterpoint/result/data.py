@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats, Ints
+from counterpoint.checks import check_positions
 from counterpoint.errors import InvalidInput
 from counterpoint.problem.limits import Limits
 from counterpoint.problem.objectives import CHANGES, DISTANCE, GAP
@@ -414,8 +415,7 @@ class ResultData:
 
         Positions are those of the arrays: counterfactuals come first, then near misses by gap.
         """
-        if isinstance(index, int | np.integer):
-            index = [index]
+        index = check_positions("take", index, len(self.genomes))
         return replace(
             self,
             **rows_of(self, index),

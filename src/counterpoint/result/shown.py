@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING
+from counterpoint.checks import check_whole
 from counterpoint.errors import printable
 from counterpoint.result.data import ResultData
 from counterpoint.result.ways import ways_of
@@ -300,6 +301,8 @@ def summary(found: ResultData, n: int = FEW, width: int | None = None) -> str:
     Lines are broken between words at `width`, which is the terminal's if there is one; a table that
     is wider becomes blocks.
     """
+    check_whole("summary: n", n, 0)
+    check_whole("summary: width", 1 if width is None else width, 1)
     if width is None and sys.stdout.isatty():
         width = shutil.get_terminal_size().columns
     lines, few = headlines(found), shown_first(found, n)

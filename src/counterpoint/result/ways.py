@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import Bools, Floats, Ints
-from counterpoint.checks import check_number, check_whole
+from counterpoint.checks import check_choice, check_number, check_whole
 from counterpoint.errors import InvalidInput
 from counterpoint.problem.objectives import CHANGES, DISTANCE, IMPLAUSIBILITY
 from counterpoint.problem.target import safety_margins
@@ -335,6 +335,7 @@ def ways_of(
 ) -> Ways[Result]:
     """Return the ways of a result; see `Counterfactuals.ways`."""
     rows = way_rows_of(found)
+    check_choice("ways: supersets", supersets, (False, True))
     if at_most is not None:
         check_whole("ways: at_most", at_most, 1)
     if margin is not None:

@@ -1,8 +1,7 @@
 """Orders: candidates from best to worst in one respect, those that reach the target first.
 
-Also the first few by each, the attributes that people may care about when they choose, and safety:
-whether the outcome would hold if values, or the model, were a little different. The named
-representatives are the first of these orders.
+Also their first few, of which some are named, what people may care about when they choose, and
+safety: whether the outcome would hold if values, or the model, were a little different.
 """
 
 from __future__ import annotations
@@ -296,7 +295,8 @@ def reaching(predictor: Predictor, target: Target, genomes: Floats) -> Bools:
 
 def share_of_models(found: ResultData, models: Iterable[Any]) -> Floats:
     """Return the share of other models, such as refitted ones, by which each reaches the target."""
-    several = list(models) if isinstance(models, Iterable) and not isinstance(models, str) else []
+    is_one = isinstance(models, str) or hasattr(models, "predict")  # a forest lists its trees
+    several = list(models) if isinstance(models, Iterable) and not is_one else []
     if not several:
         raise InvalidInput(
             f"safety: models must be a list of at least one model, got {models!r}; "

@@ -123,6 +123,11 @@ def save_many(results: Iterable[ResultData], path: Pathlike) -> int:
 
 
 def _record(found: ResultData) -> dict[str, Any]:
+    if not isinstance(found, ResultData):
+        raise InvalidInput(
+            f"save_many takes a list of results, got {found!r} in it; for example what "
+            "explain_many returns."
+        )
     return {
         "index": str(as_frame(found.row, "row").index[0]),
         "status": found.status,
