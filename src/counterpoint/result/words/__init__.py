@@ -23,7 +23,7 @@ from counterpoint.result.data import ResultData
 from counterpoint.search.exact.proof import Proof
 from counterpoint.table.labels import SIGNS
 from counterpoint.table.labels import Lang as Lang
-from counterpoint.table.values import write_number
+from counterpoint.table.values import DIGITS, EXACT, Signs, write_number, write_share
 
 Reader = Literal["customer", "analyst"]
 
@@ -131,6 +131,23 @@ def count_candidates(n: int, n_missed: int) -> str:
     """
     texts = [counted(n, "counterfactual")] if n or not n_missed else []
     return "; ".join([*texts, *([counted(n_missed, "near miss")] if n_missed else [])])
+
+
+def answer_text(found: ResultData, answer: float, signs: Signs, *, is_share: bool) -> str:
+    """Return what the model says, rounded so that it stays on its side of the target's ends.
+
+    A share is in whole percent, with decimals where it is within a percent of 0 or 1.
+    """
+    is_short = found.target.gap_of(answer) > 0.0
+
+    def stays(rounded: float) -> bool:
+        return (found.target.gap_of(rounded) > 0.0) == is_short
+
+    if is_share:
+        shares = (round(answer, k) for k in range(2 if 0.01 <= answer <= 0.99 else 5, 8))
+        return write_share(next(filter(stays, shares), answer), signs)
+    precisions = (k for k in range(DIGITS, EXACT) if stays(float(f"{answer:.{k}g}")))
+    return write_number(answer, signs, next(precisions, EXACT))
 
 
 ENDED = ("seconds", "interrupt", "exhausted", "repeats")  # what is said of how a search ended

@@ -258,13 +258,16 @@ class _English(Grammar):
         span = " to ".join(change.ends) if change.ends and all(change.ends) else new
         value = f"{span} {change.new_unit}".strip()
         old = change.old or "no value"
-        is_noun = change.is_named or (WORDS.fullmatch(name) and len(name) <= LONGEST_NAME)
-        called = name if is_noun or name.islower() else self.signs.quoted(name)
+        is_date = change.kind == "date"
+        is_word = WORDS.fullmatch(name) and len(name) <= LONGEST_NAME and not is_date
+        is_noun = change.is_named or is_word  # a day's name, such as "since", is seldom a noun
+        is_plain = is_noun or (name.islower() and not is_date)
+        called = name if is_plain else self.signs.quoted(name)
         if change.kind == "level" or not change.new:
             old = f"{old} {change.old_unit}".strip()
             return f"{new if change.new else 'no value'} instead of {old} for {called}"
         if not is_noun:
-            value = value if change.kind == "date" else f"a value of {value}"
+            value = value if is_date else f"a value of {value}"
             return f"{value} instead of {old} for {called}"
         return f"{with_article(name)} of {value} instead of {old}"
 

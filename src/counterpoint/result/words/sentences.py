@@ -22,6 +22,7 @@ from counterpoint.result.ways import Result, Way, ways_of
 from counterpoint.result.words import (
     Lang,
     Reader,
+    answer_text,
     cost_of,
     count_candidates,
     counted,
@@ -352,11 +353,9 @@ def open_ways(found: ResultData) -> list[Way[Any]]:
 
 def _now(found: ResultData, wish: Wish, grammar: Grammar) -> str:
     """Return what the model says of the row: a value, a share, or the likeliest of many classes."""
-    if wish.aim == "value":
-        return write_number(found.row_prediction, grammar.signs)
-    if wish.aim == "probability":
-        share = found.row_prediction  # with a decimal where it is within a percent of either end
-        return write_share(round(share, 2 if 0.01 <= share <= 0.99 else 5), grammar.signs)
+    if wish.aim in ("value", "probability"):
+        is_share = wish.aim == "probability"
+        return answer_text(found, found.row_prediction, grammar.signs, is_share=is_share)
     likeliest = int(np.argmax(found.facts.row_outputs))
     if len(found.facts.classes) < 3 or likeliest in found.target.wanted:
         return ""
@@ -382,8 +381,7 @@ def _nothing(found: ResultData, wish: Wish, grammar: Grammar) -> list[str]:
         return lines
     best = advised[int(np.argmin(found.objectives[advised, GAP]))]
     at = float(found.predictions[best])
-    is_share = wish.aim == "probability"
-    text = write_share(at, grammar.signs) if is_share else write_number(at, grammar.signs)
+    text = answer_text(found, at, grammar.signs, is_share=wish.aim == "probability")
     return [*lines, grammar.phrase("nearest", text)]
 
 

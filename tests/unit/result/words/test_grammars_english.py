@@ -58,6 +58,8 @@ def test_only_the_first_change_has_a_verb() -> None:
             ends=("3 May 2024", "")), "a start of 3 May 2024 or later instead of 1 May 2024"),
         (Change(Noun("", "Customer since"), "5 May 2020", "4 May 2021", kind="date"),
             "5 May 2020 instead of 4 May 2021 for “Customer since”"),
+        (Change(Noun("", "since"), "5 May 2020", "4 May 2021", kind="date"),
+            "5 May 2020 instead of 4 May 2021 for “since”"),
         (Change(Noun("", "Number of children"), "0", "2", kind="number"),
             "a value of 0 instead of 2 for “Number of children”"),
         (Change(Noun("", "alcalinity of ash"), "30.0", "15.6", kind="number"),

@@ -152,6 +152,36 @@ def test_nothing_found_says_how_near_it_came() -> None:
     assert lines[2] == "The nearest case that was found comes to 0.9."
 
 
+@pytest.mark.parametrize(
+    ("probability", "target", "english"),
+    [
+        (0.4961, (0.5, None), "49.6%"),  # 50% would be what was asked for
+        (0.72026, (0.9999, None), "72%"),
+        (0.50004, (None, 0.5), "50.004%"),
+        (0.9962, (0.999, None), "99.62%"),
+    ],
+)
+def test_a_rounded_answer_is_not_what_was_asked_for_unless_it_is(
+    probability: float, target: Any, english: str
+) -> None:
+    data = pd.DataFrame({"age": range(8), "owns": [False, True] * 4})
+    explainer = cp.Explainer(lambda rows: 0.0 * rows["age"] + probability, data, classes=["a", "b"])
+    found = explainer.explain(data[:1], ("b", target), SEARCH)
+
+    lines = told(found, "en")
+
+    assert lines[0].startswith(f"The probability of “b” was {english}. ")
+    assert lines[2] == f"The nearest case that was found comes to {english}."
+
+
+def test_a_rounded_value_is_not_what_was_asked_for() -> None:
+    data = pd.DataFrame({"age": range(8)})
+    explainer = cp.Explainer(lambda rows: 150.0004 + 0.0 * rows["age"], data)
+    found = explainer.explain(data[:1], (None, 150.0), SEARCH)
+
+    assert told(found, "en")[0].startswith("The predicted value was 150.0004. ")
+
+
 def test_what_is_tried_in_full_is_proved_not_to_exist() -> None:
     others = ["credit_amount", "sex", "since", "owns"]
     found = explained((0.95, None), fixed=others)

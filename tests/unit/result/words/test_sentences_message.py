@@ -8,6 +8,8 @@ import pytest
 from tests.unit.result.words.small import DATA, FIRST, by_age
 
 import counterpoint as cp
+from counterpoint.result.words import speaking
+from counterpoint.result.words.sentences import message
 
 
 def by_amount(rows: pd.DataFrame) -> Any:
@@ -65,6 +67,15 @@ def test_a_missed_target_says_how_close_the_search_came() -> None:
         "the model does give."
     )
     assert "5,951.25    595,125" in str(found)
+
+
+def test_a_missed_target_is_told_in_german_with_the_nearest() -> None:
+    found = explain((None, -1.0), cp.Search(method="nsga2", generations=1), by_amount)
+
+    with speaking("de"):
+        said = message(found)
+
+    assert f": {len(found.genomes)} Beinahe-Treffer, der nächste liegt bei 8.075, es" in said
 
 
 def test_a_target_others_reach_says_what_to_free(explainer: cp.Explainer) -> None:
