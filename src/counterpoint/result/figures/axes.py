@@ -11,6 +11,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -243,6 +244,24 @@ def wrapped(text: str, width: int = 14, lines: int = 3) -> str:
     parts = textwrap.wrap(spaced, width, max_lines=lines, placeholder=" …") or [text]
     broken = "\n".join(re.sub(r"([_.\-/:]) ", r"\1", part) for part in parts)
     return clean(broken) if broken in OF_EVERY_OBJECT else broken
+
+
+def wrapped_apart(texts: Sequence[str], width: int, lines: int = 3) -> list[str]:
+    """Return texts in short lines; what an ellipsis makes alike is told without its common words.
+
+    Examples
+    --------
+    >>> wrapped_apart(["number of payments in May", "number of payments in June"], 8, 2)
+    ['… May', '… June']
+    """
+    short = [wrapped(text, width, lines) for text in texts]
+    for alike in {text for text in short if short.count(text) > 1}:
+        places = [k for k, text in enumerate(short) if text == alike]
+        words = [re.split(r"(?<=[\s_.\-/:])", texts[k]) for k in places]
+        n = len(list(takewhile(lambda each: len(set(each)) == 1, zip(*words, strict=False))))
+        for k, each in zip(places, words, strict=True):
+            short[k] = wrapped(f"… {''.join(each[n:])}", width, lines)
+    return short
 
 
 def prediction_name(found: ResultData) -> str:

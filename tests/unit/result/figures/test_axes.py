@@ -24,6 +24,7 @@ from counterpoint.result.figures.axes import (
     titled,
     varied,
     wrapped,
+    wrapped_apart,
 )
 
 FOUND = explained_once()
@@ -45,6 +46,13 @@ axes = st.sampled_from(AXES)
 )
 def test_long_names_are_wrapped(name: str, lines: str) -> None:
     assert wrapped(name) == lines
+
+
+def test_names_that_an_ellipsis_makes_alike_are_told_by_what_differs() -> None:
+    names = [f"average number of payments of kind {k} in a year" for k in ("10", "14")]
+
+    assert wrapped_apart(["age", *names], 10, 2) == ["age", "… 10 in a\nyear", "… 14 in a\nyear"]
+    assert wrapped_apart(["a_long_name", "b"], 8, 2) == ["a_long_\nname", "b"]
 
 
 def test_of_many_levels_those_that_matter_are_shown() -> None:

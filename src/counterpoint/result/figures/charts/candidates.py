@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.result.data import ResultData
-from counterpoint.result.figures.axes import ROW, Axis, Names, how_many, titled, wrapped
+from counterpoint.result.figures.axes import ROW, Axis, Names, how_many, titled, wrapped_apart
 from counterpoint.result.figures.charts import theme
 from counterpoint.result.figures.frames import (
     MOST_ARROWS,
@@ -43,7 +43,7 @@ def parallel(
         return theme.nothing(found, colors, say("figure.parallel"), width)
     width = max(460, STEP * n_axes) if width is None else width
     room = max(8, int(width / n_axes / 7.2))
-    labels = [wrapped(name, room) for name in frames["axes"]["feature"]]
+    labels = wrapped_apart(list(frames["axes"]["feature"]), room)
     n_lines = 1 + max(label.count("\n") for label in labels)
     # All have as many lines, so that they end at one height, above the numbers.
     labels = ["\n" * (n_lines - 1 - label.count("\n")) + label for label in labels]
@@ -347,7 +347,7 @@ def frequency(found: ResultData, most: int, width: int | None, dark: bool) -> An
         f"({signs.whole(count)})"
         for share, count in zip(frame["share"], frame["count"], strict=True)
     ]
-    names = [wrapped(name, MOST_NAME, lines=2) for name in frame["feature"]]
+    names = wrapped_apart(list(frame["feature"]), MOST_NAME, lines=2)
     are_apart = len(set(names)) == len(names)  # an ellipsis may have made two alike
     frame = frame.assign(text=texts, feature=names if are_apart else frame["feature"])
     n_features = len(found.encoding.schema)
