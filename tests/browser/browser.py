@@ -48,6 +48,21 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+# Words that do not fit where they stand, and so go on in the next line.
+BROKEN = """selector => [...document.querySelectorAll(selector)].flatMap((each) => {
+  const broken = [];
+  const walker = document.createTreeWalker(each, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode())
+    for (const word of walker.currentNode.data.matchAll(/\\p{L}+/gu)) {
+      const range = document.createRange();
+      range.setStart(walker.currentNode, word.index);
+      range.setEnd(walker.currentNode, word.index + word[0].length);
+      if (range.getClientRects().length > 1) broken.push(word[0]);
+    }
+  return broken;
+})"""
+
+
 class Visit:
     """One visit to a page, with a record of all that a page should not do.
 

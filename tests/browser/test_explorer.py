@@ -174,6 +174,37 @@ def test_rules_that_are_wrong_are_told_with_their_place(page: Any) -> None:
     page.locator("#ask-faults pre").wait_for(state="detached")
 
 
+def test_what_is_wrong_with_a_condition_stands_under_its_place(
+    visit: Open, explorer: Explorer
+) -> None:
+    visited = visit(explorer.address)
+    page: Any = visited.page
+    page.locator("#ask-where").fill("duration >=")
+    told = page.locator(".finder .fault")
+    told.wait_for()
+
+    assert told.locator("pre").inner_text().splitlines()[-1].strip() == "^"
+    assert page.locator("#ask-where").get_attribute("aria-invalid") == "true"
+    page.locator("#ask-where").fill("")
+    page.locator(".finder [role=status]", has_text=" of ").wait_for()
+    assert page.locator(".finder .fault").count() == 0
+    visited.errors.clear()  # the browser's own note on what was refused
+
+
+def test_a_value_that_cannot_be_is_not_what_the_model_says(visit: Open, explorer: Explorer) -> None:
+    visited = visit(explorer.address)
+    page: Any = visited.page
+    page.locator("input[type=number][id^=ask-value]").first.fill("1e99")
+    page.locator("#ask-said", has_text="must lie between").wait_for()
+
+    assert page.locator("#ask-said-title").is_hidden()
+    assert page.locator(".prediction .hint").inner_text() == ""
+    page.locator("#ask-undo").click()
+    page.locator("#ask-said", has_text=re.compile("^(yes|no)$")).wait_for()
+    assert page.locator("#ask-said-title").is_visible()
+    visited.errors.clear()  # the browser's own note on what was refused
+
+
 def test_a_wish_that_cannot_be_is_told(page: Any) -> None:
     page.locator("#ask-low").fill("2")
     page.locator("#ask-go").click()

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.browser.browser import Visit
+from tests.browser.browser import BROKEN, Visit
 from tests.browser.subjects import EMPTY, SUBJECTS, contact_sheet, found_of
+
+import counterpoint as cp
 
 Open = Callable[..., Visit]
 WIDTHS = (390, 820, 1440)
@@ -93,7 +95,32 @@ def test_an_empty_result_says_what_it_means(visit: Open, written: Callable[[str]
     assert said.startswith(
         "The nearest comes to 0.9516; wanted is prediction between 0.99999 and 1."
     )
-    assert "safest" not in none.locator("main").inner_text().lower()
+    assert none.locator("article.card").count() == 1
+    assert "lacks least" in none.locator("article.card").inner_text()
+    for claim in ("safest", "moves the values least", "changes the fewest values"):
+        assert claim not in none.locator("main").inner_text()
+
+
+def test_words_are_whole_and_fields_show_their_ends(visit: Open, tmp_path: Path) -> None:
+    """Names of classes are, and a customer's table on a phone; the scale's name is not cut."""
+    classes = {"Barolo": "zurückgestellt", "Grignolino": "bewilligt", "Barbera": "abgelehnt"}
+    found = found_of("wine").labelled(cp.Labels(classes=classes, lang="de"))
+    found.report(tmp_path / "all.html", lang="de")
+    found.report(tmp_path / "customer.html", lang="de", reader="customer")
+    none = tmp_path / "none.html"
+    found_of("none_found").report(none)
+
+    page: Any = visit(tmp_path / "all.html").page
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(BROKEN, ".class-name") == []
+    assert page.locator(".limit-row input[type=number]").first.bounding_box()["width"] > 95
+    page = visit(tmp_path / "customer.html").page
+    page.set_viewport_size({"width": 390, "height": 900})
+    assert page.evaluate(BROKEN, "thead th, td.new") == []
+    page = visit(none).page
+    name, scale = (page.locator(each).bounding_box() for each in (".scale-wanted", ".scale"))
+    assert name["x"] + name["width"] <= scale["x"] + scale["width"]
 
 
 def test_sixty_columns_show_what_changes_and_find_the_rest(

@@ -32,12 +32,14 @@ export function buildPrediction() {
     } catch (error) {
       if (error.name === "AbortError") throw error;
       element.classList.remove("stale");
+      element.classList.add("refused");
       text.textContent = error.message;
+      hint.textContent = "";
       fill(bars);
     }
   }, 120);
   function show(said, question) {
-    element.classList.remove("stale");
+    element.classList.remove("stale", "refused");
     text.textContent = said.called ?? said.text;
     fill(bars, likeliest(said.outputs).map(drawOutput));
     hint.textContent = editedPlaces(question).length

@@ -2,6 +2,7 @@
 import { fill, h } from "../../result/report/page/dom.js";
 import { say, wholeText } from "../../result/report/page/texts.js";
 import { getJson } from "./api.js";
+import { faultParts } from "./fault.js";
 import { pickedRow } from "./question.js";
 import { buildScatter } from "./scatter_panel.js";
 import { putOff } from "./waiting.js";
@@ -17,7 +18,6 @@ export function buildRows(setup, store, changed) {
     role: "region",
     "aria-label": say("ask.rows region"),
   });
-  const count = h("p", { class: "hint", role: "status" });
   const find = h("input", {
     type: "search",
     id: "ask-find",
@@ -26,6 +26,7 @@ export function buildRows(setup, store, changed) {
     oninput: () => look(0),
   });
   const where = buildWhere(setup, () => look(0));
+  const count = buildCount(where);
   const sort = buildSort(setup, () => look(0));
   const scatter = buildScatter(setup, (position) => pickAt(position, pick));
   const pager = buildPager((way) => look(Math.max(0, shown.start + way * setup.per_page)));
@@ -35,7 +36,7 @@ export function buildRows(setup, store, changed) {
     "section",
     { class: "panel", "aria-labelledby": "ask-rows-title" },
     h("h2", { id: "ask-rows-title" }, say("ask.pick")),
-    h("div", { class: "finder" }, findLabel, find, whereLabel, where, sort.element, count),
+    h("div", { class: "finder" }, findLabel, find, whereLabel, where, sort.element, count.element),
     table,
     pager.element,
     scatter.element,
@@ -46,26 +47,40 @@ export function buildRows(setup, store, changed) {
     const query = `start=${start}&find=${texts[0]}&where=${texts[1]}&${sort.query()}`;
     try {
       shown = await getJson(`/api/rows?${query}`, signal);
+      count.tellFault(null);
       draw();
     } catch (error) {
       if (error.name === "AbortError") throw error;
-      count.textContent = error.message;
+      count.tellFault(error);
     }
   }, 120);
   function draw() {
-    const last = shown.start + shown.rows.length;
-    count.textContent = shown.n_found
-      ? say("ask.rows shown", {
-          first: wholeText(shown.start + 1),
-          last: wholeText(last),
-          n: wholeText(shown.n_found),
-        })
-      : say("ask.rows none");
-    pager.refresh(shown.start === 0, last >= shown.n_found);
+    count.tell(shown);
+    pager.refresh(shown.start === 0, shown.start + shown.rows.length >= shown.n_found);
     fill(table, shown.n_found ? drawTable(setup, shown.rows, store.get().row, pick) : []);
   }
   look(Math.floor(store.get().row / setup.per_page) * setup.per_page);
   return { element, refresh: () => draw() };
+}
+
+/** Return where it stands how many rows there are, or what is wrong with the condition. */
+function buildCount(where) {
+  const element = h("div", { class: "hint", role: "status" });
+  let isFaulty = false;
+  function tellFault(error) {
+    isFaulty = error !== null;
+    element.classList.toggle("fault", isFaulty);
+    where.setAttribute("aria-invalid", String(isFaulty));
+    if (isFaulty) fill(element, faultParts(error.message));
+  }
+  function tell({ rows, start, n_found: n }) {
+    if (isFaulty) return; // the rows are those of before
+    const [first, last] = [start + 1, start + rows.length].map(wholeText);
+    element.textContent = n
+      ? say("ask.rows shown", { first, last, n: wholeText(n) })
+      : say("ask.rows none");
+  }
+  return { element, tell, tellFault };
 }
 
 /** Return the choice of an order, and how to ask for it. */

@@ -3,6 +3,7 @@ import { fill, h } from "../../result/report/page/dom.js";
 import { fieldNumber } from "../../result/report/page/numbers.js";
 import { say } from "../../result/report/page/texts.js";
 import { postJson } from "./api.js";
+import { faultParts } from "./fault.js";
 import { putOff } from "./waiting.js";
 
 /** Return the panel of the wanted outcome; `changed` is told what changes of the question. */
@@ -117,17 +118,10 @@ export function buildRules(setup, store, changed) {
   return { element, refresh };
 }
 
-/** Return what is wrong with a line; rules are a language of their own, and so is what is said of them. */
+/** Return what is wrong with a line. */
 function drawFault({ line, error }) {
   const at = say("ask.line", { line: line + 1 });
-  const [first, ...where] = error.split("\n");
-  return h(
-    "div",
-    { class: "fault" },
-    `${at} `,
-    h("span", { lang: "en" }, first),
-    where.length ? h("pre", { tabindex: 0 }, where.join("\n")) : null,
-  );
+  return h("div", { class: "fault" }, `${at} `, ...faultParts(error));
 }
 
 /** Return rules that fit the features, to show what one looks like. */

@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 
 from counterpoint.arrays import MISSING, Floats
-from counterpoint.problem.objectives import DISTANCE, GAP
+from counterpoint.problem.objectives import DISTANCE
 from counterpoint.result.choosing import interview as preference
 from counterpoint.result.choosing.orders import (
     NEIGHBOURS,
     attributes_of,
     best_of,
     ordered,
-    representatives,
     share_of_neighbours,
     with_ways,
 )
@@ -311,7 +310,7 @@ def _write_all(found: ResultData, n_own: int) -> list[dict[str, Any]]:
 
 
 def _representatives(found: ResultData, lang: Lang) -> list[dict[str, Any]]:
-    """Return what is on cards, by number: one of each way, or else near misses with names.
+    """Return what is on cards, by number: one of each way, or else the nearest miss.
 
     What changes protected features is no advice. Ways of more than four changes are shown only if
     none has fewer.
@@ -327,13 +326,8 @@ def _representatives(found: ResultData, lang: Lang) -> list[dict[str, Any]]:
     advised = np.flatnonzero(~changes_protected(found))
     if not len(advised):
         return []
-    named = representatives(found.take(advised))
-    nearest = int(np.argmin(found.objectives[advised, GAP]))
-    others = {name: at for name, at in named.items() if name != "safest"}  # a miss is never safe
-    return [
-        {"name": name, "number": int(advised[position]) + 1}
-        for name, position in ({"nearest to the target": nearest} | others).items()
-    ]
+    nearest = advised[ordered(found.take(advised), "closest")[0]]  # by what it lacks first
+    return [{"name": "nearest to the target", "number": int(nearest) + 1}]
 
 
 def _write_ways(

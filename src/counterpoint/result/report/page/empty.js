@@ -25,9 +25,10 @@ export function introduction(report, groups) {
         : say("nothing to show"),
     );
   const first = report.byNumber.get(groups[0].number);
+  const hides = report.counterfactuals.some((each) => each.is_protected);
   if (!groups[0].way)
     return words(
-      say("nearest", {
+      say(hides ? "nearest unprotected" : "nearest", {
         at: first.text,
         target: report.target.text,
         gap: writeNumber(first.objectives[0]),

@@ -35,6 +35,11 @@ function band(from, to) {
   return svg("rect", { class: "scale-target", x: from, y: 38, width, height: 8, rx: 4 });
 }
 
+/** Return on which side of a place a text has room. */
+function sideOf(x) {
+  return x > WIDTH - 90 ? "end" : x < 90 ? "start" : "middle";
+}
+
 /** Return the scale as a drawing. */
 export function drawScale(report) {
   const [low, high] = domainOf(report);
@@ -43,7 +48,6 @@ export function drawScale(report) {
   const to = x(Math.min(high, report.target.high ?? high));
   const places = new Set(report.counterfactuals.map((each) => x(each.prediction).toFixed(0)));
   const now = x(report.row.prediction);
-  const side = now > WIDTH - 90 ? "end" : now < 90 ? "start" : "middle";
   // Of several classes no end is known: which is decided for depends on all probabilities.
   const hasEnds = report.target.low !== null || report.target.high !== null;
   const wanted = (from + to) / 2;
@@ -66,7 +70,7 @@ export function drawScale(report) {
     svg("circle", { class: "scale-row", cx: now, cy: 42, r: 8 }),
     svg(
       "text",
-      { class: "scale-now", x: now, y: 22, "text-anchor": side },
+      { class: "scale-now", x: now, y: 22, "text-anchor": sideOf(now) },
       say("scale.now", { now: report.row.text }),
     ),
     hasEnds
@@ -76,7 +80,7 @@ export function drawScale(report) {
             class: "scale-wanted",
             x: isClose ? WIDTH - MARGIN : wanted,
             y: isClose ? 72 : 22,
-            "text-anchor": isClose ? "end" : "middle",
+            "text-anchor": isClose ? "end" : sideOf(wanted),
           },
           say("wanted"),
         )
