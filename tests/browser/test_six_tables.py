@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from tests.browser.browser import BROKEN, Visit
 from tests.browser.subjects import EMPTY, SUBJECTS, contact_sheet, found_of
@@ -99,6 +100,19 @@ def test_an_empty_result_says_what_it_means(visit: Open, written: Callable[[str]
     assert "lacks least" in none.locator("article.card").inner_text()
     for claim in ("safest", "moves the values least", "changes the fewest values"):
         assert claim not in none.locator("main").inner_text()
+
+
+def test_the_nearest_miss_says_that_nearer_ones_are_left_out(visit: Open, tmp_path: Path) -> None:
+    data = pd.DataFrame({"age": range(20, 60), "debt": range(40)})
+    model = lambda rows: rows["age"] / 160 + (40 - rows["debt"]) / 100  # noqa: E731
+    found = cp.Explainer(model, data, protected=["age"]).explain(data[20:21], (0.9, 1.0), seed=0)
+    assert not found
+    place = tmp_path / "protected.html"
+    found.report(place, figures=False)
+
+    said = visit(place).page.locator("main .notice", has_text="comes to").inner_text()
+
+    assert said.startswith("The nearest that changes nothing protected comes to 0.65; wanted")
 
 
 def test_words_are_whole_and_fields_show_their_ends(visit: Open, tmp_path: Path) -> None:
