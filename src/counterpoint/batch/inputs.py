@@ -25,7 +25,14 @@ import pandas as pd
 
 from counterpoint.checks import require_package
 from counterpoint.errors import InvalidInput, listed
-from counterpoint.table.files import BLOCK, READERS, Seal, SealedFile, refused_if_damaged
+from counterpoint.table.files import (
+    BLOCK,
+    READERS,
+    Seal,
+    SealedFile,
+    read_frame,
+    refused_if_damaged,
+)
 
 ENDINGS = tuple(READERS)
 KEPT = 2  # row groups, or whole files: chunks are read in order, and now and then once more
@@ -166,7 +173,7 @@ def _outline(handle: Any) -> tuple[Any, list[int]]:
 
 def _read_whole(file: Any, ending: str) -> Any:
     pa = arrow()
-    frame = getattr(pd, READERS[ending])(file)
+    frame = read_frame(file, ending)
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
     return table.cast(_plain(table.schema))
 

@@ -7,8 +7,10 @@ import hashlib
 import io
 import itertools
 import os
+import re
 import shutil
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pandas as pd
+from pandas.errors import EmptyDataError, ParserError, ParserWarning
 
 from counterpoint.checks import require_package
 from counterpoint.errors import CannotWrite, CounterpointError, InvalidInput, NoSuchFile
@@ -23,6 +26,14 @@ from counterpoint.errors import CannotWrite, CounterpointError, InvalidInput, No
 Pathlike = str | os.PathLike[str]
 BLOCK = 2**18  # bytes that have a hash of their own
 HASH = 16  # bytes of that hash: 64 for a mebibyte
+DAMAGED = "it may be damaged or cut off"
+# What to do about a file that is none of ours, by the error: the first kind that fits.
+HINTS: dict[type[Exception], str] = {
+    UnicodeDecodeError: "save it as UTF-8",
+    EmptyDataError: "it is empty: write a line with the names of the columns, and the rows",
+    ParserError: "separate its columns by commas, name each in the first line and put texts with "
+    "commas in double quotes, unless it is cut off",
+}
 READERS = {".csv": "read_csv", ".parquet": "read_parquet", ".feather": "read_feather"}
 
 
@@ -36,7 +47,26 @@ def read_content(source: Any, ending: str, said: str) -> pd.DataFrame:
     if ending != ".csv":
         require_package("pyarrow", f"a {ending} file", '"counterpoint[parquet]"')
     with refused_if_damaged(said, ending):
+        return read_frame(source, ending)
+
+
+def read_frame(source: Any, ending: str) -> pd.DataFrame:
+    """Return the table in a file; refuse CSV that would be read as another table than it is.
+
+    Where lines have more cells than the first has names, pandas by itself takes the first column
+    for an index, and every name stands above its neighbour's values.
+    """
+    if ending != ".csv":
         table: pd.DataFrame = getattr(pd, READERS[ending])(source)
+        return table
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ParserWarning)
+            table = pd.read_csv(source, index_col=False)
+    except ParserWarning as error:
+        raise ParserError("its lines have more cells than the first line has names") from error
+    if len(table.columns) == 1 and re.search(r"[;\t|]", name := str(table.columns[0])):
+        raise ParserError(f"it has one column, {name!r}")
     return table
 
 
@@ -49,9 +79,9 @@ def refused_if_damaged(said: str, ending: str) -> Iterator[None]:
         raise
     except Exception as error:  # of a damaged file, of whatever kind
         told = str(error).strip().partition("\n")[0]
+        hint = next((hint for kind, hint in HINTS.items() if isinstance(error, kind)), DAMAGED)
         raise InvalidInput(
-            f"{said} cannot be read as {ending[1:]} ({type(error).__name__}: {told}); it may be "
-            "damaged or cut off."
+            f"{said} cannot be read as {ending[1:]} ({type(error).__name__}: {told}); {hint}."
         ) from error
 
 

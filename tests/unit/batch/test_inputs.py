@@ -217,3 +217,12 @@ def test_names_that_no_store_has(store: Any, name: str, told: str) -> None:
 
     with pytest.raises(InvalidInput, match=told):
         Inputs.open(name, "rows")
+
+
+def test_csv_whose_lines_have_more_cells_than_names_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("age,income\n20,30,1\n21,31,2\n")
+
+    with pytest.raises(
+        InvalidInput, match=r"a\.csv' cannot be read as csv .*has names\); separate"
+    ):
+        Inputs.open(tmp_path, "rows")
