@@ -312,6 +312,16 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch)
         DaskEngine(Recipe.of(Dies()), ORDER, scheduler="tcp://127.0.0.1:9")
 
 
+def test_an_address_that_is_none_is_refused_at_once_and_in_silence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pytest.importorskip("distributed"), "Client", None)  # is not even made
+    with pytest.raises(
+        InvalidInput, match=r"scheduler 'nonsense' cannot be reached .*missing port"
+    ):
+        DaskEngine(Recipe.of(Dies()), ORDER, scheduler="nonsense")
+
+
 def test_workers_and_scheduler_exclude_each_other() -> None:
     with pytest.raises(InvalidInput, match=r"workers=2 says .* and scheduler='tcp://there:1' has"):
         DaskEngine(Recipe.of(Dies()), ORDER, 2, "tcp://there:1")

@@ -149,7 +149,7 @@ def explain_files(
     new_engine = engine_named(engine, scheduler, workers)
     if not isinstance(out, str | os.PathLike):
         raise InvalidInput(f"out must name a folder, got {out!r}; for example out='explained'.")
-    if "://" in os.fspath(out):
+    if not os.fspath(out) or "://" in os.fspath(out):
         raise InvalidInput(
             f"out must be a folder of this machine, or one mounted here, got {os.fspath(out)!r}; "
             "copy the files afterwards."
@@ -291,7 +291,8 @@ def engine_named(name: str, scheduler: str | None, workers: int | None) -> NewEn
     if check_choice("engine", name, ("threads", "dask")) == "threads":
         if scheduler is not None:
             raise InvalidInput(
-                f"scheduler {scheduler!r} is the address of a Dask cluster; say engine='dask'."
+                f"scheduler {scheduler!r} is the address of a Dask cluster; say engine='dask' "
+                "(--engine dask)."
             )
         return lambda recipe, order: Threads(recipe, order, workers)
     require_package("distributed", "engine='dask'", '"counterpoint[dask]"')

@@ -271,7 +271,7 @@ class Parser(argparse.ArgumentParser):
         >>> build_parser().in_flags("ranges['age'] must be (low, high).", "explain")
         '--range age must be (low, high).'
         """
-        parameter = re.match(r"([a-z_]+)(?:\[(['\"])(.+?)\2\])?(?= )", text)
+        parameter = re.match(r"(?:Search\.)?([a-z_]+)(?:\[(['\"])(.+?)\2\])?(?= )", text)
         if parameter is None:
             return text
         named, feature = f"--{parameter[1].replace('_', '-')}", parameter[3]

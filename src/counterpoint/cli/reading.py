@@ -109,12 +109,15 @@ def take_rows(table: pd.DataFrame, positions: Sequence[int]) -> pd.DataFrame:
 
 def read_model(options: argparse.Namespace) -> Any:
     """Return the model that is named."""
-    return load_model(
-        options.model,
-        allow_pickle=options.allow_pickle,
-        trusted=options.trust,
-        most_bytes=options.most_bytes,
-    )
+    try:
+        return load_model(
+            options.model,
+            allow_pickle=options.allow_pickle,
+            trusted=options.trust,
+            most_bytes=options.most_bytes,
+        )
+    except InvalidInput as error:
+        raise InvalidInput(re.sub(r"^path\b", "--model", str(error))) from error
 
 
 def explainer_of(options: argparse.Namespace) -> tuple[Explainer, pd.DataFrame]:

@@ -40,6 +40,7 @@ CACHED = 96 * 2**20  # … up to so many bytes in flight
 ENOUGH = 0.85  # share of the cores that threads must fill to be left alone
 MOST_WAITS = 8000  # times a second that they may wait: more, and handing the lock over costs most
 GIB = 2.0**30
+MOST_WORKERS = 1024  # threads or processes of this machine
 MOST_MEMORY = 2.0**20  # GiB: no limit at all
 
 SearchGroup = Callable[[Ints], list[Counterfactuals]]
@@ -128,7 +129,8 @@ def check_workers(workers: object, *, is_shared: bool) -> int:
     """Return the number of threads; None means all cores if the model may be shared among them."""
     if workers is None:
         return n_cores() if is_shared else 1
-    return check_whole("workers", workers, 1, said="of at least 1, or None for all cores")
+    right = f"from 1 to {MOST_WORKERS:,}, or None for all cores"
+    return check_whole("workers", workers, 1, MOST_WORKERS, said=right)
 
 
 def n_cores() -> int:

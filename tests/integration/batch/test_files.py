@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import struct
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -160,8 +159,14 @@ def test_a_model_that_hangs_on_a_row_fails_that_row(rows: Path, tmp_path: Path) 
     assert summary.exit_status == 3
 
 
-def test_a_model_that_ends_its_thread_fails_that_row(tmp_path: Path) -> None:
-    whom = cp.Explainer(Poisonous(sys.exit), square())
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
+def test_a_model_that_ends_its_thread_fails_that_row(
+    tmp_path: Path, kind: type[BaseException]
+) -> None:
+    def end() -> None:
+        raise kind
+
+    whom = cp.Explainer(Poisonous(end), square())
 
     summary = run_batch(poisoned(tmp_path, (18,)), tmp_path / "out", whom=whom, chunk=4)
 

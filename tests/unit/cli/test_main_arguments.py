@@ -75,6 +75,8 @@ def _err(capsys: pytest.CaptureFixture[str]) -> str:
         ("fixed names 'agee', which", "--fixed names 'agee', which"),
         ("ranges['age'] must be finite", "--range age must be finite"),
         ("max_changed must be a whole", "--max-changed must be a whole"),
+        ("Search.evaluations must be", "--evaluations must be"),
+        ("Search.population must be", "Search.population must be"),
         ("the model raised ValueError", "the model raised ValueError"),
         ("part_rows must be", "part_rows must be"),
     ],

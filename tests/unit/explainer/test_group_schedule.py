@@ -115,9 +115,9 @@ def test_a_memory_that_is_no_positive_number_is_refused(memory: object) -> None:
         check_memory(memory)
 
 
-@pytest.mark.parametrize("workers", [0, -2, 1.5, "2", True])
+@pytest.mark.parametrize("workers", [0, -2, 1.5, "2", True, 1025])
 def test_workers_that_are_no_whole_number_are_refused(workers: object) -> None:
-    with pytest.raises(InvalidInput, match="workers must be a whole number of at least 1"):
+    with pytest.raises(InvalidInput, match="workers must be a whole number from 1 to 1,024, or"):
         check_workers(workers, is_shared=True)
 
 

@@ -131,6 +131,7 @@ def client_of(scheduler: Any) -> Any:
     if not isinstance(scheduler, str):
         return distributed.Client(scheduler, set_as_default=False)
     try:
+        distributed.comm.get_address_host_port(scheduler)  # a client of none would never close
         client = distributed.Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         told = str(error).strip().partition("\n")[0] or type(error).__name__

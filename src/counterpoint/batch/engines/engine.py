@@ -359,7 +359,7 @@ class Threads:
             return Done(chunk, payload, time.monotonic() - begun)
         except MemoryError:
             return Lost(chunk, "memory ran out")
-        except SystemExit:  # a process would have ended; a thread is not worth a job
+        except (SystemExit, KeyboardInterrupt):  # of the model: a thread is not worth a job
             return Lost(chunk, "the model ended its thread")
         except Exception as error:  # told to the job, which ends
             if helper is not None and isinstance(error, EOFError | OSError):
