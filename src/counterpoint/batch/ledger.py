@@ -57,7 +57,7 @@ class Folder:
         import fcntl
 
         while True:
-            handle = os.open(self.work / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+            handle = here(self.work / "lock", os.O_RDWR | os.O_CREAT)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -92,7 +92,7 @@ class Folder:
         draft = self.work / f"{place.stem}.tmp"
         with self.writing():
             try:
-                with open(draft, "wb") as file:
+                with open(draft, "wb", opener=here) as file:
                     yield file
                     file.flush()
                     os.fsync(file.fileno())
@@ -111,7 +111,8 @@ class Folder:
     def log(self, event: str, **about: Any) -> None:
         """Add a line to the log; it is for people, so the job does not depend on it."""
         line = json.dumps({"time": datetime.now(UTC).isoformat(), "event": event, **about})
-        with suppress(OSError), open(self.place / "log.jsonl", "ab+") as file:
+        log = self.place / "log.jsonl"
+        with suppress(OSError), open(log, "ab+", opener=here) as file:
             if file.tell():
                 file.seek(-1, os.SEEK_END)
                 line = line if file.read(1) == b"\n" else "\n" + line  # a line cut by a crash
@@ -132,6 +133,11 @@ class Folder:
                 self.work.rmdir()
                 to_disk(self.place)
         os.close(self._lock)
+
+
+def here(name: str | os.PathLike[str], flags: int) -> int:
+    """Open a file of a folder, and none elsewhere that a link in it names; an `OSError` if so."""
+    return os.open(name, flags | os.O_NOFOLLOW, 0o666)
 
 
 def to_disk(folder: Path) -> None:
@@ -410,7 +416,7 @@ class Ledger:
 
     def _note(self, line: dict[str, Any]) -> None:
         """Add a line to the journal and bring it to the disk."""
-        with self.folder.writing(), open(self._journal, "ab") as file:
+        with self.folder.writing(), open(self._journal, "ab", opener=here) as file:
             file.write(json.dumps(line, sort_keys=True).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())

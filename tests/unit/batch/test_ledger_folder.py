@@ -95,6 +95,26 @@ def test_what_others_left_in_the_work_is_left_there(tmp_path: Path) -> None:
     assert sorted(path.name for path in folder.work.iterdir()) == ["lock", "notes.txt"]
 
 
+def test_links_in_the_folder_lead_nowhere(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("precious")
+    folder = Folder(tmp_path / "out")
+    (folder.place / "log.jsonl").symlink_to(other)
+    (folder.work / "manifest.tmp").symlink_to(other)
+
+    folder.log("start")
+    with pytest.raises(CannotWrite, match=r"cannot write to out '.*out': Too many levels of symb"):
+        folder.write(folder.place / NAME, b"{}")
+    folder.write(folder.place / NAME, b"{}")  # the link was taken away
+    folder.close()
+
+    assert other.read_text() == "precious"
+    (folder.work / "lock").unlink()
+    (folder.work / "lock").symlink_to(other)
+    with pytest.raises(CannotWrite):
+        Folder(tmp_path / "out")
+
+
 def test_the_hash_of_a_file_that_is_not_there_is_none(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"x" * 3_000_000)
 
