@@ -128,7 +128,7 @@ def test_a_model_that_fails_amid_the_search_fails_for_those_rows_only() -> None:
     pd.testing.assert_frame_equal(frame, pd.concat(alone, ignore_index=True))
     failed = frame[frame["status"] == "failed"]
     assert failed["loan"].tolist() == ["L3"]
-    assert failed["message"].item().endswith("rows: too young <object object>")
+    assert "rows: too young <object object>; asked row by row" in failed["message"].item()
     assert frame["loan"].drop_duplicates().tolist() == rows_of()["loan"].tolist()
 
 
