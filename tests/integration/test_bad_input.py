@@ -527,13 +527,13 @@ def test_numbers_are_no_ends_of_dates(end: Any) -> None:
 def test_workers_of_frames_are_refused_and_not_told_of_each_row(
     explainer: cp.Explainer, ask: Any
 ) -> None:
-    with pytest.raises(cp.InvalidInput, match="workers must be a whole number of at least 1"):
+    with pytest.raises(cp.InvalidInput, match="workers must be a whole number from 1 to 1,024"):
         ask(explainer, draw_table()[:2], (0.5, 1.0), workers="two")
 
 
 @pytest.mark.parametrize("workers", [0, -1, 1.5, "2", True])
 def test_workers_that_are_no_count_are_refused(explainer: cp.Explainer, workers: Any) -> None:
-    with pytest.raises(cp.InvalidInput, match="workers must be a whole number of at least 1"):
+    with pytest.raises(cp.InvalidInput, match="workers must be a whole number from 1 to 1,024"):
         explainer.explain_many([ROW], (0.5, 1.0), FAST, workers=workers)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.arrays import MISSING, Bools, Floats, Ints
-from counterpoint.errors import AcceleratorWarning, InvalidInput
+from counterpoint.errors import AcceleratorWarning, CounterpointError, InvalidInput
 from counterpoint.explainer.building import Built
 from counterpoint.explainer.group import (
     Grouping,
@@ -84,8 +84,11 @@ class Task:
         built: Built,
     ) -> Task:
         """Check what is asked of `built`, encode the rows and ask the model about them."""
-        check_order(target, argument)
-        frame = built.encoding.as_frame(rows, argument, 5)  # as who called the door wrote it
+        try:
+            frame = built.encoding.as_frame(rows, argument, 5)  # as who called the door wrote it
+        except CounterpointError:
+            check_order(target, argument)
+            raise
         if argument == "row" and len(frame) != 1:
             raise InvalidInput(
                 f"row must be one row, got {len(frame)}; use explain_many for several."
