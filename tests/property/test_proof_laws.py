@@ -212,6 +212,7 @@ def test_what_is_proved_is_what_asking_about_every_row_tells(
 
 
 @settings(max_examples=8)
+@example(seed=189, kind="forest")  # whose predict does not name the likeliest class of a tie
 @given(seed=st.integers(0, 10**6), kind=st.sampled_from(["forest", "linear"]))
 def test_indicator_columns_of_a_group_are_proved_as_one_feature(seed: int, kind: str) -> None:
     plain = table(seed, has_missing=False)
@@ -231,4 +232,8 @@ def test_indicator_columns_of_a_group_are_proved_as_one_feature(seed: int, kind:
         )
 
     assert list(found.encoding.schema.names) == ["whole", "tenth", "kind", "two"]
-    check(found)
+    if found.problem.asks_labels:  # what predict says of ties no program knows
+        assert found.proof is not None
+        assert (found.proof.nearest.status, found.proof.fewest.status) == ("unknown", "unknown")
+    else:
+        check(found)
